@@ -1,12 +1,12 @@
 # `assay train` in a container; docs/container.md says how to use it.
 FROM debian:12
 
-# The same steps as on any other machine: what is missing is installed from
-# packages/build.txt, then everything is built and put into /usr/local.
+# The same steps as on any other machine: install the missing packages of
+# packages/build.txt, then build everything and install it in /usr/local.
 COPY . /src
 RUN cd /src && scripts/setup.sh build && make install && rm -rf /src /var/lib/apt/lists/*
 
-# The settings are mounted at /work/.config, data and results beside them.
+# Mount the settings at /work/.config, data and results elsewhere in /work.
 WORKDIR /work
 ENV XDG_CACHE_HOME=/work/.cache
 ENTRYPOINT ["assay"]

@@ -1,23 +1,25 @@
-# The front door. CMake and Ninja do the building; CONTRIBUTING.md says more.
+# All commands start here. CMake and Ninja do the building; CONTRIBUTING.md has
+# the details.
 #
 #   make             build/assay and build/libassay.so
 #   make demo        runs Faster R-CNN on a photograph and shows what it costs
-#   make demo-train  trains it for a minute on made-up images, and shows that
+#   make demo-train  trains it for a minute on synthetic images, and shows the cost
 #   make test        builds and runs every test
-#   make test-cpu    those that depend on kernels again, with fewer instructions
-#   make bench       measures what Assay itself costs, against its bars
+#   make test-cpu    the tests of kernels again, with fewer instructions
+#   make test-cuda   the tests that need an NVIDIA GPU; without one they skip themselves
+#   make bench       measures what Assay itself costs, against fixed limits
 #   make install     PREFIX=/usr/local, DESTDIR= for packagers
 #   make asan        the tests under AddressSanitizer and UBSan, with clang
 #   make tsan        the recorder's and the loader's tests under ThreadSanitizer
 #   make fuzz        each fuzz target for FUZZ_SECONDS=60
 #   make format      clang-format over every C file
-#   make lint        clang-format, clang-tidy and shellcheck, without a finding
-#   make lint-changed  the same, the analyzer on what changed since the last
-#                    commit that passed
+#   make lint        clang-format, clang-tidy and shellcheck, all without complaint
+#   make lint-changed  the same, but the analyzer only checks what changed since
+#                    the last commit that passed
 #   make clean       removes build/ and build-*/
 #
-# Missing Debian packages are installed first where we may, and named where we
-# may not; ASSAY_SKIP_SETUP=1 leaves that out.
+# Missing Debian packages are installed first, or listed if we are not allowed to
+# install; ASSAY_SKIP_SETUP=1 skips that.
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
@@ -27,7 +29,7 @@ CLANG = -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
 
 LEVELS = avx2 sse4.1
 
-.PHONY: all demo demo-train test test-cpu bench install asan tsan fuzz format lint lint-changed clean
+.PHONY: all demo demo-train test test-cpu test-cuda bench install asan tsan fuzz format lint lint-changed clean
 
 all:
 	@$(SETUP) build
@@ -53,6 +55,11 @@ test-cpu:
 	    ASSAY_CPU=$$level scripts/run_tests.sh build -L kernels || true; \
 	done
 	@/usr/bin/python3 scripts/count_tests.py $(LEVELS:%=build@%)
+
+test-cuda:
+	@$(SETUP) build test
+	@scripts/build.sh build -DASSAY_TESTS=ON
+	@scripts/run_tests.sh build -L cuda
 
 asan:
 	@$(SETUP) build test

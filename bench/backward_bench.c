@@ -2,8 +2,8 @@
  * with ResNet-50 and FPN, two images of 800x800, one by one: forward, backward
  * to the data and to the weights.
  *
- * backward_bench [THREADS [WORD]]: on that many threads (2), the layers whose
- * line holds the word. */
+ * backward_bench [THREADS [WORD]]: on so many threads (2), the layers whose
+ * line contains the word. */
 #include "bench.h"
 #include "conv_layers.h"
 
@@ -25,7 +25,7 @@ enum task { FORWARD, TO_DATA, TO_WEIGHTS, N_TASKS };
 static const char *const task_names[N_TASKS] = {"forward", "to data",
                                                 "to weights"};
 
-/* A layer ready to run, behind another that leaves x in its layout. */
+/* A layer ready to run, after another one that leaves x in its layout. */
 struct trial {
     struct pool *pool;
     struct random random;
@@ -99,8 +99,8 @@ static enum assay_status build(struct trial *trial, const struct layer *layer)
     if (!st)
         st = add_conv(trial, layer, x, &x);
     if (!st)
-        st = backend_best()->make(trial->graph, &options, &trial->backend,
-                                  &trial->err);
+        st = device_cpu()->backend->make(device_cpu(), trial->graph, &options,
+                                         &trial->backend, &trial->err);
     return st;
 }
 
@@ -120,7 +120,7 @@ static enum assay_status run_forward(struct trial *trial, size_t at,
     return st;
 }
 
-/* The output serves as its own gradient: it has the layout of one. */
+/* The output serves as its own gradient: it has the right layout. */
 static enum assay_status run_backward(struct trial *trial, enum task task)
 {
     const struct node *node = graph_node(trial->graph, 1);

@@ -1,7 +1,7 @@
-/* bench/bench.h - rows of a benchmark, each against its bar.
+/* bench/bench.h - the rows of a benchmark, each with its bar.
  *
- * A benchmark measures, calls one of these a measure and ends with
- * `return bench_end();`. `make bench` runs them all.
+ * A benchmark measures, calls one of these per measure and ends with `return
+ * bench_end();`. `make bench` runs them all.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BENCH_BENCH_H
@@ -13,10 +13,10 @@ void bench_at_most(const char *what, double value, double bar,
 void bench_at_least(const char *what, double value, double bar,
                     const char *unit);
 
-/* A number that has no bar, to read the others by. */
+/* A number without a bar, to put the others into context. */
 void bench_note(const char *what, double value, const char *unit);
 
-/* What main() returns: 0, or 1 where a bar was missed. */
+/* The result of main(): 0, or 1 if a bar was missed. */
 int bench_end(void);
 
 #endif

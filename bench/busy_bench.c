@@ -1,15 +1,15 @@
-/* bench/busy_bench.c - what a busy machine does to us, and what it costs us on
- * a quiet one to be ready for that.
+/* bench/busy_bench.c - what a busy machine does to us, and what being ready for
+ * it costs on a quiet one.
  *
- * busy_bench [SECONDS]: for so long (60) Faster R-CNN on a small photograph,
- * turn by turn with threads that spin for long and with threads that spin as
- * ours do; then `assay run` and `assay train`, once alone and four at once. */
+ * busy_bench [SECONDS]: for so long (60), Faster R-CNN on a small photograph,
+ * in turn with threads that spin for long and with threads that spin as ours
+ * do; then `assay run` and `assay train`, once alone and four at once. */
 #include "bench.h"
 
 #include "base/clock.h"
-#include "detect/frame.h"
 #include "record/record.h"
 #include "run/run.h"
+#include "session/frame.h"
 #include "store/store.h"
 #include "team/team.h"
 
@@ -28,8 +28,7 @@ enum { side = 160, n_at_once = 4, most_pairs = 4000 };
 
 static const long long_spin_ns = 10000000;
 
-/* ---- alone: a short spin against a long one -------------------------------
- */
+/* ---- alone: a short spin against a long one ----------------------------- */
 
 static enum assay_status time_model(struct session *session,
                                     struct frame *frame, long spin_ns,
@@ -40,7 +39,7 @@ static enum assay_status time_model(struct session *session,
 
     team_set_spin(spin_ns);
     since = clock_monotonic_ns();
-    st = frame_model(frame, session, false, err);
+    st = frame_model(frame, session, err);
     *seconds = (double)(clock_monotonic_ns() - since) / 1e9;
     return st;
 }
@@ -59,7 +58,7 @@ static void print_alone(double *ratios, size_t n)
     qsort(ratios, n, sizeof *ratios, compare_numbers);
     stats_median_interval(ratios, n, 0.95, &low, &high);
     bench_note("pairs of a short and a long spin", (double)n, "");
-    bench_at_most("what a short spin adds to a model",
+    bench_at_most("time a short spin adds to a model",
                   100 * (ratios[n / 2] - 1), 1, "%");
     bench_note("  from, with 95 % confidence", 100 * (low - 1), "%");
     bench_note("  to", 100 * (high - 1), "%");
@@ -68,18 +67,18 @@ static void print_alone(double *ratios, size_t n)
 static enum assay_status measure_alone(double limit, struct error *err)
 {
     static double ratios[most_pairs];
-    struct detect_options options = {.model = "fasterrcnn_resnet50_fpn",
-                                     .build = model_defaults(),
-                                     .n_threads = team_threads(),
-                                     .detail = ENGINE_OPS,
-                                     .tuning_seconds = 4};
+    struct session_options options = {.model.name = "fasterrcnn_resnet50_fpn",
+                                      .model.build = model_defaults(),
+                                      .n_threads = team_threads(),
+                                      .detail = ENGINE_OPS,
+                                      .tuning_seconds = 4};
     int64_t until = clock_monotonic_ns() + (int64_t)(limit * 1e9);
     struct session session = {0};
     struct frame frame = {.n = 1};
     size_t n = 0;
     enum assay_status st;
 
-    options.build.min_size = side;
+    options.model.build.min_size = side;
     frame.paths[0] = BENCH_SOURCE_DIR "/assets/coffee.jpg";
     st = session_open(&options, &session, err);
     if (!st)
@@ -87,7 +86,7 @@ static enum assay_status measure_alone(double limit, struct error *err)
     if (!st)
         st = frame_preprocess(&frame, &session, err);
     for (int i = 0; !st && i < 3; i++) /* chooses kernels, touches memory */
-        st = frame_model(&frame, &session, false, err);
+        st = frame_model(&frame, &session, err);
     while (!st && n < most_pairs && clock_monotonic_ns() < until) {
         double seconds[2] = {1, 1};
 
@@ -106,8 +105,7 @@ static enum assay_status measure_alone(double limit, struct error *err)
     return st;
 }
 
-/* ---- four at once ---------------------------------------------------------
- */
+/* ---- four at once ------------------------------------------------------- */
 
 /* A command whose last word but one is its output. */
 struct job {
@@ -142,7 +140,7 @@ static enum assay_status start_job(const struct job *job, const char *folder,
                   : ASSAY_OK;
 }
 
-/* Mean of an iteration. */
+/* Mean time of an iteration. */
 static enum assay_status read_mean(const char *folder, int number,
                                    double *seconds, struct error *err)
 {
@@ -185,7 +183,7 @@ static enum assay_status run_at_once(const struct job *job, const char *folder,
     return st;
 }
 
-/* Alone before and after the four, so that a drift is no one's. */
+/* Alone before and after the four, so that drift cancels out. */
 static enum assay_status measure_at_once(const struct job *job,
                                          const char *folder, struct error *err)
 {
@@ -224,12 +222,12 @@ int main(int argc, char **argv)
 
     if (!mkdtemp(folder))
         return 1;
-    setenv("XDG_CACHE_HOME", folder, 1); /* kernels chosen here, for all */
+    setenv("XDG_CACHE_HOME", folder, 1); /* kernels chosen here, used by all */
     for (size_t i = 0; !st && i < sizeof jobs / sizeof *jobs; i++)
         st = measure_at_once(&jobs[i], folder, &err);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command))
-        fprintf(stderr, "busy_bench: %s is left\n", folder);
+        fprintf(stderr, "busy_bench: could not remove %s\n", folder);
     if (st) {
         fprintf(stderr, "busy_bench: %s\n", err.text);
         return 1;

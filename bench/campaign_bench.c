@@ -1,9 +1,9 @@
 /* bench/campaign_bench.c - this machine's processor as a device: a campaign
- * over three pruned networks, what its fingerprint says of the levels that were
- * held back, and whether they fit where memory is short.
+ * over three pruned networks, how well its fingerprint predicts levels that
+ * were held back, and whether they fit if memory is short.
  *
- * campaign_bench [FOLDER]: where the campaign is made and stays; one that is
- * there goes on. Without: a folder of the build, begun anew. */
+ * campaign_bench [FOLDER]: where the campaign is made and stays; an existing
+ * one continues. Without it: a folder of the build, started from scratch. */
 #include "bench.h"
 
 #include "base/cache.h"
@@ -34,10 +34,10 @@ static const double bars[N_TARGETS] = {8, 4}; /* percent */
 
 enum { n_threads = 2, seconds = 60 };
 
-/* All that the parts share. Start from {0}. */
+/* Shared by the parts. Start from {0}. */
 struct study {
     const char *folder;
-    struct str choices; /* the path of the kernels that its tests take */
+    struct str choices; /* of the kernels that its tests use */
     struct campaign_config config;
     struct campaign_tests tests;
     struct data_set set;
@@ -162,8 +162,8 @@ static enum assay_status keep_fingerprint(const struct study *study,
 
 static enum assay_status learn(struct study *study, struct error *err)
 {
-    /* In one thread: those of OpenMP do not outlive a fork, and tests follow
-     * that are run in children. */
+    /* With one thread: OpenMP's do not survive a fork, and tests that follow
+     * run in children. */
     struct fingerprint_options options = {.method = N_METHODS, .n_threads = 1};
     struct selection train = {0};
     enum assay_status st = data_set_read(&study->set, study->folder, err);
@@ -202,7 +202,7 @@ static enum assay_status bench_errors(const struct study *study,
         snprintf(what, sizeof what, "levels held back, %s, mean error",
                  target_names[t]);
         bench_at_most(what, mean, bars[t], "%");
-        snprintf(what, sizeof what, "levels held back, %s, inside of 90 %%",
+        snprintf(what, sizeof what, "levels held back, %s, inside 90 %%",
                  target_names[t]);
         bench_note(what, coverage, "%");
     }
@@ -210,13 +210,13 @@ static enum assay_status bench_errors(const struct study *study,
     return st;
 }
 
-/* ---- where memory is short ----------------------------------------------- */
+/* ---- if memory is short ------------------------------------------------- */
 
 struct verdicts {
     double n_right, n_wrong, n_undecided;
 };
 
-/* Runs the test where it may have so much, beside what was said of that. */
+/* Runs the test with so much memory, and compares with the prediction. */
 static enum assay_status try_limit(const struct study *study,
                                    const struct campaign_test *test,
                                    const struct estimate *estimate,
@@ -244,7 +244,7 @@ static enum assay_status try_limit(const struct study *study,
         return ASSAY_OK;
     }
     verdicts->n_wrong++;
-    fprintf(stderr, "%s %lld %% batch %lld %s at %.0f MB: %s, said %.0f\n",
+    fprintf(stderr, "%s %lld %% batch %lld %s at %.0f MB: %s, predicted %.0f\n",
             test->network, (long long)test->level, (long long)test->batch,
             stage_names[test->stage], limit_mb,
             result.is_passed ? "fits" : result.reason, estimate->value);
@@ -271,7 +271,7 @@ static enum assay_status try_test(const struct study *study,
     return st;
 }
 
-/* Of each network, level that was held back and stage one batch, another each
+/* One batch per network, held-back level and stage, a different one each
  * time. */
 static bool is_tried(const struct campaign_test *test, size_t n_before)
 {
@@ -300,7 +300,7 @@ static enum assay_status bench_fits(const struct study *study,
     }
     if (st)
         return st;
-    bench_note("limits of memory, too close to tell", verdicts.n_undecided, "");
+    bench_note("limits of memory, too close to call", verdicts.n_undecided, "");
     bench_note("limits of memory, judged", verdicts.n_right + verdicts.n_wrong,
                "");
     bench_at_least("limits of memory, fits or not, right",

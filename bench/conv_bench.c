@@ -1,7 +1,7 @@
 /* bench/conv_bench.c - the convolutions of Faster R-CNN with ResNet-50 and FPN
  * at 800x800, one by one: direct, Winograd and the fastest.
  *
- * conv_bench [THREADS]: on that many threads (2). */
+ * conv_bench [THREADS]: on so many threads (2). */
 #include "bench.h"
 #include "conv_layers.h"
 
@@ -22,7 +22,7 @@ static const char *const algorithms[] = {"direct", "winograd", NULL};
 
 enum { n_algorithms = sizeof algorithms / sizeof *algorithms };
 
-/* What the measured runs of a layer are made with. */
+/* What the measured runs of a layer need. */
 struct setup {
     struct pool *pool;
     struct random random;
@@ -70,7 +70,7 @@ static enum assay_status add_conv(struct setup *setup, struct graph *graph,
     return st ? st : graph_node_add(graph, &node, y, &setup->err);
 }
 
-/* Node 0 leaves its output in the layout that node 1, the layer, finds in the
+/* Node 0 leaves its output in the layout that node 1, the layer, has in the
  * model; the first layer of the model reads a dense image. */
 static enum assay_status build(struct setup *setup, const struct layer *layer,
                                struct graph **out, struct tensor *image)
@@ -143,8 +143,8 @@ static enum assay_status measure_with(struct setup *setup,
                                       .tuning_seconds = 60,
                                       .algorithm = algorithm};
     struct backend *backend;
-    enum assay_status st =
-        backend_best()->make(graph, &options, &backend, &setup->err);
+    enum assay_status st = device_cpu()->backend->make(
+        device_cpu(), graph, &options, &backend, &setup->err);
 
     if (st)
         return st;
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         setup.n_threads = (int)strtol(argv[1], NULL, 10);
-    if (backend_best() == &backend_portable) {
+    if (device_cpu()->backend == &backend_portable) {
         printf("conv_bench: built without oneDNN\n");
         return 0;
     }

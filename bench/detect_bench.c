@@ -1,7 +1,7 @@
-/* bench/detect_bench.c - Faster R-CNN and Mask R-CNN beside PyTorch, on the
- * same photograph, weights and threads, turn by turn.
+/* bench/detect_bench.c - Faster R-CNN and Mask R-CNN compared with PyTorch, on
+ * the same photograph, weights and threads, in turn.
  *
- * detect_bench [ROUNDS]: that many turns (7). */
+ * detect_bench [ROUNDS]: so many turns (7). */
 #include "detect_bench.h"
 
 #include "bench.h"

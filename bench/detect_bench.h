@@ -9,10 +9,10 @@
 enum { BENCH_THREADS = 2 };
 
 /* Whole processes: from the prompt to the finished screen. Runs first, while
- * this process is small: a child's peak counts what its parent had. */
+ * this process is small: a child's peak includes what its parent had. */
 enum assay_status bench_start(const char *folder, int n_rounds,
                               struct error *err);
-/* Forward passes, the books of a run. */
+/* Forward passes, and whether the times of a run add up. */
 enum assay_status bench_models(struct peer *peer, const char *folder,
                                int n_rounds, struct error *err);
 enum assay_status bench_ops(struct peer *peer, const char *folder, int n_rounds,

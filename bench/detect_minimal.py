@@ -1,4 +1,4 @@
-"""The least that a user of torchvision writes to see what is on a photograph.
+"""The shortest script that prints what torchvision finds on a photograph.
 
     detect_minimal.py CHECKPOINT PHOTOGRAPH
 """

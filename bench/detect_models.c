@@ -1,11 +1,11 @@
-/* bench/detect_models.c - forward passes of detectors beside PyTorch's, and
- * whether the books of a run balance. */
+/* bench/detect_models.c - forward passes of detectors compared with PyTorch's,
+ * and whether the times of a run add up. */
 #include "bench.h"
 #include "detect_bench.h"
 
 #include "base/clock.h"
-#include "detect/frame.h"
 #include "record/record.h"
+#include "session/frame.h"
 #include "store/store.h"
 #include "views/stages.h"
 
@@ -14,7 +14,7 @@
 
 enum { n_detections = 100, n_recorded = 3 };
 
-/* A detector with a photograph that is ready for it. */
+/* A detector with a photograph ready for it. */
 struct detector {
     struct session session;
     struct frame frame;
@@ -26,13 +26,13 @@ static enum assay_status open_detector(struct detector *detector,
                                        bool is_plain, struct error *err)
 {
     bool is_mask = model[0] == 'm';
-    struct detect_options options = {.model = model,
-                                     .build = model_defaults(),
-                                     .weights = detector->weights,
-                                     .n_threads = BENCH_THREADS,
-                                     .is_plain = is_plain,
-                                     .detail = ENGINE_OPS,
-                                     .choices_path = detector->choices};
+    struct session_options options = {.model.name = model,
+                                      .model.build = model_defaults(),
+                                      .model.weights = detector->weights,
+                                      .n_threads = BENCH_THREADS,
+                                      .is_plain = is_plain,
+                                      .detail = ENGINE_OPS,
+                                      .choices_path = detector->choices};
     struct frame *frame = &detector->frame;
     enum assay_status st;
 
@@ -50,7 +50,7 @@ static enum assay_status open_detector(struct detector *detector,
     if (!st)
         st = frame_preprocess(frame, &detector->session, err);
     if (!st) /* chooses kernels, touches memory */
-        st = frame_model(frame, &detector->session, false, err);
+        st = frame_model(frame, &detector->session, err);
     return st;
 }
 
@@ -65,7 +65,7 @@ static enum assay_status time_model(struct detector *detector, double *seconds,
 {
     int64_t since = clock_monotonic_ns();
     enum assay_status st =
-        frame_model(&detector->frame, &detector->session, false, err);
+        frame_model(&detector->frame, &detector->session, err);
 
     *seconds = (double)(clock_monotonic_ns() - since) / 1e9;
     return st;
@@ -74,15 +74,15 @@ static enum assay_status time_model(struct detector *detector, double *seconds,
 static enum assay_status check_count(const struct detector *detector,
                                      long theirs, struct error *err)
 {
-    const struct tensor *counts = &detector->session.outputs[SESSION_COUNTS];
+    const struct tensor *counts = &detector->session.outputs[DETECTOR_COUNTS];
     long ours = (long)tensor_i64(counts)[0];
 
     if (ours == n_detections && theirs == n_detections)
         return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "%d detections were to be compared; we have %ld, PyTorch "
-                     "has %ld",
-                     n_detections, ours, theirs);
+    return error_set(
+        err, ASSAY_BAD_INPUT,
+        "%d detections were to be compared; we have %ld, PyTorch has %ld",
+        n_detections, ours, theirs);
 }
 
 /* One turn of each, after one that warms PyTorch up. */
@@ -111,8 +111,8 @@ static enum assay_status record_stages(struct detector *detector,
                                        struct error *err)
 {
     struct frame frame = {.paths = {detector->photo}, .n = 1};
-    struct detect_options options = {.score = NAN};
-    struct findings findings = {0};
+    struct profile_options options = {.session.vision.score = NAN};
+    struct tally tally = {0};
     enum assay_status st;
 
     assay_iteration_begin();
@@ -120,13 +120,13 @@ static enum assay_status record_stages(struct detector *detector,
     if (!st)
         st = frame_preprocess(&frame, &detector->session, err);
     if (!st)
-        st = frame_model(&frame, &detector->session, false, err);
+        st = frame_model(&frame, &detector->session, err);
     if (!st)
-        st = frame_postprocess(&frame, &detector->session, &options, &findings,
+        st = frame_postprocess(&frame, &detector->session, &options, &tally,
                                err);
     frame_release(&frame);
     assay_iteration_end();
-    str_release(&findings.first_drawn);
+    str_release(&tally.first_drawn);
     return st;
 }
 
@@ -206,7 +206,7 @@ static enum assay_status bench_mask(struct peer *peer, const char *folder,
     if (!st)
         st = compare_models(&only, 1, peer, "mask", n_rounds, &pairs, err);
     if (!st)
-        bench_ratio("Mask R-CNN of 100 detections", &pairs, 0.42, 1, "s");
+        bench_ratio("Mask R-CNN with 100 detections", &pairs, 0.42, 1, "s");
     close_detector(&mask);
     return st;
 }

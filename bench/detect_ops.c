@@ -1,4 +1,4 @@
-/* bench/detect_ops.c - NMS and RoI align beside torchvision's. */
+/* bench/detect_ops.c - NMS and RoI align compared with torchvision's. */
 #include "bench.h"
 #include "detect_bench.h"
 
@@ -17,7 +17,7 @@ enum {
     n_levels = 4
 };
 
-/* What both ops read: boxes of detect_peer.py, maps of any values. */
+/* What both ops read: boxes of detect_peer.py, maps with any values. */
 struct inputs {
     struct op_context context;
     struct box boxes[n_boxes];
@@ -141,7 +141,7 @@ static enum assay_status time_roi_align(const struct inputs *inputs,
     return st;
 }
 
-/* Turn by turn; the first is not counted. */
+/* In turn; the first is not counted. */
 static enum assay_status
 compare_op(const struct inputs *inputs, struct peer *peer, const char *job,
            enum assay_status (*run)(const struct inputs *, double *, long *,

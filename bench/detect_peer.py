@@ -1,18 +1,18 @@
-"""PyTorch's side of the benchmarks of detectors.
+"""PyTorch's side of the detector benchmarks.
 
     detect_peer.py FOLDER PHOTOGRAPH
 
-Writes into the folder what both sides read (square.jpg, faster.pth, mask.pth,
-boxes.f32), says "ready", and then runs what each line of its input names
-(faster, mask, nms, roi_align), answering with a line: seconds, results. Exits
-with 77 where there is no torchvision.
+Writes the files that both sides read into the folder (square.jpg, faster.pth,
+mask.pth, boxes.f32) and prints "ready". Then runs the job that each line of its
+input names (faster, mask, nms, roi_align) and answers with a line: seconds,
+results. Exits with 77 if torchvision is missing.
 """
 import collections
 import os
 import sys
 import time
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "../tests/detect"))
+sys.path.append(os.path.join(os.path.dirname(__file__), "../tests/session"))
 try:
     import PIL.Image
     import make_detector
@@ -41,7 +41,7 @@ def make_models(folder, photograph):
 
 
 def make_boxes(folder):
-    """Corners and scores, a row of five each, as our side reads them."""
+    """Corners and scores, one row of five per box, as our side reads them."""
     torch.manual_seed(3)
     corner = torch.rand(BOXES, 2) * (SIZE - 200)
     boxes = torch.cat([corner, corner + 10 + torch.rand(BOXES, 2) * 190], 1)
@@ -52,7 +52,7 @@ def make_boxes(folder):
 
 
 def make_pooling(boxes):
-    """1000 boxes on four maps, as a detector's box head asks for them."""
+    """1000 boxes on four maps, as in a detector's box head."""
     maps = collections.OrderedDict(
         (str(i), torch.rand(1, CHANNELS, SIZE // stride, SIZE // stride))
         for i, stride in enumerate((4, 8, 16, 32)))

@@ -1,5 +1,5 @@
-/* bench/detect_start.c - from the prompt to the finished screen, against a
- * script that prints what torchvision finds. */
+/* bench/detect_start.c - from the prompt to the finished screen, compared with
+ * a script that prints what torchvision finds. */
 #include "bench.h"
 #include "detect_bench.h"
 
@@ -64,6 +64,6 @@ enum assay_status bench_start(const char *folder, int n_rounds,
         return st;
     bench_ratio("first run on a machine", &first, 1.5, 1, "s");
     bench_ratio("prompt to screen", &again, 0.4, 1, "s");
-    bench_ratio("peak memory of one image", &memory, 0.6, 0x1p-20, "MiB");
+    bench_ratio("peak memory for one image", &memory, 0.6, 0x1p-20, "MiB");
     return ASSAY_OK;
 }

@@ -1,7 +1,7 @@
-/* bench/import_bench.c - how fast a trace comes in, and in how much memory.
+/* bench/import_bench.c - how fast a trace is imported, and in how much memory.
  *
- * import_bench [MEGABYTES]: writes a trace of that size (300), whose events
- * are shuffled in time, imports it and removes it. */
+ * import_bench [MEGABYTES]: writes a trace of that size (300) whose events are
+ * shuffled in time, imports it and removes it. */
 #include "bench.h"
 
 #include "base/clock.h"
@@ -19,15 +19,14 @@
 
 enum {
     n_threads = 6,
-    n_trees = 130,       /* of three operators each */
-    steps_every = 20000, /* events of an iteration */
-    shuffled = 4096,     /* events that change places with each other */
+    n_trees = 130,       /* with three operators each */
+    steps_every = 20000, /* events per iteration */
+    shuffled = 4096,     /* events that swap places with each other */
     bar_mb_per_s = 150,
     bar_peak_mb = 500
 };
 
-/* The n-th event of the trace as it would be in order of time: three levels
- * deep on every thread. */
+/* Event n of the trace in order of time: three levels deep on every thread. */
 static void write_event(struct sink *sink, uint64_t n, struct random *random)
 {
     uint64_t slot = n / n_threads, thread = n % n_threads;

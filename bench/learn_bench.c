@@ -1,5 +1,5 @@
-/* bench/learn_bench.c - whether a small detector learns, and how soon: trained
- * on shapes that are made up, evaluated on others. */
+/* bench/learn_bench.c - whether a small detector learns, and how fast: trained
+ * on synthetic shapes, evaluated on others. */
 #include "bench.h"
 #include "peer.h"
 
@@ -10,7 +10,7 @@
 static const char model[] = "fasterrcnn_resnet18_fpn";
 static const char steps[] = "160";
 
-/* Seconds of the training, which leaves its weights beside run. */
+/* Seconds of the training, which leaves its weights next to the run. */
 static enum assay_status train(const char *run, double *seconds,
                                struct error *err)
 {
@@ -37,7 +37,7 @@ static enum assay_status train(const char *run, double *seconds,
     return st;
 }
 
-/* mAP@.5 on a hundred images that it has not seen. */
+/* mAP@.5 on a hundred unseen images. */
 static enum assay_status evaluate(const char *weights, double *map_50,
                                   struct error *err)
 {
@@ -51,13 +51,14 @@ static enum assay_status evaluate(const char *weights, double *map_50,
              BENCH_ASSAY, model, weights);
     from = popen(command, "r");
     if (!from)
-        return error_set(err, ASSAY_IO, "assay metrics could not be started");
+        return error_set(err, ASSAY_IO, "cannot start assay metrics");
     while (fgets(line, sizeof line, from)) {
         if (strncmp(line, "eval_map_50,", 12) == 0)
             *map_50 = strtod(strchr(line + 12, ',') + 1, NULL);
     }
     if (pclose(from) || *map_50 < 0)
-        return error_set(err, ASSAY_BAD_INPUT, "assay metrics gave no mAP@.5");
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "assay metrics printed no mAP@.5");
     return ASSAY_OK;
 }
 

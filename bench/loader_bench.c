@@ -1,13 +1,14 @@
-/* bench/loader_bench.c - the loader beside torchvision's DataLoader: the same
- * photographs, decoded, resized, cut and normalised, by as many workers.
+/* bench/loader_bench.c - the loader compared with torchvision's DataLoader: the
+ * same photographs, decoded, resized, cropped and normalised, by as many
+ * workers.
  *
- * loader_bench [ROUNDS]: that many turns (7). */
+ * loader_bench [ROUNDS]: so many turns (7). */
 #include "bench.h"
 #include "peer.h"
 
 #include "base/clock.h"
 #include "data/loader.h"
-#include "detect/recipe.h"
+#include "vision/recipe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static const char *link_name(const char *folder, int i, char path[256])
     return path;
 }
 
-/* A folder a class, with links to a photograph of 600x400. */
+/* One folder per class, with links to a photograph of 600x400. */
 static int make_folder(char *folder)
 {
     char path[256];
@@ -93,7 +94,7 @@ static enum assay_status load_epoch(const struct loader_options *options,
 
 /* ---- both -------------------------------------------------------------- */
 
-/* Turn by turn; the first of each is not counted. */
+/* In turn; the first of each is not counted. */
 static enum assay_status compare(struct loader_options *options,
                                  struct peer *peer, int n_rounds,
                                  struct error *err)
@@ -103,7 +104,7 @@ static enum assay_status compare(struct loader_options *options,
     char job[32], what[64];
 
     snprintf(job, sizeof job, "classes %zu", options->n_workers);
-    snprintf(what, sizeof what, "decode, resize, %zu worker%s: an image",
+    snprintf(what, sizeof what, "decode, resize, %zu worker%s, per image",
              options->n_workers, options->n_workers > 1 ? "s" : "");
     for (int i = 0; !st && i <= n_rounds; i++) {
         double ours = 0, theirs = 0;

@@ -1,11 +1,11 @@
-"""torchvision's side of the benchmark of the loader.
+"""torchvision's side of the loader benchmark.
 
     loader_peer.py FOLDER PHOTOGRAPH
 
-FOLDER has a folder a class. Says "ready", and then goes through an epoch of it
-for each line of its input, with as many workers as the line says, answering
-with a line: seconds, images. Workers stay between epochs. Exits with 77 where
-there is no torchvision.
+FOLDER has one folder per class. Prints "ready". Then, for each line of its
+input, goes through one epoch with as many workers as the line says and answers
+with a line: seconds, images. Workers stay between epochs. Exits with 77 if
+torchvision is missing.
 """
 import sys
 import time

@@ -1,5 +1,5 @@
-/* bench/metrics_bench.c - how long it takes until the figures of a graph are
- * on the screen: nothing runs, and no weights are made. */
+/* bench/metrics_bench.c - how long until the figures of a graph are on the
+ * screen: nothing runs, and no weights are made. */
 #include "bench.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* From the prompt to the first output of a 170 MB ONNX file, against what
- * importing PyTorch takes, before it has read anything. */
+/* From the prompt to the first output of a 170 MB ONNX file, compared with
+ * importing PyTorch, before it has read anything. */
 #include "bench.h"
 #include "peer.h"
 

@@ -1,9 +1,8 @@
-"""Writes a large ONNX model, 170 MB, with an input and what PyTorch makes of
-it.
+"""Writes a large ONNX model, 170 MB, with an input and PyTorch's output for it.
 
     onnx_model.py FOLDER
 
-Exits with 77 where there is no torchvision.
+Exits with 77 if torchvision is missing.
 """
 import os
 import sys

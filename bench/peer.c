@@ -68,13 +68,18 @@ static enum assay_status wait_until_ready(struct peer *peer, struct error *err)
 enum assay_status peer_start(struct peer *peer, const char *script,
                              const char *folder, struct error *err)
 {
-    char path[600];
-    const char *words[] = {"/usr/bin/python3", path, folder,
-                           BENCH_SOURCE_DIR "/assets/coffee.jpg", NULL};
+    const char *named = getenv("ASSAY_BENCH_PYTHON");
+    const char *root = getenv("ASSAY_BENCH_ROOT"); /* a build made elsewhere */
+    char path[600], photo[600];
+    const char *words[] = {named ? named : "/usr/bin/python3", path, folder,
+                           photo, NULL};
     int pipes[4];
     enum assay_status st = make_pipes(pipes, err);
 
-    snprintf(path, sizeof path, "%s/bench/%s", BENCH_SOURCE_DIR, script);
+    if (!root)
+        root = BENCH_SOURCE_DIR;
+    snprintf(path, sizeof path, "%s/bench/%s", root, script);
+    snprintf(photo, sizeof photo, "%s/assets/coffee.jpg", root);
     if (!st)
         st = start(words, pipes[0], pipes[3], &peer->process, err);
     if (st)

@@ -1,4 +1,4 @@
-/* bench/peer.h - PyTorch in a process of its own, asked to run something.
+/* bench/peer.h - PyTorch in a process of its own, running what we ask for.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BENCH_PEER_H
@@ -15,8 +15,8 @@ struct peer {
     FILE *to, *from;
 };
 
-/* Starts a script of this folder, which may write into `folder` what both
- * sides read; ASSAY_NOT_FOUND where there is no torchvision. */
+/* Starts a script of this folder, which may write files for both sides into
+ * `folder`; ASSAY_NOT_FOUND if torchvision is missing. */
 enum assay_status peer_start(struct peer *peer, const char *script,
                              const char *folder, struct error *err);
 void peer_stop(struct peer *peer);
@@ -25,13 +25,13 @@ void peer_stop(struct peer *peer);
 enum assay_status peer_ask(struct peer *peer, const char *job, double *seconds,
                            long *n_results, struct error *err);
 
-/* What another program took from its start to its end. */
+/* What another program used from start to end. */
 struct child_cost {
     double seconds, peak_bytes;
 };
 
-/* Runs a program to its end, its output thrown away. ASSAY_NOT_FOUND where it
- * says that there is no torchvision. */
+/* Runs a program to its end, discarding its output. ASSAY_NOT_FOUND if it
+ * reports that torchvision is missing. */
 enum assay_status child_run(const char *const *words, struct child_cost *cost,
                             struct error *err);
 
@@ -44,9 +44,9 @@ struct pairs {
 };
 
 void pairs_add(struct pairs *pairs, double ours, double theirs);
-/* The ratio of the medians, and both of them. Orders what is there. */
+/* The ratio of the medians, and both of them. Sorts the measurements. */
 double pairs_ratio(struct pairs *pairs, double *ours, double *theirs);
-/* A row for that ratio, with both medians in front of it. */
+/* A row for that ratio, after both medians. */
 void bench_ratio(const char *what, struct pairs *pairs, double bar,
                  double scale, const char *unit);
 

@@ -1,7 +1,7 @@
-/* bench/predict_bench.c - predictions of what was measured on a Jetson TX2, and
- * forests beside scikit-learn's.
+/* bench/predict_bench.c - predictions for a Jetson TX2, and forests compared
+ * with scikit-learn's.
  *
- * predict_bench [ROUNDS]: so many fits for each time (5). */
+ * predict_bench [ROUNDS]: so many fits per time (5). */
 #include "bench.h"
 #include "peer.h"
 
@@ -24,9 +24,9 @@ static const struct study {
     bool is_levels; /* levels of a network; else a network left out */
     double bars[N_TARGETS];
 } studies[] = {{"other levels", true, {4.1, 3.0}},
-               {"a network not seen", false, {8, 5.5}}};
+               {"an unseen network", false, {8, 5.5}}};
 
-/* What is learned from, and what is predicted, in the words of --train. */
+/* What to learn from, and what to predict, as for --train. */
 static enum assay_status name_split(const struct study *study, size_t network,
                                     struct str *train, struct str *nets,
                                     struct error *err)
@@ -130,7 +130,7 @@ static enum assay_status bench_study(const struct data_set *set,
         snprintf(what, sizeof what, "%s, %s, mean error", study->name,
                  target_names[t]);
         bench_at_most(what, totals.error[t], study->bars[t], "%");
-        snprintf(what, sizeof what, "%s, %s, inside of 90 %%", study->name,
+        snprintf(what, sizeof what, "%s, %s, inside 90 %%", study->name,
                  target_names[t]);
         bench_at_least(what, totals.coverage[t], 85, "%");
         if (study->is_levels)
@@ -143,7 +143,7 @@ static enum assay_status bench_study(const struct data_set *set,
 
 /* ---- forests ------------------------------------------------------------- */
 
-/* Rows to fit and, behind them, rows to predict. */
+/* Rows to fit and, after them, rows to predict. */
 struct table {
     double *x, *y;
     size_t n, n_fit;
@@ -283,7 +283,7 @@ static enum assay_status bench_split(struct race *race,
     return st;
 }
 
-/* Times are of one thread count on both sides, turn by turn. */
+/* Both sides use the same number of threads, in turn. */
 static void note_times(const struct study *study, struct pairs *times)
 {
     double ours, theirs, ratio = pairs_ratio(times, &ours, &theirs);
@@ -354,9 +354,9 @@ static enum assay_status bench_one(const struct data_set *set,
                                  &set->descriptions[at], 1 + i, &estimate, err);
     }
     if (!st)
-        bench_at_most("one network predicted, curves, physical and forest",
-                      (double)(clock_monotonic_ns() - since) / 1e6 / n_asked, 1,
-                      "ms");
+        bench_at_most(
+            "one network predicted by curves, physical model and forest",
+            (double)(clock_monotonic_ns() - since) / 1e6 / n_asked, 1, "ms");
     fingerprint_free(fingerprint);
     selection_release(&train);
     return st;

@@ -1,12 +1,12 @@
-"""scikit-learn's side of the benchmark of forests.
+"""scikit-learn's side of the forest benchmark.
 
     predict_peer.py FOLDER PHOTOGRAPH
 
-Says "ready", and then, for each line "NAME THREADS" of its input, fits
-ExtraTreesRegressor to the rows of FOLDER/NAME and predicts those behind them,
-answering with a line: seconds of the fit, mean relative error in millionths. A
-file is doubles: rows to fit, rows to predict, features, then the rows, and then
-the logarithms they should give. Exits with 77 where there is no scikit-learn.
+Prints "ready". Then, for each line "NAME THREADS" of its input, fits
+ExtraTreesRegressor to the first rows of FOLDER/NAME, predicts the others and
+answers with a line: seconds of the fit, mean relative error in millionths. A
+file consists of doubles: rows to fit, rows to predict, features, then the rows,
+and then the logarithms to predict. Exits with 77 if scikit-learn is missing.
 """
 import os
 import sys

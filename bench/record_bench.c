@@ -1,6 +1,6 @@
-/* bench/record_bench.c - long recordings: what is lost, and what it takes.
+/* bench/record_bench.c - long recordings: what is lost, and what they take.
  *
- * record_bench [SPANS]: that many spans (20 million) from eight threads, in
+ * record_bench [SPANS]: so many spans (20 million) from eight threads, in
  * iterations; then a tenth of them with every sample kept. */
 #include "bench.h"
 
@@ -22,7 +22,7 @@ static const double mib = 1024 * 1024;
 static pthread_barrier_t barrier;
 
 struct load {
-    long n_spans; /* of a thread and iteration */
+    long n_spans; /* per thread and iteration */
 };
 
 /* Networks of layers, three spans each, until the count is reached. */
@@ -130,7 +130,7 @@ static enum assay_status measure_summary(const char *path, struct load load,
     if (st)
         return st;
     bench_note("8 threads, spans", (double)total_of(load), "");
-    bench_note("8 threads, spans a second", (double)total_of(load) / seconds,
+    bench_note("8 threads, spans per second", (double)total_of(load) / seconds,
                "/s");
     bench_at_most("8 threads, memory of the recorder",
                   (double)mem_peak_bytes() / mib, 64, "MiB");
@@ -159,7 +159,7 @@ static enum assay_status measure_keeping(const char *path, struct load load,
         return st;
     bench_at_least("keeping all, samples into the file",
                    (double)total_of(load) / seconds / 1e6, 1, "M/s");
-    bench_note("keeping all, bytes a sample",
+    bench_note("keeping all, bytes per sample",
                file_bytes(path) / (double)total_of(load), "");
     return ASSAY_OK;
 }

@@ -2,17 +2,16 @@
  *
  * recording_bench [SECONDS]: for so long (40), and up to five times longer
  * while the answer is uncertain, Faster R-CNN runs on a small photograph in
- * rounds of three: recorded, down to its ops and bytes; observed too, with the
- * figures of its content and of the machine; and passed over by the same
- * recording. The order changes from round to round. What drifts, and what else
- * the machine does, falls on all of a round alike; the medians of the ratios
- * are told with their intervals. */
+ * rounds of three: recorded, down to its ops and bytes; also observed, with the
+ * figures of its content and of the machine; and ignored by the same recording.
+ * The order changes from round to round, so that drift and other load affect
+ * all of a round alike; the medians of the ratios come with their intervals. */
 #include "bench.h"
 
 #include "base/clock.h"
-#include "detect/observer.h"
 #include "record/record.h"
 #include "run/run.h"
+#include "session/observer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One thread: what waits for another is not what recording costs. */
+/* One thread: waiting for another is not a cost of recording. */
 enum { n_threads = 1, side = 64, least_rounds = 20, most_rounds = 4000 };
 
 enum way { BARE, RECORDED, OBSERVED, N_WAYS };
@@ -37,15 +36,15 @@ struct detector {
 static enum assay_status open_detector(struct detector *detector,
                                        struct error *err)
 {
-    struct detect_options options = {.model = "fasterrcnn_resnet50_fpn",
-                                     .build = model_defaults(),
-                                     .n_threads = n_threads,
-                                     .detail = ENGINE_OPS,
-                                     .tuning_seconds = 2};
+    struct session_options options = {.model.name = "fasterrcnn_resnet50_fpn",
+                                      .model.build = model_defaults(),
+                                      .n_threads = n_threads,
+                                      .detail = ENGINE_OPS,
+                                      .tuning_seconds = 2};
     struct frame *frame = &detector->frame;
     enum assay_status st;
 
-    options.build.min_size = side;
+    options.model.build.min_size = side;
     frame->paths[0] = BENCH_SOURCE_DIR "/assets/coffee.jpg";
     frame->n = 1;
     detector->size = (struct intake_size){side, side};
@@ -59,7 +58,7 @@ static enum assay_status open_detector(struct detector *detector,
     if (!st)
         st = frame_preprocess(frame, &detector->session, err);
     for (int i = 0; !st && i < 3; i++) /* chooses kernels, touches memory */
-        st = frame_model(frame, &detector->session, false, err);
+        st = frame_model(frame, &detector->session, err);
     return st;
 }
 
@@ -70,7 +69,7 @@ static void close_detector(struct detector *detector)
     observer_close(&detector->observer);
 }
 
-/* One iteration; switching is no part of its time. */
+/* One iteration; switching is not part of its time. */
 static enum assay_status time_model(struct detector *detector, enum way way,
                                     double *seconds, struct error *err)
 {
@@ -85,7 +84,7 @@ static enum assay_status time_model(struct detector *detector, enum way way,
     if (way == OBSERVED)
         observer_begin(&detector->observer);
     assay_iteration_begin();
-    st = frame_model(&detector->frame, &detector->session, false, err);
+    st = frame_model(&detector->frame, &detector->session, err);
     assay_iteration_end();
     if (!st && way == OBSERVED)
         st = observer_end(&detector->observer, detector->n_observed++, 0, 1,
@@ -107,7 +106,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether the interval of a ratio tells one per cent from none. */
+/* Whether the interval of a ratio separates one per cent from none. */
 static bool is_certain(const struct measured *measured, enum way way)
 {
     static double sorted[most_rounds];
@@ -179,7 +178,7 @@ static void print(struct measured *measured)
     qsort(bare, n, sizeof *bare, compare_numbers);
     bench_note("a model without recording", 1e3 * bare[n / 2], "ms");
     bench_note("rounds with and without recording", (double)n, "");
-    print_cost(measured, RECORDED, "what recording adds to a model", 1);
+    print_cost(measured, RECORDED, "time recording adds to a model", 1);
     print_cost(measured, OBSERVED, "  with figures of content and machine",
                1.5);
 }

@@ -1,8 +1,8 @@
-/* bench/report_bench.c - what it takes to make an HTML report of a large run:
+/* bench/report_bench.c - what making an HTML report of a large run takes:
  * reading the run file and writing the page.
  *
- * report_bench [SCOPES]: that many scopes (2000), each called in 50 iterations
- * of which four are kept in full. */
+ * report_bench [SCOPES]: so many scopes (2000), each called in 50 iterations of
+ * which four are kept in full. */
 #include "bench.h"
 
 #include "base/clock.h"

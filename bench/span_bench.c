@@ -1,4 +1,4 @@
-/* bench/span_bench.c - what a span costs the program that is measured.
+/* bench/span_bench.c - what a span costs the measured program.
  *
  * Links libassay as a user's program does. */
 #include "bench.h"
@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A round of spans stays below what the recorder takes without waking its
- * writer: what is timed is the span, not the writer's speed. */
+/* A round of spans stays below the number that wakes the recorder's writer:
+ * this times the span, not the writer. */
 enum { n_rounds = 101, n_spans = 4000, n_calls = 100000, pause_us = 2000 };
 
 static uint64_t read_clock(void)
@@ -23,7 +23,7 @@ static uint64_t read_clock(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The cheapest time stamp there is on this machine. */
+/* The cheapest time stamp on this machine. */
 static inline uint64_t read_raw(void)
 {
 #if defined(__x86_64__)
@@ -116,7 +116,7 @@ static void measure(const char *what, void (*work)(int), int n, double bar_ns)
     bench_at_most(what, median_of(works), bar_ns, "ns");
 }
 
-/* One time against the other, taken in turn: the median over rounds. */
+/* One time against the other, in turn: the median over rounds. */
 static void compare(const char *what, void (*work)(int), void (*yardstick)(int),
                     int n, double bar)
 {
@@ -151,7 +151,7 @@ int main(void)
             2.5);
     compare("span by handle, recording / two time stamps", one_handle,
             two_stamps, n_spans, 2.5);
-    measure("span given afterwards", one_given, n_spans, 200);
+    measure("span added afterwards", one_given, n_spans, 200);
     if (assay_stop(&error)) {
         fprintf(stderr, "span_bench: %s\n", error.text);
         return 1;

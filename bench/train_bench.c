@@ -1,8 +1,8 @@
-/* bench/train_bench.c - training steps beside PyTorch: same sizes, batches and
- * threads, turn by turn; and the most memory either side needs.
+/* bench/train_bench.c - training steps compared with PyTorch: same sizes,
+ * batches and threads, in turn; and the peak memory of both sides.
  *
- * train_bench [ROUNDS]: that many turns (5).
- * train_bench --steps MODEL N: makes so many steps, for what they need. */
+ * train_bench [ROUNDS]: so many turns (5). train_bench --steps MODEL N: makes
+ * so many steps, to measure their memory. */
 #include "bench.h"
 #include "peer.h"
 
@@ -39,7 +39,7 @@ static const struct {
 
 enum { n_rows = sizeof rows / sizeof *rows };
 
-/* A model that is trained on the same batch again and again. */
+/* A model trained on the same batch again and again. */
 struct learner {
     struct pool *pool;
     struct graph *graph;
@@ -50,8 +50,7 @@ struct learner {
     double loss;
 };
 
-/* ---- the batch ------------------------------------------------------------
- */
+/* ---- the batch ---------------------------------------------------------- */
 
 static enum assay_status add_input(struct learner *learner, size_t i,
                                    enum dtype dtype, struct shape shape,
@@ -142,8 +141,7 @@ static enum assay_status make_classifier_batch(struct learner *learner,
     return st;
 }
 
-/* ---- the model --------------------------------------------------------------
- */
+/* ---- the model ---------------------------------------------------------- */
 
 /* As torchvision makes it without weights: everything is trained. */
 static enum assay_status build(struct learner *learner, const char *model,
@@ -169,7 +167,7 @@ static enum assay_status learner_open(struct learner *learner,
                                       struct error *err)
 {
     struct engine_options engine = {
-        .backend = backend_best(),
+        .device = device_cpu(),
         .backend_options = {.n_threads = n_threads,
                             .is_training = true,
                             .tuning_seconds = 30,
@@ -182,7 +180,6 @@ static enum assay_status learner_open(struct learner *learner,
     *learner = (struct learner){0};
     optimizer.momentum = 0.9;
     optimizer.weight_decay = 1e-4;
-    optimizer.n_threads = n_threads;
     st = pool_new(&learner->pool, err);
     if (!st)
         st = build(learner, model, is_detector, err);
@@ -190,8 +187,8 @@ static enum assay_status learner_open(struct learner *learner,
         st = engine_new(learner->graph, learner->pool, &engine,
                         &learner->engine, err);
     if (!st)
-        st = optimizer_new(learner->graph, learner->pool, &optimizer,
-                           &learner->optimizer, err);
+        st = optimizer_new(learner->engine, &optimizer, &learner->optimizer,
+                           err);
     if (!st)
         st = is_detector ? make_detector_batch(learner, err)
                          : make_classifier_batch(learner, err);
@@ -229,8 +226,7 @@ static enum assay_status learner_step(struct learner *learner,
         tensor_release(&learner->outputs[i]);
     }
     st = engine_backward(learner->engine, err);
-    return st ? st
-              : optimizer_step(learner->optimizer, learner->engine, 0.001, err);
+    return st ? st : optimizer_step(learner->optimizer, 0.001, err);
 }
 
 /* ---- side by side
@@ -298,7 +294,7 @@ static enum assay_status time_step(struct learner *learner, bool is_recorded,
     return st;
 }
 
-/* Recorded and bare steps in turn, the first of each turn changing. */
+/* Recorded and bare steps in turn, alternating which comes first. */
 static enum assay_status bench_recording(const char *choices, struct error *err)
 {
     enum { n_turns = 40, warm_up = 2 };
@@ -308,7 +304,7 @@ static enum assay_status bench_recording(const char *choices, struct error *err)
     enum assay_status st = learner_open(&learner, "resnet50", choices, err);
 
     if (!st && assay_start(run, NULL, NULL))
-        st = error_set(err, ASSAY_IO, "no recording could be started");
+        st = error_set(err, ASSAY_IO, "cannot start a recording");
     for (int i = 0; !st && i < n_turns + warm_up; i++) {
         double seconds[2];
 

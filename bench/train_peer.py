@@ -1,12 +1,12 @@
-"""PyTorch's side of the benchmarks of training.
+"""PyTorch's side of the training benchmarks.
 
     train_peer.py FOLDER PHOTOGRAPH
     train_peer.py --steps MODEL N
 
-Says "ready", and then trains the model that each line of its input names by
-one step, answering with a line: seconds, 1. With --steps it makes so many
-steps and ends: its peak memory is what is looked at. Exits with 77 where there
-is no torchvision.
+Prints "ready". Then trains the model that each line of its input names by one
+step and answers with a line: seconds, 1. With --steps it makes so many steps
+and ends, so that its peak memory can be measured. Exits with 77 if torchvision
+is missing.
 """
 import sys
 import time

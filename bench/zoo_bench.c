@@ -1,12 +1,12 @@
-/* bench/zoo_bench.c - classifiers beside PyTorch: one image of 224x224, two
- * threads, turn by turn.
+/* bench/zoo_bench.c - classifiers compared with PyTorch: one image of 224x224,
+ * two threads, in turn.
  *
- * zoo_bench [ROUNDS]: that many turns (21). */
+ * zoo_bench [ROUNDS]: so many turns (21). */
 #include "bench.h"
 #include "peer.h"
 
 #include "base/clock.h"
-#include "detect/frame.h"
+#include "session/frame.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static const struct {
     double bar; /* against PyTorch's time */
 } rows[] = {{"resnet50", 0.6}, {"mobilenet_v2", 0.4}, {"vgg16", 0.5}};
 
-/* A model with random values that are ready for it. */
+/* A model with random values ready for it. */
 struct classifier {
     struct session session;
     struct frame frame;
@@ -28,12 +28,12 @@ static enum assay_status open_classifier(struct classifier *ours,
                                          const char *model, const char *choices,
                                          struct error *err)
 {
-    struct detect_options options = {
-        .model = model,
-        .build = model_options_for(model, MODEL_IMAGENET),
-        .decode = DECODE_CLASSES,
-        .recipe = recipe_of_variant(MODEL_IMAGENET),
-        .is_random = true,
+    struct session_options options = {
+        .model.name = model,
+        .model.build = model_options_for(model, MODEL_IMAGENET),
+        .vision.decode = DECODE_CLASSES,
+        .vision.recipe = recipe_of_variant(MODEL_IMAGENET),
+        .vision.is_random = true,
         .n_threads = n_threads,
         .tuning_seconds = 10,
         .choices_path = choices,
@@ -46,7 +46,7 @@ static enum assay_status open_classifier(struct classifier *ours,
         st = frame_preprocess(&ours->frame, &ours->session, err);
     /* Chooses kernels, touches memory. */
     for (int i = 0; !st && i < 2; i++)
-        st = frame_model(&ours->frame, &ours->session, false, err);
+        st = frame_model(&ours->frame, &ours->session, err);
     return st;
 }
 
@@ -65,7 +65,7 @@ static enum assay_status compare(struct classifier *ours, struct peer *peer,
         if (st)
             break;
         since = clock_monotonic_ns();
-        st = frame_model(&ours->frame, &ours->session, false, err);
+        st = frame_model(&ours->frame, &ours->session, err);
         pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);
     }
     return st;

@@ -1,10 +1,10 @@
-"""PyTorch's side of the benchmarks of classifiers.
+"""PyTorch's side of the classifier benchmarks.
 
     zoo_peer.py FOLDER PHOTOGRAPH
 
-Says "ready", and then runs the model that each line of its input names once on
-an image of 224x224, answering with a line: seconds, classes. Exits with 77
-where there is no torchvision.
+Prints "ready". Then runs the model that each line of its input names once on an
+image of 224x224 and answers with a line: seconds, classes. Exits with 77 if
+torchvision is missing.
 """
 import sys
 import time

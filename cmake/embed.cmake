@@ -1,5 +1,5 @@
-# Puts the report's page into the program: writes OUTPUT, a C file that holds
-# the files of the lists STYLE, BODY and SCRIPT, each list joined to one part
+# Embeds the report's page in the program: writes OUTPUT, a C file with the files
+# of the lists STYLE, BODY and SCRIPT, each list joined into one part
 # (src/views/html_page_internal.h).
 #
 #   cmake "-DSTYLE=a.css;b.css" -DBODY=a.html "-DSCRIPT=a.js;b.js"
@@ -11,7 +11,7 @@ foreach(part STYLE BODY SCRIPT)
   set(hex "")
   foreach(file ${${part}})
     file(READ ${file} text)
-    # They would end the element that the part stands in.
+    # These would end the element that contains the part.
     if(text MATCHES "</(style|script)|<!--")
       message(FATAL_ERROR "${file} holds ${CMAKE_MATCH_0}")
     endif()

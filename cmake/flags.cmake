@@ -1,16 +1,16 @@
-# Warnings, feature macros and sanitizers for everything that is ours.
+# Warnings, feature macros and sanitizers for all of our code.
 add_library(assay_flags INTERFACE)
 target_compile_options(assay_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
   -Wmissing-prototypes -Wvla -fno-math-errno
   -include ${PROJECT_SOURCE_DIR}/src/base/banned.h)
-# A compiler that nobody here has tried may warn of more: that stops CI, and not
+# A compiler that we have not tried may warn about more: that stops CI, but not
 # someone who wants to use the program.
 if(ASSAY_WERROR)
   target_compile_options(assay_flags INTERFACE -Werror)
 endif()
-# An unnamed enum is how an integer constant gets its name here; clang 19 warns
-# where one meets a double.
+# We name integer constants with unnamed enums; clang 19 warns if one meets a
+# double.
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
   target_compile_options(assay_flags INTERFACE -Wno-enum-float-conversion)
 endif()
@@ -19,16 +19,16 @@ target_compile_definitions(assay_flags INTERFACE _GNU_SOURCE
 target_include_directories(assay_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
-# Results are the same on every machine: no multiply-add unless it is asked for.
+# The same results on every machine: no fused multiply-add unless code asks for it.
 target_compile_options(assay_flags INTERFACE -ffp-contract=off)
 
-# Kernels run on several threads where the compiler has OpenMP. Not under
-# ThreadSanitizer: the library behind it is not instrumented.
+# Kernels run on several threads if the compiler has OpenMP, but not under
+# ThreadSanitizer: OpenMP's library is not instrumented.
 if(NOT ASSAY_SANITIZE MATCHES thread)
   find_package(OpenMP QUIET COMPONENTS C)
 endif()
 if(NOT OpenMP_C_FOUND)
-  # What only a pragma reads is unused then.
+  # Variables that only pragmas read are unused then.
   target_compile_options(assay_flags INTERFACE -Wno-unknown-pragmas
     -Wno-unused-parameter -Wno-unused-variable -Wno-unused-but-set-variable)
 endif()

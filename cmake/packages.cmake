@@ -1,4 +1,4 @@
-# The libraries Assay stands on, as pkg-config knows them.
+# The libraries that Assay uses, found by pkg-config.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
@@ -29,8 +29,8 @@ assay_soname(HDF5_SONAME HDF5)
 assay_require(JPEG libjpeg)
 assay_require(PNG libpng)
 assay_require(PROTOBUF_C libprotobuf-c)
-# protoc finds its plug-in for C by itself. protoc-c is the older way, which
-# protobuf-c 1.5 warns of.
+# protoc finds its plug-in for C on its own. protoc-c is the older way, which
+# protobuf-c 1.5 warns about.
 find_program(PROTOC NAMES protoc protoc-c)
 find_program(PROTOC_GEN_C protoc-gen-c)
 if(NOT PROTOC OR NOT PROTOC_GEN_C)
@@ -39,7 +39,7 @@ if(NOT PROTOC OR NOT PROTOC_GEN_C)
 endif()
 assay_require(SQLITE sqlite3)
 assay_require(ZLIB zlib)
-# Versions 2 and 3 of oneDNN have a file each (src/backend/dnnl).
+# There is one file for each of oneDNN 2 and 3 (src/backend/dnnl).
 function(assay_dnnl_major out include)
   file(STRINGS ${include}/oneapi/dnnl/dnnl_version.h line
     REGEX "DNNL_VERSION_MAJOR +[0-9]+")
@@ -50,7 +50,7 @@ function(assay_dnnl_major out include)
   set(${out} ${major} PARENT_SCOPE)
 endfunction()
 
-# oneDNN and the threads it runs on. ThreadSanitizer knows neither.
+# oneDNN and the threads it runs on; neither works with ThreadSanitizer.
 if(NOT ASSAY_SANITIZE MATCHES thread)
   find_package(OpenMP QUIET COMPONENTS C)
   find_library(DNNL_LIBRARY dnnl)

@@ -1,4 +1,4 @@
-/* examples/hello.cpp - spans in C++: they end where the block is left. */
+/* examples/hello.cpp - spans in C++: they end when the block is left. */
 #include <assay.h>
 
 #include <cstdio>

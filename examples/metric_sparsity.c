@@ -17,15 +17,15 @@ static const struct assay_unit percent[] = {{"%", 0.01, 0}, {NULL, 0, 0}};
 
 static const struct assay_metric metrics[N_METRICS] = {
     [SPARSITY] = {"sparsity", "Sparsity",
-                  "trained numbers that are not larger than the threshold",
-                  percent, ASSAY_COMPARE_DIFFERENCE},
+                  "share of trained numbers at or below the threshold", percent,
+                  ASSAY_COMPARE_DIFFERENCE},
     [SPARSEST_LAYER] = {"sparsity_most", "Sparsest Parameter",
-                        "the same, of the parameter that has most of them",
+                        "the same, for the parameter with the most of them",
                         percent, ASSAY_COMPARE_DIFFERENCE},
 };
 
 static const struct assay_argument arguments[N_ARGUMENTS] = {
-    [THRESHOLD] = {"threshold", "0", "what is taken for zero"},
+    [THRESHOLD] = {"threshold", "0", "largest magnitude that counts as zero"},
 };
 
 static size_t count_small(const struct assay_tensor *tensor, double threshold)
@@ -50,7 +50,7 @@ static enum assay_status compute(void *context,
     (void)context;
     if (end == text || *end) {
         snprintf(error->text, sizeof error->text,
-                 "threshold is '%s', which is no number", text);
+                 "threshold is '%s', which is not a number", text);
         return ASSAY_BAD_USAGE;
     }
     for (size_t i = 0; i < input->n_parameters; i++) {

@@ -2,10 +2,9 @@
  *
  *     pipeline [RUN FILE] [FRAMES]        (pipeline.assay, 320 frames)
  *
- * A producer makes frames, workers filter them, a consumer sums them up, with
- * queues of limited length between them. An iteration is a batch of frames
- * that the consumer has summed up. `assay show pipeline.assay` shows the
- * run. */
+ * A producer makes frames, workers filter them, and a consumer sums them up,
+ * with bounded queues in between. An iteration is one batch of frames that the
+ * consumer has summed up. `assay show pipeline.assay` shows the run. */
 #include <assay.h>
 
 #include <pthread.h>
@@ -31,13 +30,13 @@ struct frame {
     unsigned histogram[n_levels];
 };
 
-/* ---- a queue of limited length ---------------------------------------- */
+/* ---- a bounded queue -------------------------------------------------- */
 
 struct queue {
     const char *name;
     struct frame *frames[queue_length];
     int first, n;
-    int n_senders; /* that have not closed it */
+    int n_senders; /* that have not closed it yet */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
 };
@@ -91,7 +90,7 @@ static void queue_close(struct queue *queue)
     pthread_mutex_unlock(&queue->mutex);
 }
 
-/* ---- what is done to a frame ------------------------------------------ */
+/* ---- filters ---------------------------------------------------------- */
 
 static uint8_t pixel(const uint8_t *pixels, int x, int y)
 {
@@ -122,7 +121,7 @@ static void make_shapes(struct frame *frame)
         memset(&frame->pixels[y * width + left], 200, width / 3);
 }
 
-/* One pass of a box filter: a row's, or with the steps swapped a column's. */
+/* One pass of a box filter: along rows, or, with swapped steps, columns. */
 static void blur(const uint8_t *from, uint8_t *to, int step_x, int step_y)
 {
     for (int y = 0; y < height; y++) {
@@ -209,7 +208,7 @@ static void filter(struct frame *frame)
 {
     assay_phase_begin("smooth");
     if (blur_frame(frame))
-        fprintf(stderr, "pipeline: frame %d is not blurred: no memory\n",
+        fprintf(stderr, "pipeline: frame %d is not blurred: out of memory\n",
                 frame->index);
     assay_phase_end();
     assay_phase_begin("detect");
@@ -235,7 +234,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Counts the pixels of the next frame that lie on edges. */
+/* Counts the edge pixels of the next frame. */
 static uint64_t consume_frame(void)
 {
     uint64_t n_strong = 0;
@@ -305,7 +304,7 @@ int main(int argc, char **argv)
     assay_fact("settings.workers", text);
     assay_thread("consumer");
     if (run_pipeline(n_frames)) {
-        fprintf(stderr, "pipeline: no thread could be started\n");
+        fprintf(stderr, "pipeline: cannot start a thread\n");
         return 4;
     }
     if (assay_stop(&error)) {

@@ -1,8 +1,8 @@
-/* examples/profile_model.c - metrics of two models, and one of our own.
+/* examples/profile_model.c - compares metrics of two models, and adds its own.
  *
  *     profile_model [MODEL [OTHER]]          (resnet18, squeezenet1_1)
  *
- * A model is the name of a built-in one or an ONNX file. Built as
+ * A model is a built-in one by its name, or an ONNX file. Build it with
  *
  *     cc profile_model.c $(pkg-config --cflags --libs assay-models)
  */
@@ -18,8 +18,8 @@
 static const struct assay_unit per_parameter[] = {{"MACs", 1, 0}, {NULL, 0, 0}};
 
 static const struct assay_metric reuse_metrics[] = {
-    {"reuse", "Reuse", "multiply-adds of an image for each parameter",
-     per_parameter, ASSAY_COMPARE_RATIO},
+    {"reuse", "Reuse", "multiply-adds per image and parameter", per_parameter,
+     ASSAY_COMPARE_RATIO},
 };
 
 static enum assay_status compute_reuse(void *context,
@@ -31,7 +31,8 @@ static enum assay_status compute_reuse(void *context,
 
     (void)context;
     if (totals->parameters == 0) {
-        snprintf(error->text, sizeof error->text, "there are no parameters");
+        snprintf(error->text, sizeof error->text,
+                 "the model has no parameters");
         return ASSAY_UNSUPPORTED;
     }
     values[0] = (double)totals->macs / (double)totals->images /

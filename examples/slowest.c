@@ -1,4 +1,4 @@
-/* slowest.c - the scopes of a run that take the most time themselves.
+/* slowest.c - prints the scopes of a run with the most self time.
  *
  *     slowest run.assay
  *
@@ -20,7 +20,7 @@ static int compare_lines(const void *left, const void *right)
     return (a->self_ms < b->self_ms) - (a->self_ms > b->self_ms);
 }
 
-/* Of an iteration, in milliseconds; 0 where nothing is known. */
+/* Self time per iteration; 0 if unknown. */
 static double self_ms(const struct assay_run *run, uint32_t scope,
                       enum assay_lane_kind side)
 {

@@ -1,4 +1,4 @@
-/* assay.h - the public interface of libassay, all of it.
+/* assay.h - the whole public interface of libassay.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ASSAY_H

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Configures and builds a folder, and says how far it is: on a terminal in one
-# line that is written over, elsewhere in a line every 15 s. What has been built
-# already is passed over in silence.
+# Configures and builds a folder, and shows progress: on a terminal in one line
+# that is overwritten, elsewhere a line every 15 s. If there is nothing to build,
+# it prints nothing.
 #
 #   scripts/build.sh FOLDER [CMake options]
 #
-# With CI set, as .ci/run does, warnings are errors.
+# If CI is set, as .ci/run does, warnings are errors.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
@@ -28,8 +28,8 @@ if [ -t 1 ]; then
     NINJA_STATUS="building $folder, %f of %t: " exec ninja
 fi
 
-# show: of Ninja's lines, those about progress as often as is good to read, and
-# all others, which are about failures.
+# Filters Ninja's lines: progress at intervals, and all other lines, which are
+# about failures.
 show() {
     began=$(date +%s)
     shown=$began

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks that the links between our own pages and files lead somewhere.
+"""Checks that the links between our own pages and files are not broken.
 
     scripts/check_links.py ROOT
 """
@@ -19,7 +19,7 @@ def check(root):
 
 def main(root):
     problems = list(check(pathlib.Path(root)))
-    print("\n".join(problems) or "every link leads somewhere")
+    print("\n".join(problems) or "no link is broken")
     return 1 if problems else 0
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks that every OpenMP call of a program, and of the libraries that it
-# loads, is answered by the program (src/team/gomp.c): a call that goes to
-# libgomp knows nothing of our threads.
+# Checks that every OpenMP call of a program and of the libraries it loads goes
+# to the program's own functions (src/team/gomp.c): libgomp does not know our
+# threads.
 #
 #   scripts/check_openmp.sh PROGRAM
 set -eu
@@ -27,7 +27,7 @@ $file calls $name"
     done
 done
 if [ -n "$missed" ]; then
-    echo "src/team/gomp.c does not answer:$missed"
+    echo "src/team/gomp.c lacks functions:$missed"
     exit 1
 fi
-echo "$answered" | wc -l | sed 's/$/ calls, all that are made/'
+echo "$answered" | wc -l | sed 's/$/ functions, which are all that are called/'

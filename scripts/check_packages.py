@@ -3,9 +3,9 @@
 
     scripts/check_packages.py ROOT
 
-packages/*.txt hold the names, each once and in order, packages/names.table
-what those of them are called on other systems; scripts/setup.sh alone installs
-them, and nothing else in the tree says what to install.
+packages/*.txt hold the names, each once and in order; packages/names.table has
+those that differ on other systems. Only scripts/setup.sh installs them, and
+nothing else in the tree says what to install.
 """
 import pathlib
 import re
@@ -21,12 +21,12 @@ def read_list(path):
 
 
 def check_table(path, home):
-    """A row for each name that differs: it is in a list, and in order."""
+    """Each row is for a name in a list that differs somewhere; rows are in order."""
     head, *rows = [line.split() for line in read_list(path)] or [[]]
     where = f"packages/{path.name}"
     if not head or any(not re.fullmatch(r"\w+-[\d.]+", name)
                        for name in head):
-        yield f"{where}: the columns are to be ID-VERSION_ID"
+        yield f"{where}: the columns must be named ID-VERSION_ID"
     if rows != sorted(rows):
         yield f"{where}: not in order"
     for row in rows:
@@ -46,7 +46,7 @@ def check(root):
             yield f"packages/{path.name}: not in order"
         for name in names:
             if name in home:
-                yield f"packages/{path.name}: {name} is in {home[name]} too"
+                yield f"packages/{path.name}: {name} is also in {home[name]}"
             home[name] = f"packages/{path.name}"
     for path in sorted((root / "packages").glob("*.table")):
         yield from check_table(path, home)

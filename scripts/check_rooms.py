@@ -5,10 +5,10 @@
 
 - a room includes only itself and what it stands on;
 - a header named *_internal.h stays inside its room;
-- "room/file.h" is the only way to write it, and the file exists;
+- it is written as "room/file.h", and the file exists;
 - a source file includes its own header first;
-- a library whose versions differ is known to the files that bridge them only;
-- examples/ and include/ know the public headers only.
+- only the files that bridge the versions of a library include its headers;
+- examples/ and include/ include only public headers; python/ those and its own.
 """
 import pathlib
 import re
@@ -17,13 +17,13 @@ import sys
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]',
                      re.MULTILINE)
 
-# Headers of libraries, by how their names begin, and who may include them.
+# Headers of libraries, by the beginning of their names, and who may include them.
 BRIDGES = {"dnnl": ("backend/dnnl/native_internal.h",
                     "backend/dnnl/library.c")}
 
 
 def read_rooms(path):
-    """Room -> the rooms named behind it."""
+    """Room -> the rooms listed after it."""
     rooms = {}
     for line in path.read_text().splitlines():
         line = line.split("#")[0].strip()
@@ -34,7 +34,7 @@ def read_rooms(path):
 
 
 def reach(rooms, room):
-    """The room and everything it stands on; None where that is a circle."""
+    """The room and everything it stands on; None if that is a cycle."""
     found, path = set(), []
 
     def visit(name):
@@ -86,7 +86,7 @@ def check_room_file(root, path, room, allowed):
            if path.suffix == ".c" and (root / "src" / name).exists()]
     for n, (line, quote, name) in enumerate(includes(path)):
         if n == 0 and own and name not in own:
-            yield f'{where}:{line}: the first include is to be "{own[0]}"'
+            yield f'{where}:{line}: the first include must be "{own[0]}"'
         if quote == "<":
             if not may_know(root, path, name):
                 yield (f"{where}:{line}: <{name}> is for "
@@ -94,20 +94,21 @@ def check_room_file(root, path, room, allowed):
             continue
         other = name.partition("/")[0]
         if not (root / "src" / name).is_file() or "/" not in name:
-            yield f'{where}:{line}: "{name}" is no "room/file.h" under src'
+            yield f'{where}:{line}: "{name}" is not a "room/file.h" under src'
         elif other not in allowed:
             yield (f"{where}:{line}: {room} may not know {other} "
                    "(see src/rooms.txt)")
         elif name.endswith("_internal.h") and other != room:
-            yield f'{where}:{line}: "{name}" is for {other} alone'
+            yield f'{where}:{line}: "{name}" is only for {other}'
 
 
 def check_public_only(root, folder):
     for path in sorted((root / folder).rglob("*.[ch]")):
         for line, quote, name in includes(path):
-            if quote == '"':
+            own = folder == "python" and (path.parent / name).is_file()
+            if quote == '"' and not own:
                 yield (f'{path.relative_to(root)}:{line}: "{name}": only '
-                       "<assay.h> and system headers here")
+                       "<assay.h> and system headers may be included here")
 
 
 def check(root):
@@ -117,13 +118,13 @@ def check(root):
         allowed = reach(rooms, room) or {room}
         for path in sorted((root / "src" / room).rglob("*.[ch]")):
             yield from check_room_file(root, path, room, allowed)
-    for folder in ("include", "examples"):
+    for folder in ("include", "examples", "python"):
         yield from check_public_only(root, folder)
 
 
 def main(root):
     problems = list(check(pathlib.Path(root)))
-    print("\n".join(problems) or "every include is one its room may have")
+    print("\n".join(problems) or "every include is allowed")
     return 1 if problems else 0
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Checks the habits of CONTRIBUTING.md that a machine can see.
+"""Checks the rules of CONTRIBUTING.md that a machine can check.
 
     scripts/check_style.py ROOT
 
 In C: a first line that says what the file is, the SPDX line in headers, no //
-comments, at most 800 lines a file and 100 a function. Everywhere: at most 100
-columns, no tabs or blanks at line ends, one newline at the end, no unfinished
-marks. File names are unique outside tests/, and name a thing; so are the names
-of static functions in src/, for a debugger and a profiler show nothing else.
+comments, at most 800 lines per file and 100 per function. Everywhere: at most
+100 columns, no tabs, no blanks at line ends, one newline at the end, no marks of
+unfinished work. File names are unique outside tests/ and name a thing. Names of
+static functions in src/ are unique too: debuggers and profilers show nothing else.
 """
 import collections
 import pathlib
@@ -18,22 +18,20 @@ MAX_COLUMNS = 100
 MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 100
 
-FOLDERS = ("bench", "cmake", "examples", "include", "scripts", "src", "tests")
-SUFFIXES = (".c", ".h", ".cpp", ".py", ".sh", ".cmake", ".js", ".css",
+FOLDERS = ("bench", "cmake", "examples", "include", "python", "scripts", "src",
+           "tests")
+SUFFIXES = (".c", ".h", ".cpp", ".py", ".pyi", ".sh", ".cmake", ".js", ".css",
             ".html")
 VAGUE = {"util", "utils", "common", "helper", "helpers", "misc"}
-# Rooms whose static functions still share names with one another.
-SHARED_NAMES = {"backend", "cli", "detect", "engine", "metrics", "record",
-                "run", "store", "team", "tensor", "train"}
 UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X)\b")
 
-# A comment, a string or a character constant: whichever begins first.
+# A comment, a string or a character constant, whichever begins first.
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'
                    r"'(?:\\.|[^'\\\n])*'", re.DOTALL)
 
-# A static function, or one that a macro makes; our layout begins it in the
+# A static function, or one that a macro defines; in our layout it begins in the
 # first column.
-STATIC = re.compile(r"^(?:static\b[^;={}()#]*?\b(\w+)\(|"
+STATIC = re.compile(r"^(?:static\b[^;={}()#]*?\b(?!__attribute__)(\w+)\(|"
                     r"VARIANTS\([^,()]*,\s*(\w+),|WIDEN_FORWARD\((\w+),)",
                     re.MULTILINE)
 
@@ -46,7 +44,7 @@ def our_files(root):
 
 
 def check_text(text):
-    """Yields (line, what is wrong) for a text of any language."""
+    """Yields (line, problem) for a text in any language."""
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > MAX_COLUMNS:
             yield number, f"{len(line)} columns; at most {MAX_COLUMNS}"
@@ -55,7 +53,7 @@ def check_text(text):
         if line != line.rstrip():
             yield number, "blanks at the end of the line"
         if UNFINISHED.search(line):
-            yield number, "an unfinished mark; finish it or file an issue"
+            yield number, "unfinished; finish it or file an issue"
     if not text.endswith("\n") or text.endswith("\n\n"):
         yield text.count("\n"), "not exactly one newline at the end"
 
@@ -68,15 +66,15 @@ def check_head(path, text):
         name = "/".join(path.parts[1:])
     if path.parts[0] in ("src", "include") or path.suffix == ".h":
         if not text.startswith(f"/* {name} - "):
-            yield 1, f'the first line is to begin with "/* {name} - "'
+            yield 1, f'the first line must begin with "/* {name} - "'
     elif not text.startswith("/* "):
-        yield 1, "the first line is to say in a comment what the file is"
+        yield 1, "the first line must be a comment that says what the file is"
     if path.suffix == ".h" and "SPDX-License-Identifier: MIT" not in head:
         yield 1, "no SPDX-License-Identifier: MIT in the first comment"
 
 
 def check_functions(lines):
-    """Our layout puts a function's braces alone in the first column."""
+    """In our layout, a function's braces stand alone in the first column."""
     begin = None
     for number, line in enumerate(lines, 1):
         if line == "{":
@@ -110,14 +108,13 @@ def check_names(paths):
             places[path.name].append(path.as_posix())
     for name, found in places.items():
         if len(found) > 1:
-            yield f"{name}: a name of {len(found)} files: {', '.join(found)}"
+            yield f"{name}: the name of {len(found)} files: {', '.join(found)}"
 
 
 def check_statics(root, paths):
     places = collections.defaultdict(set)
     for path in paths:
-        if path.parts[0] == "src" and path.suffix == ".c" \
-                and path.parts[1] not in SHARED_NAMES:
+        if path.parts[0] == "src" and path.suffix == ".c":
             code = TOKEN.sub("", (root / path).read_text())
             for match in STATIC.finditer(code):
                 places[match.group(match.lastindex)].add(path.as_posix())
@@ -142,7 +139,7 @@ def check(root):
 
 def main(root):
     problems = list(check(pathlib.Path(root)))
-    print("\n".join(problems) or "every file keeps the habits")
+    print("\n".join(problems) or "every file follows the rules")
     return 1 if problems else 0
 
 

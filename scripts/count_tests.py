@@ -4,16 +4,16 @@
     scripts/count_tests.py RUN...
 
 RUN is a build folder, or FOLDER@LEVEL for its tests with ASSAY_CPU=LEVEL.
-Reads FOLDER/tests.xml or FOLDER/tests-LEVEL.xml, which scripts/run_tests.sh has
-CTest write. A program of TESTs (tests/test.h) counts each of them; any other
-entry counts as one. Tests that cannot be made on this processor are counted
-apart from those that miss something else.
+Reads FOLDER/tests.xml or FOLDER/tests-LEVEL.xml, which CTest writes for
+scripts/run_tests.sh. Each TEST of a program (tests/test.h) counts; any other
+entry counts as one. Tests that this processor cannot run are counted separately
+from those that are skipped for other reasons.
 """
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-# What cmocka prints when a test ends; its closing summary repeats the failed
+# The line cmocka prints when a test ends; its closing summary repeats the failed
 # and skipped ones, with a count ("1 test(s), ...") above them.
 OUTCOME = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\w+)$", re.MULTILINE)
 REASON = re.compile(r"^skipped: (.*)$", re.MULTILINE)
@@ -49,8 +49,8 @@ class Tally:
         elif status == "notrun" and said:
             self.skipped[name] = said[-1]
         elif status != "run" and not outcomes["FAILED"]:
-            # A script, a program that died before it could say which test it
-            # was in, or one that is not there.
+            # A script, a program that died before it could name the test, or a
+            # program that does not exist.
             self.failed.append(name)
 
     def read(self, run, prefix):
@@ -60,7 +60,6 @@ class Tally:
         for case in suite.iter("testcase"):
             self.add_entry(prefix + case.get("name"), case.get("status"),
                            case.findtext("system-out") or "")
-
 
     def closing_line(self):
         for_processor = sum(reason.startswith(PROCESSOR)
@@ -78,7 +77,7 @@ def main(runs):
         try:
             tally.read(run, f"{run}: " if len(runs) > 1 else "")
         except (OSError, ElementTree.ParseError) as error:
-            print(f"{run}: the tests did not run to their end: {error}")
+            print(f"{run}: the tests did not finish: {error}")
             tally.failed.append(run)
 
     print()

@@ -1,29 +1,29 @@
 #!/bin/sh
-# Runs the linters over the tracked files; any finding is a failure.
+# Runs the linters over the tracked files; any complaint is a failure.
 #
 #   scripts/lint.sh FOLDER            all of them (FOLDER: the build folder)
-#   scripts/lint.sh FOLDER changed    clang's analyzer, which takes a quarter of
-#                                     an hour for everything, on what changed
-#                                     only, for at most ASSAY_LINT_SECONDS (80);
+#   scripts/lint.sh FOLDER changed    clang's analyzer only on changed files, for
+#                                     at most ASSAY_LINT_SECONDS (80), because it
+#                                     takes a quarter of an hour for everything;
 #                                     all other checks on everything
 #
-# Changed is what differs from the last commit that passed: ASSAY_LINT_BASE, or
-# what .ci/run noted in FOLDER/lint.passed, or the first parent of HEAD, which
-# was the head when a branch came in. A clone without history knows none of
-# these: nothing is analyzed there.
+# Changed files are those that differ from the last commit that passed:
+# ASSAY_LINT_BASE, or the commit that .ci/run noted in FOLDER/lint.passed, or the
+# first parent of HEAD, which was the head before a branch was merged. A clone
+# without history has none of these: nothing is analyzed there.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
 which=${2:-all}
 
-# As root in the clone of another user, too.
+# Also works as root in the clone of another user.
 git() { command git -c safe.directory="$PWD" "$@"; }
 
-# Not the tests: the analyser does not know that CHECK ends one that fails.
-sources() { git ls-files 'src/*.c' 'examples/*.c'; }
+# Not the tests: the analyzer does not know that a failing CHECK ends the test.
+sources() { git ls-files 'src/*.c' 'examples/*.c' 'python/*.c'; }
 
-# Of these files, those that the folder builds: others are for another version
-# of a library.
+# Keeps the files that this folder builds: the others are for another version of
+# a library.
 built() {
     awk -v root="$PWD/" '
         FILENAME != "-" { if ($1 == "\"file\":") known[$2]; next }
@@ -40,7 +40,7 @@ find_base() {
     done
 }
 
-# Sources that differ, then those that include a header that does.
+# Changed sources, then those that include a changed header.
 changed() {
     base=$(find_base)
     if [ -z "$base" ]; then
@@ -48,7 +48,8 @@ changed() {
         return
     fi
     {
-        git diff --name-only --diff-filter=d "$base" -- 'src/*.c' 'examples/*.c'
+        git diff --name-only --diff-filter=d "$base" -- 'src/*.c' 'examples/*.c' \
+            'python/*.c'
         git diff --name-only --diff-filter=d "$base" -- 'src/*.h' |
             while read -r header; do
                 git grep -lF "#include \"${header#src/}\"" -- 'src/*.c' || true
@@ -61,7 +62,7 @@ git ls-files '*.c' '*.h' '*.cpp' '*.js' | xargs -r clang-format --dry-run -Werro
 echo "shellcheck"
 { git ls-files '*.sh'; echo .ci/run; } | xargs -r shellcheck
 echo "clang-tidy"
-end=0 # never
+end=0 # no limit
 if [ "$which" = changed ]; then
     sources | built | xargs -r -P "$(nproc)" -n 8 clang-tidy --quiet -p "$folder" \
         --checks='-clang-analyzer-*' 2>"$folder/lint.log" || {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs the tests of a build folder and ends on a line that counts them.
+# Runs the tests of a build folder and ends with a line that counts them.
 #
 #   scripts/run_tests.sh FOLDER [CTest options]
 #
-# With ASSAY_CPU set, kernels are limited to that, and the results are kept
-# beside those of a run without.
+# If ASSAY_CPU is set, kernels are limited to that level, and the results go to a
+# file of their own.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
@@ -12,17 +12,17 @@ shift
 run=$folder${ASSAY_CPU:+@$ASSAY_CPU}
 results=$folder/tests${ASSAY_CPU:+-$ASSAY_CPU}.xml
 
-# Some kernels hand out more address space than the sanitizers of Debian 12 can
-# follow; without randomisation, where that is allowed, they always can.
+# Some Linux kernels randomise addresses over more bits than the sanitizers of
+# Debian 12 support; without randomisation, if we may turn it off, they work.
 steady=
 if setarch -R true 2>/dev/null; then steady='setarch -R'; fi
 
-# Tests run beside each other: threads that wait are not to spin on processors
-# that others could use, which takes most of the time where there are few.
+# Tests run in parallel: waiting threads must not spin on processors that other
+# tests could use. On a machine with few, that would take most of the time.
 export OMP_WAIT_POLICY=passive
 
 rm -f "$results"
-# count_tests.py finds the failures, each by its own name.
+# count_tests.py finds the failures and names each.
 # shellcheck disable=SC2086 # words
 { $steady ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure \
     --no-label-summary --output-junit "$PWD/$results" \

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs what is missing of the package lists named, or says what is missing
-# and how to install it.
+# Installs the missing packages of the given lists, or prints them and how to
+# install them.
 #
 #   scripts/setup.sh build test
 #
-# Lists: packages/build.txt, packages/test.txt, packages/develop.txt, with the
-# names of Debian 12; packages/names.table has those that differ elsewhere.
-# ASSAY_OS_RELEASE is read in place of /etc/os-release.
+# The lists are packages/build.txt, packages/test.txt and packages/develop.txt,
+# with the names of Debian 12; packages/names.table has the names that differ on
+# other systems. ASSAY_OS_RELEASE replaces /etc/os-release.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ os_release() {
 distribution=$(os_release ID)
 version=$(os_release VERSION_ID)
 
-# The names of the lists as this system has them, one per line; "-NAME" for a
+# The names in the lists as this system calls them, one per line; "-NAME" for a
 # package that it does not have.
 names_here() {
     for list in "$@"; do sed 's/#.*//' "packages/$list.txt"; done |
@@ -55,9 +55,9 @@ done
 
 if ! command -v dpkg-query >/dev/null; then
     cat >&2 <<END
-assay: this system does not use Debian packages, so nothing can be installed
-or checked for you. Install what corresponds to these with your own package
-manager, then run make again with ASSAY_SKIP_SETUP=1:
+assay: this system does not use Debian packages, so this script cannot check or
+install them. Install the equivalent of these with your own package manager,
+then run make again with ASSAY_SKIP_SETUP=1:
  $wanted
 On Debian the command is
   apt-get install --no-install-recommends$wanted
@@ -105,7 +105,7 @@ began=$(date +%s)
 # The package index of a fresh machine may be empty or old.
 if ! install && ! { apt-get update -q >>"$log" 2>&1 && install; }; then
     tail -n 15 "$log" >&2
-    echo "assay: installing packages failed; see above, then try yourself:" >&2
+    echo "assay: installing packages failed; see above, then try it yourself:" >&2
     echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
     exit 1
 fi

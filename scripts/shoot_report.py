@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Makes the picture of an HTML report that the docs show.
+"""Makes the picture of an HTML report for the docs.
 
     scripts/shoot_report.py REPORT.html PICTURE.png [MODULE]
 
-Opens the page in Chromium (packages/test.txt), selects a module by its name and
-writes a PNG of few colours, so that it stays small. The one in docs/images is
-of `assay run faster-rcnn assets/coffee.jpg --min-size 320 --html REPORT.html`.
+Opens the page in Chromium (packages/test.txt), selects a module by name and
+writes a PNG with few colours to keep it small. The one in docs/images shows
+`assay run faster-rcnn assets/coffee.jpg --min-size 320 --html REPORT.html`.
 """
 import io
 import pathlib

@@ -1,17 +1,17 @@
 #!/bin/sh
-# Tries the README's commands on a bare Debian: in a chroot that has git and
-# make and nothing else, on a clone of what is committed. By hand, as root.
+# Tries the README's commands on a bare Debian: in a chroot that has only git and
+# make, on a clone of what is committed. Run it by hand, as root.
 #
 #   scripts/try_debian.sh RELEASE [TARGET...]
 #
 #   scripts/try_debian.sh trixie                      make demo, make test
 #   scripts/try_debian.sh bookworm demo test asan tsan
 #
-# It needs some 8 GB under /var/tmp (TMPDIR), removed at the end unless KEEP=1,
+# It needs about 8 GB under /var/tmp (TMPDIR), removed at the end unless KEEP=1,
 # and takes packages from the archive that apt uses on this machine (MIRROR=URL
-# to say another). Test data lies beside the clone as it does beside this
-# folder, to be read only. Mounts are made in a namespace of their own: none is
-# left, however this ends.
+# chooses another). Test data is mounted next to the clone as it is next to this
+# folder, read-only. Mounts are made in a namespace of their own, so none is left
+# however this ends.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -20,7 +20,7 @@ fail() {
     exit 1
 }
 
-# ---- inside of the namespace ------------------------------------------------
+# ---- inside the namespace ---------------------------------------------------
 
 mount_all() {
     mount -t proc proc "$root/proc"
@@ -33,7 +33,7 @@ mount_all() {
     fi
 }
 
-# step TARGET: runs it in the chroot and adds a word to $said.
+# step TARGET: runs it in the chroot and adds the result to $said.
 step() {
     echo "== make $1"
     begin=$(date +%s)
@@ -67,7 +67,7 @@ shift
 command -v debootstrap >/dev/null ||
     fail "debootstrap is missing; \`scripts/setup.sh develop\` installs it"
 if [ -n "$(git -C "$here" status --porcelain)" ]; then
-    echo "try_debian: what is not committed is not tried" >&2
+    echo "try_debian: uncommitted changes are not tried" >&2
 fi
 
 # shellcheck disable=SC2016 # apt's own words
@@ -75,22 +75,22 @@ mirror=${MIRROR:-$(apt-get indextargets --format \
     '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
     awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')}
 [ -n "$mirror" ] ||
-    fail "apt knows no archive of Debian here; apt-get update, or set MIRROR"
+    fail "apt has no Debian archive here; run apt-get update, or set MIRROR"
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/assay-$release-XXXXXX")
 trap '[ "${KEEP:-0}" = 1 ] || rm -rf --one-file-system "$root"' EXIT
 trap 'exit 1' HUP INT TERM
-# The tests run programs as other users too.
+# The tests also run programs as other users.
 chmod 755 "$root"
 
 echo "== debootstrap $release"
 debootstrap --variant=minbase --include=git,make "$release" "$root" "$mirror" \
     >"$root.log" 2>&1 || {
     tail -n 5 "$root.log" >&2
-    fail "debootstrap failed; all it said is in $root.log"
+    fail "debootstrap failed; its output is in $root.log"
 }
 rm -f "$root.log"
-# As this machine reaches the archive, so does the chroot.
+# The chroot reaches the archive the way this machine does.
 apt-config dump | grep -E '^Acquire::(https?|Check-Valid-Until)\b' \
     >"$root/etc/apt/apt.conf.d/90host" || true
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"

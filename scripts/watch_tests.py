@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Shows what CTest is doing: a line for every test that ended, with its time,
-and every 15 s which ones have been running for longer than 10.
+"""Shows what CTest is doing: a line for every finished test, with its time, and
+every 15 s the tests that have been running for more than 10 s.
 
     ctest ... | scripts/watch_tests.py
 """
@@ -18,16 +18,16 @@ END = re.compile(r"^\s*\d+/\d+ Test\s+#\d+: (\S+)")
 
 
 class Watch:
-    """The tests that are running, by name, with when they began."""
+    """The running tests by name, with their start times."""
 
     def __init__(self, long_seconds, every_seconds):
         self.long_seconds = long_seconds
         self.every_seconds = every_seconds
         self.running = {}
-        self.told = 0
+        self.reported = 0
 
     def take(self, line, now):
-        """What to show for a line of CTest's; None: nothing."""
+        """What to show for a line from CTest, or None."""
         started = START.match(line)
         if started:
             self.running[started.group(1)] = now
@@ -37,14 +37,14 @@ class Watch:
             self.running.pop(ended.group(1), None)
         return line
 
-    def tell(self, now):
-        """A line about those that take long; None: not yet."""
+    def report(self, now):
+        """A line about the tests that take long; None if none is due."""
         long = [f"{name} ({now - began:.0f} s)"
                 for name, began in self.running.items()
                 if now - began >= self.long_seconds]
-        if not long or now - self.told < self.every_seconds:
+        if not long or now - self.reported < self.every_seconds:
             return None
-        self.told = now
+        self.reported = now
         return "        still running: " + ", ".join(long) + "\n"
 
 
@@ -65,7 +65,7 @@ def main(source, out):
                 out.write(shown or "")
             if not some:
                 break
-        out.write(watch.tell(time.monotonic()) or "")
+        out.write(watch.report(time.monotonic()) or "")
         out.flush()
     out.flush()
 

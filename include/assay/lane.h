@@ -1,8 +1,8 @@
-/* assay/lane.h - what runs elsewhere: scopes by handle, lanes, and spans that
- * are given afterwards.
+/* assay/lane.h - work that runs elsewhere: scope handles, lanes, and spans
+ * reported after they ended.
  *
  * assay/span.h measures what the calling thread does between two calls. Two
- * things do not fit that: a queue of a device, which runs its kernels later and
+ * cases do not fit that: a device queue, which runs its kernels later and
  * knows their times only when they are done; and a module whose parts run on
  * different threads, such as an autograd engine that runs the backward pass.
  *
@@ -21,13 +21,13 @@
  *                   &(struct assay_span_details){.launched_ns = launched_ns});
  *
  * The module then has two figures: how long the host was busy launching it and
- * how long the device ran it. They are never added up.
+ * how long the device ran it. They are never added together.
  *
  * Every function may be called from any thread at any time, and in a signal
- * handler, under the conditions of assay/span.h. A handle is good for the whole
- * life of the process, over all its recordings, and may be made before the
- * first one. A span that is given costs about as much as a store of a record:
- * well below 200 ns.
+ * handler, under the conditions of assay/span.h. A handle is valid for the
+ * whole life of the process, across all recordings, and may be made before the
+ * first one. Reporting a span costs about as much as storing a record: well
+ * below 200 ns.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ASSAY_LANE_H
@@ -41,7 +41,7 @@ extern "C" {
 
 /* A place in the tree of scopes. */
 typedef uint32_t assay_scope_t;
-/* Where spans run: a host thread, or a queue or stream of a device. */
+/* Where spans run: a host thread, or a device queue or stream. */
 typedef uint32_t assay_lane_t;
 
 #define ASSAY_SCOPE_ROOT ((assay_scope_t)0)
@@ -53,69 +53,74 @@ enum assay_lane_kind {
     ASSAY_LANE_DEVICE  /* device time */
 };
 
-/* What else is known of a span that is given; {0}: nothing. */
+/* What else is known about a reported span; {0}: nothing. */
 struct assay_span_details {
-    int64_t launched_ns; /* when the host asked for it, on assay_clock_ns();
-                            0: not known. Traces draw an arrow from there. */
+    int64_t launched_ns; /* when the host launched it, on assay_clock_ns();
+                            0: unknown. Traces draw an arrow from there. */
     const char *phase;   /* "forward", "backward"; NULL: none */
 };
 
 #ifndef ASSAY_OFF
 
-/* The clock of all times below: nanoseconds of CLOCK_MONOTONIC. */
+/* The clock for all times below: CLOCK_MONOTONIC, in nanoseconds. */
 ASSAY_API int64_t assay_clock_ns(void);
 
-/* The scope of that name and class right below `parent`: the one that
- * assay_begin_class() opens there. class_name may be NULL. ASSAY_SCOPE_NONE
- * where there is no memory, the parent is none, or the tree would be more than
- * 256 levels deep. */
+/* The scope with this name and class directly below `parent`: the one that
+ * assay_begin_class() opens there. class_name may be NULL. Returns
+ * ASSAY_SCOPE_NONE if memory runs out, the parent is ASSAY_SCOPE_NONE, or the
+ * tree would be more than 256 levels deep. */
 ASSAY_API assay_scope_t assay_scope(assay_scope_t parent, const char *name,
                                     const char *class_name);
 
-/* The scope that screens show as "backbone.body.conv1". A scope on the way that
- * is known already is taken whatever its class is; one that is not is made
- * without a class. The last one has class_name, or with NULL any class. "" is
- * the root. Takes time that grows with the number of scopes: look a scope up
- * once and keep the handle. */
+/* The scope that screens show as "backbone.body.conv1". Scopes along the path
+ * that already exist are used whatever their class; missing ones are made
+ * without a class. The last one gets class_name; NULL matches any class. "" is
+ * the root. The time this takes grows with the number of scopes: look a scope
+ * up once and keep the handle. */
 ASSAY_API assay_scope_t assay_scope_path(const char *path,
                                          const char *class_name);
 
-/* The lane of that name and kind. It appears in a run when the first span is
- * given to it. */
+/* The scope of the innermost open span of the calling thread; ASSAY_SCOPE_ROOT
+ * if none is open or nothing is recorded. What is launched now and runs
+ * elsewhere belongs to it. */
+ASSAY_API assay_scope_t assay_scope_here(void);
+
+/* The lane with this name and kind. It appears in a run once a span has been
+ * reported on it. */
 ASSAY_API assay_lane_t assay_lane_open(const char *name,
                                        enum assay_lane_kind kind);
 
-/* Not for use: what the inline functions below stand on. */
+/* Private: called by the inline functions below. */
 ASSAY_API void assay_begin_scope_(assay_scope_t scope);
 ASSAY_API void assay_span_at_(assay_lane_t lane, assay_scope_t scope,
                               int64_t begin_ns, int64_t end_ns,
                               const struct assay_span_details *details);
 
 /* Opens a span of that scope on the calling thread, whatever is open there;
- * assay_end() closes it. Spans that assay_begin() opens inside lie below the
- * scope. The time counts as a child's for the span around it. A handle that is
- * none opens a span that is counted as lost. */
+ * assay_end() closes it. Spans that assay_begin() opens inside it lie below
+ * the scope. The enclosing span counts the time as a child's. With
+ * ASSAY_SCOPE_NONE the span is counted as lost. */
 static inline void assay_begin_scope(assay_scope_t scope)
 {
     if (assay_is_recording())
         assay_begin_scope_(scope);
 }
 
-/* Gives a span that has ended, from begin_ns to end_ns on assay_clock_ns().
+/* Reports a span that has ended, from begin_ns to end_ns on assay_clock_ns().
  * details may be NULL.
  *
- * It belongs to the iteration that lasted when it was launched, or where that
- * is not known when it began, to within a microsecond. Within an iteration the
- * spans of a lane may come in any order, and an iteration may be over when they
- * come; but once spans of a later iteration have been taken in, which happens
- * about ten times a second, an earlier one's are too late and are counted as
- * lost. So are spans of a handle that is none, and those that end before they
- * begin. Give the spans of an iteration at its end, or soon after: the
- * timelines of single iterations have those that came within a tenth of a
- * second.
+ * It belongs to the iteration that was under way when it was launched, or, if
+ * that is unknown, when it began, to within a microsecond. Within an iteration
+ * the spans of a lane may come in any order, and may come after the iteration
+ * ended. But once spans of a later iteration have been taken in, which happens
+ * about ten times per second, spans of an earlier one are too late and are
+ * counted as lost. So are spans with an ASSAY_..._NONE handle, and those that
+ * end before they begin. Report the spans of an iteration at its end, or soon
+ * after: timelines of single iterations have only those that came within a
+ * tenth of a second.
  *
- * On one lane a span inside another, by its times and by its scope, is its
- * child: the outer one's self time is without it. */
+ * If one span of a lane lies inside another, by its times and by its scope, it
+ * is its child: the outer one's self time excludes it. */
 static inline void assay_span_at(assay_lane_t lane, assay_scope_t scope,
                                  int64_t begin_ns, int64_t end_ns,
                                  const struct assay_span_details *details)
@@ -142,6 +147,11 @@ static inline assay_scope_t assay_scope_path(const char *path,
                                              const char *class_name)
 {
     (void)path, (void)class_name;
+    return ASSAY_SCOPE_ROOT;
+}
+
+static inline assay_scope_t assay_scope_here(void)
+{
     return ASSAY_SCOPE_ROOT;
 }
 

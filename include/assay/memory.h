@@ -5,9 +5,9 @@
  *     assay_memory("cuda:0", ASSAY_MEMORY_WEIGHTS, -167772160);
  *
  * A run then has the live bytes and their peak for each memory space and each
- * category in it, and what each category held when its space had its peak.
- * assay_bytes() of assay/span.h is another count, of what the calling thread
- * takes inside which span; tell both where both are of interest.
+ * category in it, and what each category held when its space was at its peak.
+ * assay_bytes() of assay/span.h is a separate count: how much the calling
+ * thread takes, by span. Call both if you want both.
  *
  * May be called from any thread and in a signal handler, under the conditions
  * of assay/span.h.
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* One list gives the constants and their texts. */
+/* This list generates the constants and their texts. */
 #define ASSAY_MEMORY_LIST(X)                                                   \
     X(ASSAY_MEMORY_WEIGHTS, "weights")                                         \
     X(ASSAY_MEMORY_ACTIVATIONS, "activations")                                 \
@@ -39,13 +39,13 @@ enum assay_memory_category {
 
 #ifndef ASSAY_OFF
 
-/* Not for use: what the inline function below stands on. */
+/* Private: called by the inline function below. */
 ASSAY_API void assay_memory_(const char *space,
                              enum assay_memory_category category,
                              int64_t delta);
 
 /* Bytes taken (positive) or given back (negative) in a memory space: "host",
- * "cuda:0". The space's name is copied when first seen; NULL is "host". */
+ * "cuda:0". The space's name is copied when first seen; NULL means "host". */
 static inline void assay_memory(const char *space,
                                 enum assay_memory_category category,
                                 int64_t delta)

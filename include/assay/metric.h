@@ -2,7 +2,7 @@
  *
  * A metric is a number with a key, a name and a unit. A metric function says
  * which keys it computes, what it needs for that and which arguments it takes;
- * it is handed that and no more. Register one with a profiler
+ * it gets that and nothing more. Register one with a profiler
  * (assay/profiler.h), or put it into a shared object that exports
  *
  *     const struct assay_metric_plugin assay_metric_plugin = {
@@ -12,7 +12,7 @@
  *     };
  *
  * and is loaded with `assay metrics MODEL --metric ./libmine.so`. A plug-in
- * needs this header and links with nothing; its functions run in a process of
+ * needs only this header and no library; its functions run in a process of
  * their own.
  *
  * SPDX-License-Identifier: MIT */
@@ -28,7 +28,8 @@
 extern "C" {
 #endif
 
-/* Grows when something below changes; plug-ins of another one are refused. */
+/* Goes up when anything below changes; plug-ins built for another version are
+ * refused. */
 #define ASSAY_METRIC_API 1
 
 enum { ASSAY_MAX_RANK = 8 };
@@ -49,47 +50,47 @@ enum assay_dtype {
     ASSAY_BOOL
 };
 
-/* An array, the last dimension fastest. */
+/* An array in row-major order: the last dimension varies fastest. */
 struct assay_tensor {
     enum assay_dtype dtype;
     int rank;
     int64_t dims[ASSAY_MAX_RANK];
     size_t n_elements, n_bytes;
-    void *data; /* NULL: only described */
+    void *data; /* NULL: the tensor is only described */
 };
 
 /* ---- what a metric is ------------------------------------------------- */
 
-/* How the values of two models are set side by side. */
+/* How the values of two models are compared. */
 enum assay_comparison {
     ASSAY_COMPARE_NONE,
     ASSAY_COMPARE_DIFFERENCE, /* second - first: accuracy */
-    ASSAY_COMPARE_RATIO,      /* second / first: where more is better */
-    ASSAY_COMPARE_RECIPROCAL  /* first / second: where less is better */
+    ASSAY_COMPARE_RATIO,      /* second / first: if more is better */
+    ASSAY_COMPARE_RECIPROCAL  /* first / second: if less is better */
 };
 
-/* A unit that values may be shown in. A list goes from large to small; the
- * first one whose `from` the value reaches is taken, or the last. */
+/* A unit for showing values. Lists go from large units to small; the first one
+ * whose `from` does not exceed the value is used, otherwise the last. */
 struct assay_unit {
     const char *name; /* "GigaMACs"; NULL ends a list */
-    double scale;     /* how much one is: 1e9 */
-    double from;      /* the smallest value that is shown in it: 1e8 */
+    double scale;     /* the size of one unit: 1e9 */
+    double from;      /* the smallest value shown in this unit: 1e8 */
 };
 
 struct assay_metric {
     const char *key;                /* "model_size": a-z, 0-9 and _ */
     const char *name;               /* "Model Size" */
-    const char *description;        /* a sentence */
-    const struct assay_unit *units; /* NULL: it has none */
+    const char *description;        /* one sentence */
+    const struct assay_unit *units; /* NULL: no unit */
     enum assay_comparison comparison;
 };
 
-/* ---- what a function is handed ---------------------------------------- */
+/* ---- what a function gets --------------------------------------------- */
 
-/* What a function needs, beside the graph. */
+/* What a function needs besides the graph. */
 enum assay_needs {
-    ASSAY_NEEDS_WEIGHTS = 1, /* the data of the parameters */
-    ASSAY_NEEDS_RUN = 2,     /* that the model was run and measured */
+    ASSAY_NEEDS_WEIGHTS = 1, /* the parameters' data */
+    ASSAY_NEEDS_RUN = 2,     /* a measured run of the model */
     ASSAY_NEEDS_DATASET = 4  /* each sample's outputs and target */
 };
 
@@ -103,42 +104,42 @@ struct assay_layer {
     const char *path; /* "layer1.0.conv1" */
     const char *class_name;
     uint64_t calls;
-    int is_known; /* 0: output, its bytes and the arithmetic depend on data */
+    int is_known; /* 0: output, its bytes and the arithmetic depend on input */
     int rank;     /* of the output of the last call */
     int64_t dims[ASSAY_MAX_RANK];
-    uint64_t output_bytes; /* of all calls */
-    uint64_t parameters;   /* trained ones, of which others are bytes */
+    uint64_t output_bytes; /* over all calls */
+    uint64_t parameters;   /* trained ones; the bytes include the others */
     uint64_t parameter_bytes;
     uint64_t macs;  /* multiply-adds of convolutions and products */
     uint64_t flops; /* other arithmetic */
-    double mean_ns; /* only with ASSAY_NEEDS_RUN; NaN where not known */
+    double mean_ns; /* only with ASSAY_NEEDS_RUN; NaN if unknown */
 };
 
-/* The graph in sums, for the whole batch. */
+/* Sums over the graph, for the whole batch. */
 struct assay_totals {
-    uint64_t images; /* of the batch */
+    uint64_t images; /* in the batch */
     uint64_t parameters, parameter_bytes, buffer_bytes;
     uint64_t macs;      /* of convolutions and products */
-    uint64_t norm_macs; /* two an element that batch norms make */
+    uint64_t norm_macs; /* two per element that a batch norm writes */
     uint64_t input_bytes;
     uint64_t activation_bytes; /* by the rule of docs/metrics.md */
-    uint64_t n_unknown;        /* layers that the sums are without */
+    uint64_t n_unknown;        /* layers missing from the sums */
 };
 
-/* What was measured of the forward pass, a batch at a time. */
+/* Measurements of the forward pass, one batch at a time. */
 struct assay_measured {
     uint64_t n;      /* passes */
-    uint64_t images; /* of a batch */
+    uint64_t images; /* per batch */
     int threads;
     double median_ns, low_ns, high_ns; /* with its 95 % interval */
     double mean_ns, p95_ns, min_ns, max_ns;
-    double peak_bytes; /* the most that tensors took at once; NaN: unknown */
+    double peak_bytes; /* most that tensors took at once; NaN: unknown */
 };
 
-/* What the evaluation on a dataset came to. */
+/* Figures of the evaluation on a dataset. */
 struct assay_evaluated {
     uint64_t n;                  /* samples */
-    double total_ns, forward_ns; /* reading and all; the model alone */
+    double total_ns, forward_ns; /* with reading etc.; the model alone */
 };
 
 struct assay_metric_input {
@@ -148,22 +149,22 @@ struct assay_metric_input {
     size_t n_parameters;
     const struct assay_layer *layers;
     size_t n_layers;
-    const struct assay_measured *measured;   /* NULL: it needs no run */
-    const struct assay_evaluated *evaluated; /* NULL: it needs no dataset */
-    const char *const *arguments; /* values, in the order of the function's */
+    const struct assay_measured *measured;   /* NULL: not needed */
+    const struct assay_evaluated *evaluated; /* NULL: not needed */
+    const char *const *arguments; /* values, in the function's order */
 };
 
 /* ---- datasets --------------------------------------------------------- */
 
 struct assay_box {
-    double x, y, width, height; /* in pixels of the image */
+    double x, y, width, height; /* in pixels */
     int64_t label;
     int is_crowd;
 };
 
 struct assay_target {
-    int64_t image; /* its number in the dataset */
-    int64_t label; /* of a classified image; -1: none */
+    int64_t image; /* its index in the dataset */
+    int64_t label; /* for classification; -1: none */
     const struct assay_box *boxes;
     size_t n_boxes;
 };
@@ -180,7 +181,7 @@ struct assay_sample {
 struct assay_argument {
     const char *name;  /* "threshold"; "split", "batch" and "dataset" are set
                           by the profiler */
-    const char *value; /* unless it is set; NULL: it must be */
+    const char *value; /* default; NULL: must be set */
     const char *help;
 };
 
@@ -191,10 +192,10 @@ struct assay_metric_function {
     unsigned needs; /* of enum assay_needs */
     const struct assay_argument *arguments;
     size_t n_arguments;
-    void *context; /* handed to the functions below */
+    void *context; /* passed to the functions below */
 
-    /* Before anything else; and with ASSAY_NEEDS_DATASET each sample. NULL:
-     * nothing is to be done. */
+    /* begin is called first; sample for each sample, with ASSAY_NEEDS_DATASET.
+     * Either may be NULL. */
     enum assay_status (*begin)(void *context,
                                const struct assay_metric_input *input,
                                struct assay_error *error);
@@ -202,8 +203,7 @@ struct assay_metric_function {
                                 const struct assay_sample *sample,
                                 struct assay_error *error);
 
-    /* values: one for each of `metrics`. A value that is not a number is
-     * refused. */
+    /* Fills in one value for each of `metrics`. NaN is refused. */
     enum assay_status (*compute)(void *context,
                                  const struct assay_metric_input *input,
                                  double *values, struct assay_error *error);

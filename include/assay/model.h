@@ -6,8 +6,8 @@
  *     if (assay_model_load("resnet18", NULL, &model, &error))
  *         fprintf(stderr, "%s\n", error.text);
  *
- * Link with `pkg-config --libs assay-models`. A model is used by one thread at
- * a time.
+ * Link with `pkg-config --libs assay-models`. Use a model from one thread at a
+ * time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ASSAY_MODEL_H
@@ -22,9 +22,9 @@ extern "C" {
 
 struct assay_model;
 
-/* A shape for an input of a file that leaves sizes free. */
+/* A shape for an input whose sizes the file leaves open. */
 struct assay_input_shape {
-    const char *input; /* NULL: the only one */
+    const char *input; /* NULL: the only input */
     int rank;
     int64_t dims[ASSAY_MAX_RANK];
 };
@@ -34,57 +34,60 @@ struct assay_model_options {
     const char *variant; /* of a built-in classifier: "imagenet", "cifar10",
                             "cifar100"; NULL: imagenet */
     int64_t classes;     /* 0: those of the variant */
-    int64_t batch;       /* images at once; 0: 1 */
-    int width, height;   /* of images, where they are free; 0: the model's */
+    int64_t batch;       /* images per pass; 0: 1 */
+    int width, height;   /* of images, if the model leaves them open; 0: the
+                            model's */
     int64_t min_size;    /* of a detector: pixels that the shorter side of
                             images is resized to; 0: 800 */
-    const char *weights; /* a checkpoint of a built-in model; NULL: random */
-    uint64_t seed;       /* of the random ones */
-    int has_no_weights;  /* not 0: neither load nor make any; the model cannot
-                            be run then */
-    int threads;         /* 0: one a processor */
+    const char *weights; /* checkpoint for a built-in model; NULL: random */
+    uint64_t seed;       /* for random weights */
+    int has_no_weights;  /* not 0: neither load nor make any; the model then
+                            cannot be run */
+    const char *device;  /* "cpu", "cuda:0", or "auto" for a GPU if one
+                            works; NULL: cpu */
+    int threads;         /* 0: one per processor */
     const struct assay_input_shape *shapes; /* of an ONNX file */
     size_t n_shapes;
-    /* A line for each op that is missing, or tensor that does not fit; NULL:
-     * only the first is named, in the error. */
+    /* Gets a line for each missing op, or tensor that does not fit. NULL: only
+     * the first is named, in the error. */
     void (*tell)(void *context, const char *line);
     void *tell_context;
 };
 
-/* name: of a built-in model, or the path of an ONNX file. Weights are loaded
- * when something needs them. The caller frees *out.
+/* name: a built-in model, or the path of an ONNX file. Weights are loaded when
+ * first needed. The caller frees *out.
  *
  * Files of more than 1 MiB are mapped, so they must not shrink while the model
- * lives: that is SIGBUS, which the library leaves to its program. */
+ * is in use: that raises SIGBUS, which the library leaves to the program. */
 ASSAY_API enum assay_status
 assay_model_load(const char *name, const struct assay_model_options *options,
                  struct assay_model **out, struct assay_error *error);
 ASSAY_API void assay_model_free(struct assay_model *model); /* accepts NULL */
 
-/* "resnet18", "ResNet"; what computes: "oneDNN 2.6.3". */
+/* "resnet18", "ResNet"; the compute library: "oneDNN 2.6.3". */
 ASSAY_API const char *assay_model_name(const struct assay_model *model);
 ASSAY_API const char *assay_model_class(const struct assay_model *model);
 ASSAY_API const char *assay_model_backend(const struct assay_model *model);
 
-/* All of these are the model's, until it is freed. */
+/* Owned by the model; valid until it is freed. */
 ASSAY_API const struct assay_totals *
 assay_model_totals(const struct assay_model *model);
 ASSAY_API const struct assay_layer *
 assay_model_layers(const struct assay_model *model, size_t *n);
 ASSAY_API const struct assay_parameter *
 assay_model_parameters(const struct assay_model *model, size_t *n);
-/* Loads or makes the weights where that was not done yet; the parameters have
- * data then. */
+/* Loads or makes the weights unless that is done already; the parameters then
+ * have data. */
 ASSAY_API enum assay_status assay_model_fill(struct assay_model *model,
                                              struct assay_error *error);
 
-/* What the model reads: type and shape, no data. */
+/* Type and shape of an input; it has no data. */
 ASSAY_API size_t assay_model_input_count(const struct assay_model *model);
 ASSAY_API const struct assay_tensor *
 assay_model_input(const struct assay_model *model, size_t i, const char **name);
 
 /* One forward pass. inputs: as many as the model has, of its types and shapes.
- * *outputs is good until the next run. */
+ * *outputs is valid until the next run. */
 ASSAY_API enum assay_status assay_model_run(struct assay_model *model,
                                             const struct assay_tensor *inputs,
                                             const struct assay_tensor **outputs,

@@ -12,12 +12,13 @@
  *                    stats.mean_ns / 1e6);
  *     assay_run_close(run);
  *
- * Scopes, phases, lanes, counters and series are numbers from 0. Texts are the
- * run's and good until it is closed. What is asked for by a number that is not
- * there answers 0, NULL or "", and leaves *out as it was. Times are nanoseconds
- * since the run began; NaN and ASSAY_RUN_UNKNOWN say that nobody measured it.
+ * Scopes, phases, lanes, counters and series are numbered from 0. Texts belong
+ * to the run and are valid until it is closed. For a number that does not
+ * exist, a function returns 0, NULL or "", and leaves *out unchanged. Times are
+ * nanoseconds since the run began; NaN and ASSAY_RUN_UNKNOWN mean that nobody
+ * measured it.
  *
- * A run is used by one thread at a time.
+ * Use a run from one thread at a time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ASSAY_RUN_H
@@ -33,12 +34,12 @@
 extern "C" {
 #endif
 
-#define ASSAY_RUN_NONE    UINT32_MAX /* no scope; outside of all iterations */
+#define ASSAY_RUN_NONE    UINT32_MAX /* no scope; outside all iterations */
 #define ASSAY_RUN_UNKNOWN INT64_MIN  /* bytes that nobody measured */
 
 struct assay_run;
 
-/* Reads all of a run file: one that is finished, or the .part of a program that
+/* Reads a whole run file: a finished one, or the .part file of a program that
  * still records or was killed. The caller closes *out, which is NULL on
  * failure. */
 ASSAY_API enum assay_status assay_run_open(const char *path,
@@ -46,14 +47,14 @@ ASSAY_API enum assay_status assay_run_open(const char *path,
                                            struct assay_error *error);
 ASSAY_API void assay_run_close(struct assay_run *run); /* accepts NULL */
 
-/* Nanoseconds from the beginning to the last end. */
+/* From the beginning to the last end. */
 ASSAY_API int64_t assay_run_duration_ns(const struct assay_run *run);
 
 /* What went wrong while recording; all 0 in a good run. */
 struct assay_run_health {
     uint64_t lost_spans, unbalanced_ends, open_at_end, too_deep;
-    uint64_t warm_up;  /* iterations that were left out */
-    int is_incomplete; /* the program did not reach its end */
+    uint64_t warm_up;  /* iterations left out */
+    int is_incomplete; /* the program did not stop the recording */
 };
 
 ASSAY_API void assay_run_health_of(const struct assay_run *run,
@@ -61,7 +62,7 @@ ASSAY_API void assay_run_health_of(const struct assay_run *run,
 
 /* ---- facts ------------------------------------------------------------- */
 
-/* "machine.cpu", and what assay_fact() told; NULL where it is not there. */
+/* "machine.cpu", and those set by assay_fact(); NULL if there is none. */
 ASSAY_API const char *assay_run_fact(const struct assay_run *run,
                                      const char *key);
 ASSAY_API size_t assay_run_fact_count(const struct assay_run *run);
@@ -77,64 +78,64 @@ struct assay_run_scope {
     uint32_t depth;                     /* 0 for the root */
     uint32_t first_child, next_sibling; /* ASSAY_RUN_NONE at the end */
     const char *name;
-    const char *class_name; /* "" where it has none */
+    const char *class_name; /* "" if it has none */
 };
 
 ASSAY_API size_t assay_run_scope_count(const struct assay_run *run);
 ASSAY_API int assay_run_scope_at(const struct assay_run *run, uint32_t scope,
                                  struct assay_run_scope *out);
 
-/* "backbone.body.conv1"; NULL without memory. */
+/* "backbone.body.conv1"; NULL if memory runs out. */
 ASSAY_API const char *assay_run_path(struct assay_run *run, uint32_t scope);
-/* The first scope of that path; ASSAY_RUN_NONE where there is none. */
+/* The first scope with that path; ASSAY_RUN_NONE if there is none. */
 ASSAY_API uint32_t assay_run_find(struct assay_run *run, const char *path);
 
-/* Phase 0 has the name "" and is everything outside of a phase. */
+/* Phase 0 has the name "" and is everything outside a phase. */
 ASSAY_API size_t assay_run_phase_count(const struct assay_run *run);
 ASSAY_API const char *assay_run_phase(const struct assay_run *run,
                                       uint32_t phase);
 
-/* The threads of the host and the queues of devices. */
+/* Host threads and device queues. */
 ASSAY_API size_t assay_run_lane_count(const struct assay_run *run);
 ASSAY_API const char *assay_run_lane(const struct assay_run *run, uint32_t lane,
                                      enum assay_lane_kind *kind);
 
 /* ---- statistics -------------------------------------------------------- */
 
-/* Of a scope, over iterations; over calls where none are marked. The means
- * divide by all iterations of the run, so that a tree of means adds up; the
- * percentiles are over those with a call. */
+/* Statistics of a scope over iterations, or over calls if no iterations are
+ * marked. Means divide by all iterations of the run, so that a tree of means
+ * adds up; percentiles are over the iterations with a call. */
 struct assay_run_stats {
-    uint64_t calls;    /* in all; 0: it only groups others, or never ran */
+    uint64_t calls;    /* total; 0: it only groups others, or never ran */
     uint64_t n;        /* iterations it was called in */
-    double calls_each; /* in such an iteration, mean */
+    double calls_each; /* mean calls in such an iteration */
     double total_ns, self_ns;
-    double mean_ns, sd_ns, mean_self_ns;             /* of an iteration */
+    double mean_ns, sd_ns, mean_self_ns;             /* per iteration */
     double median_ns, median_low_ns, median_high_ns; /* 95 % interval */
     double p5_ns, p95_ns, p99_ns, min_ns, max_ns;
-    int64_t bytes, peak_bytes; /* gained, and most that was live, by a call */
-    int is_outside;            /* seen only outside of the marked iterations */
+    int64_t bytes, peak_bytes; /* gained by a call, and most live in one */
+    int is_outside;            /* seen only outside the marked iterations */
 };
 
-/* In a phase, or with NULL in all. side: ASSAY_LANE_THREAD is the host's time,
- * or where only devices were in the scope theirs; ASSAY_LANE_DEVICE is what
- * devices did for the scope and all below it. */
+/* In one phase, or in all with NULL. side: ASSAY_LANE_THREAD is host time, or
+ * device time if only devices ran the scope; ASSAY_LANE_DEVICE is what devices
+ * did for the scope and everything below it. */
 ASSAY_API enum assay_status
 assay_run_stats_of(const struct assay_run *run, uint32_t scope,
                    const char *phase, enum assay_lane_kind side,
                    struct assay_run_stats *out, struct assay_error *error);
 
-/* What a scope itself has to do in an iteration, without the scopes below it.
+/* The work of the scope itself per iteration, without the scopes below it.
  * done_flops and done_bytes are what the kernel really executed and moved. */
 struct assay_run_work {
     double macs, flops, bytes_read, bytes_written, parameters;
     double done_flops, done_bytes;
-    double kept_bytes; /* until the backward pass */
+    double kept_bytes; /* kept until the backward pass */
     uint32_t done_by;  /* the scope it was fused into, or ASSAY_RUN_NONE */
-    const char *shapes, *kernel; /* "" where nobody told */
+    const char *shapes, *kernel; /* "" if unknown */
 };
 
-/* 0 where nothing is known. */
+/* 0 if nothing is known. */
 ASSAY_API int assay_run_work_of(const struct assay_run *run, uint32_t scope,
                                 struct assay_run_work *out);
 
@@ -146,19 +147,19 @@ struct assay_run_iteration {
     int64_t start_ns, duration_ns;
 };
 
-/* How many there were; those that are remembered one by one, in order. */
+/* How many there were, and those that were kept one by one, in order. */
 ASSAY_API uint64_t assay_run_iteration_total(const struct assay_run *run);
 ASSAY_API size_t assay_run_iteration_count(const struct assay_run *run);
 ASSAY_API int assay_run_iteration_at(const struct assay_run *run, size_t i,
                                      struct assay_run_iteration *out);
 
-/* A single call that was kept in full. */
+/* A single call, kept in full. */
 struct assay_run_sample {
     uint32_t scope, phase, lane;
-    uint32_t iteration; /* ASSAY_RUN_NONE: outside of all */
+    uint32_t iteration; /* ASSAY_RUN_NONE: outside all */
     int64_t start_ns, duration_ns, self_ns;
     int64_t bytes, peak_bytes;
-    int64_t queued_ns; /* from its launch to its start; 0: not known */
+    int64_t queued_ns; /* from its launch to its start; 0: unknown */
 };
 
 /* In order of lane and start, parents before children. */
@@ -168,7 +169,7 @@ ASSAY_API int assay_run_sample_at(const struct assay_run *run, size_t i,
 
 /* ---- series and counters ----------------------------------------------- */
 
-/* A value for each iteration ("content.detections", "train.loss"). */
+/* One value per iteration ("content.detections", "train.loss"). */
 struct assay_run_series {
     const char *name, *unit;
     size_t n_points, n_labels;
@@ -177,7 +178,7 @@ struct assay_run_series {
 ASSAY_API size_t assay_run_series_count(const struct assay_run *run);
 ASSAY_API int assay_run_series_at(const struct assay_run *run, uint32_t series,
                                   struct assay_run_series *out);
-/* *label is NULL where the series has none. */
+/* *label is NULL if the point has none. */
 ASSAY_API int assay_run_series_point(const struct assay_run *run,
                                      uint32_t series, size_t i,
                                      uint32_t *iteration, double *value,
@@ -188,7 +189,7 @@ struct assay_run_counter {
     const char *name, *unit;
     uint64_t n;
     double mean, min, max, last;
-    size_t n_points; /* an even part of the n */
+    size_t n_points; /* an evenly spaced subset of the n */
 };
 
 ASSAY_API size_t assay_run_counter_count(const struct assay_run *run);
@@ -201,12 +202,12 @@ ASSAY_API int assay_run_counter_point(const struct assay_run *run,
 
 /* ---- memory ------------------------------------------------------------ */
 
-/* The most that assay_bytes() counted as live; ASSAY_RUN_UNKNOWN. scope: what
- * was open then. */
+/* The most that assay_bytes() counted as live, or ASSAY_RUN_UNKNOWN. *scope is
+ * the scope that was open then. */
 ASSAY_API int64_t assay_run_peak_bytes(const struct assay_run *run,
                                        uint32_t *scope);
 
-/* Of a memory space in all (category "") or by category. */
+/* A memory space as a whole (category "") or one category in it. */
 struct assay_run_space {
     const char *space, *category;
     int64_t live_bytes, peak_bytes;

@@ -1,4 +1,4 @@
-/* assay/span.h - recording what your own program does.
+/* assay/span.h - records what your own program does.
  *
  *     #include <assay.h>
  *
@@ -18,32 +18,30 @@
  * and then `assay show run.assay`. Link with `pkg-config --libs assay`.
  *
  * A span costs two readings of the processor's time stamp counter and a few
- * stores; it never takes a lock. While nothing is recorded a call is one load
- * and one branch. Compiled with -DASSAY_OFF every call here vanishes.
+ * stores; it never takes a lock. While nothing is being recorded, a call is one
+ * load and one branch. Compiled with -DASSAY_OFF every call here vanishes.
  *
  * Every function may be called from any thread at any time; spans nest within
- * their thread. A thread that records faster than its buffer is emptied waits
- * for that, for ten seconds at most; what does not find a place then is counted
- * as lost, in every run.
+ * their thread. A thread that records faster than its buffer is emptied waits,
+ * for at most ten seconds; what finds no room then is counted as lost, and
+ * every run reports that count.
  *
- * A child that is forked while something is recorded does not record: there
- * assay_is_recording() is 0, every call returns at once, and assay_start() is
- * ASSAY_UNSUPPORTED. The parent goes on as if nothing had happened. A program
- * that the child starts with exec(3) may record.
+ * A child process forked during a recording does not record: there
+ * assay_is_recording() is 0, every call returns at once, and assay_start()
+ * returns ASSAY_UNSUPPORTED. The parent goes on as if nothing had happened. A
+ * program that the child starts with exec(3) may record.
  *
  * All but assay_start(), assay_stop() and assay_fact() may be called in a
- * signal handler, whatever the signal has interrupted: malloc(3), or one of
- * these functions. They take no lock and nothing from malloc(3), and leave
- * errno as it was. What a handler begins it ends before it returns, and it
- * returns: it does not longjmp(3) out. Nothing is lost by that but, counted as
- * such,
- * - what a handler tells while it has interrupted its thread's first call of a
+ * signal handler, whatever the signal interrupted: malloc(3), or one of these
+ * functions. They take no lock, do not call malloc(3) and preserve errno. A
+ * handler must end what it begins, and must return rather than longjmp(3) out.
+ * Only this is lost then, and counted as lost:
+ * - what a handler records while it interrupts its thread's first call of a
  *   recording,
- * - more than 64 spans, phases and values of handlers that have interrupted one
- *   call.
- * An iteration that a handler marks while one is under way, or about to begin
- * or end, is refused and counted as unbalanced. A thread's first call of all
- * may be in a handler if the program made no more than 31 keys of
+ * - more than 64 spans, phases and values of handlers that interrupt one call.
+ * An iteration that a handler marks while another is under way, or is about to
+ * begin or end, is refused and counted as unbalanced. A thread's very first
+ * call may be in a handler if the program made at most 31 keys of
  * thread-specific data (pthread_key_create(3)) before its first assay_start().
  *
  * SPDX-License-Identifier: MIT */
@@ -62,29 +60,29 @@ extern "C" {
 struct assay_options {
     unsigned warm_up;       /* iterations at the beginning that do not count */
     int keep_all;           /* not 0: keep every sample, however many */
-    const char *program;    /* names the root of the tree; NULL: "run" */
-    const char *class_name; /* its class; NULL: none */
-    unsigned keep_first;    /* so many iterations behind the warm-up are kept
-                               in full and no others; 0: a few are chosen */
+    const char *program;    /* name of the tree's root; NULL: "run" */
+    const char *class_name; /* the root's class; NULL: none */
+    unsigned keep_first;    /* keep this many iterations after the warm-up in
+                               full, and no others; 0: choose a few */
 };
 
 #ifndef ASSAY_OFF
 
-/* Starts to record into path. Until assay_stop() the file has a name of this
- * process's own beside it, `path.PID-LETTERS.part`, so that several programs
+/* Starts recording into path. Until assay_stop() the file has a name next to
+ * it that only this process uses, `path.PID-LETTERS.part`, so several programs
  * may record into one path at once. options may be NULL. One recording at a
- * time: ASSAY_BAD_USAGE where one is under way. A program that exits without
- * assay_stop() is stopped for at its exit(). */
+ * time: ASSAY_BAD_USAGE if one is under way. If the program calls exit()
+ * without assay_stop(), the recording is stopped then. */
 ASSAY_API enum assay_status assay_start(const char *path,
                                         const struct assay_options *options,
                                         struct assay_error *error);
 
-/* Ends the recording and puts the run file in place, whole: ASSAY_OK says that
- * it was there. Of several programs the last to end replaces the others' files.
- * ASSAY_OK where nothing was being recorded, too. */
+/* Ends the recording and puts the complete run file in place: after ASSAY_OK
+ * it is there. If several programs record into one path, the last to end
+ * replaces the others' files. ASSAY_OK too if nothing was being recorded. */
 ASSAY_API enum assay_status assay_stop(struct assay_error *error);
 
-/* Not for use: what the inline functions below stand on. */
+/* Private: called by the inline functions below. */
 ASSAY_API extern int assay_is_recording_;
 ASSAY_API void assay_begin_(const char *name, const char *class_name);
 ASSAY_API void assay_end_(void);
@@ -100,9 +98,9 @@ static inline int assay_is_recording(void)
     return __atomic_load_n(&assay_is_recording_, __ATOMIC_RELAXED);
 }
 
-/* Opens a span inside the one that is open on this thread. Spans with the same
- * place in the tree, name and class are one scope. The texts are copied when
- * first seen; class_name ("Conv2d") may be NULL. */
+/* Opens a span inside the innermost open one of this thread. Spans with the
+ * same place in the tree, name and class are one scope. The texts are copied
+ * when first seen; class_name ("Conv2d") may be NULL. */
 static inline void assay_begin_class(const char *name, const char *class_name)
 {
     if (assay_is_recording())
@@ -115,16 +113,16 @@ static inline void assay_begin(const char *name)
         assay_begin_(name, NULL);
 }
 
-/* Closes the innermost open span of this thread. One too many is counted and
- * reported with the run, and does no harm. */
+/* Closes the innermost open span of this thread. An end without a begin is
+ * harmless; the run reports how many there were. */
 static inline void assay_end(void)
 {
     if (assay_is_recording())
         assay_end_();
 }
 
-/* Marks an iteration, for the whole program: what ends on any thread while it
- * lasts belongs to it. The thread that begins it also ends it, with the same
+/* Marks an iteration of the whole program: whatever ends on any thread during
+ * it belongs to it. The thread that begins it must also end it, with the same
  * spans open. */
 static inline void assay_iteration_begin(void)
 {
@@ -151,7 +149,8 @@ static inline void assay_phase_end(void)
         assay_phase_(NULL);
 }
 
-/* A value at this moment: a queue's length, a temperature. unit may be NULL. */
+/* The current value of something: a queue's length, a temperature. unit may be
+ * NULL. */
 static inline void assay_counter(const char *name, const char *unit,
                                  double value)
 {
@@ -159,8 +158,8 @@ static inline void assay_counter(const char *name, const char *unit,
         assay_counter_(name, unit, value);
 }
 
-/* Memory taken (positive) or given back (negative) by this thread, which the
- * open spans are charged with. */
+/* Memory taken (positive) or given back (negative) by this thread; charged to
+ * its open spans. */
 static inline void assay_bytes(int64_t delta)
 {
     if (assay_is_recording())
@@ -260,8 +259,8 @@ static inline void assay_fact(const char *key, const char *value)
 }
 #endif
 
-/* ASSAY_SPAN("name"); opens a span that closes where the block is left, by
- * whatever way. In C with gcc or clang, and in C++. */
+/* ASSAY_SPAN("name"); opens a span that closes when the block is left, however
+ * that happens. In C with gcc or clang, and in C++. */
 #define ASSAY_JOIN_(a, b) a##b
 #define ASSAY_JOIN(a, b)  ASSAY_JOIN_(a, b)
 #if defined(__cplusplus)

@@ -1,4 +1,4 @@
-/* assay/status.h - what a call answers: a status, and a sentence about it.
+/* assay/status.h - what calls return: a status, and a sentence about it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ASSAY_STATUS_H
@@ -16,8 +16,8 @@ extern "C" {
 #define ASSAY_PRINTF(f, a)
 #endif
 
-/* One list gives the constants, their names, the exit code of the program
- * that stops on them, and a sentence. */
+/* This list generates the constants, their names, the program's exit codes and
+ * a sentence for each. */
 #define ASSAY_STATUS_LIST(X)                                                   \
     X(ASSAY_OK, 0, "no error")                                                 \
     X(ASSAY_CHECK_FAILED, 1, "a budget or a comparison failed")                \
@@ -35,17 +35,17 @@ enum assay_status {
 #undef ASSAY_STATUS_ENUM
 };
 
-/* Details of a failure. Start from {0}; passing NULL where one is asked for is
- * always allowed. */
+/* Details of a failure. Initialise to {0}. Every function that takes a pointer
+ * to one accepts NULL. */
 struct assay_error {
     enum assay_status status;
-    char text[256]; /* one line, no newline at its end */
+    char text[256]; /* one line, without a newline */
 };
 
 /* "ASSAY_BAD_INPUT"; "ASSAY_?" for a value outside the list. */
 ASSAY_API const char *assay_status_name(enum assay_status status);
 
-/* The sentence of the list above. */
+/* The sentence from the list above. */
 ASSAY_API const char *assay_status_text(enum assay_status status);
 
 #ifdef __cplusplus

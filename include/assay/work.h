@@ -1,4 +1,4 @@
-/* assay/work.h - what a span has to do: its arithmetic and its traffic.
+/* assay/work.h - the work a span has to do: its arithmetic and its traffic.
  *
  *     assay_begin_class("conv1", "Conv2d");
  *     assay_work(&(struct assay_work){.macs = 118013952,
@@ -10,7 +10,7 @@
  *     ...
  *     assay_end();
  *
- * With it `assay show` tells GFLOP/s beside the times, and what bounds a
+ * With it `assay show` prints GFLOP/s next to the times, and what limits a
  * module. It costs about as much as a span. May be called from any thread and
  * in a signal handler, under the conditions of assay/span.h.
  *
@@ -24,45 +24,58 @@
 extern "C" {
 #endif
 
-/* The work of one call, without what the spans inside it do. 0 and NULL: none,
- * or not known. */
+/* The work of one call, without that of the spans inside it. 0 and NULL: none,
+ * or unknown; if bytes are given, arithmetic of 0 is none. */
 struct assay_work {
-    double macs;  /* multiply-adds of convolutions and matrix products, as the
-                     direct algorithm has them */
+    double macs;  /* multiply-adds of convolutions and matrix products, as
+                     counted for the direct algorithm */
     double flops; /* other arithmetic */
-    double bytes_read, bytes_written; /* inputs and parameters, and outputs */
+    double bytes_read, bytes_written; /* inputs and parameters; outputs */
+    double done_flops, done_bytes;    /* executed and moved by the kernel that
+                                         ran, if it knows: for the roofline */
+    double kept_bytes;                /* of the results, for a backward pass */
     double parameters;  /* of the scope; not added up over calls */
     const char *shapes; /* "1x3x224x224 -> 1x64x112x112" */
-    const char *kernel; /* what ran: "implicit gemm" */
+    const char *kernel; /* the kernel that ran: "implicit gemm" */
 };
 
 #ifndef ASSAY_OFF
 
-/* Not for use: what the inline functions below stand on. */
+/* Private: called by the inline functions below. */
 ASSAY_API void assay_work_(const struct assay_work *work);
 ASSAY_API void assay_scope_work_(assay_scope_t scope,
                                  const struct assay_work *work);
+ASSAY_API void assay_fused_(assay_scope_t scope, assay_scope_t into);
 
-/* Adds the work of a call to the innermost open span's scope. A run has the
- * mean over its iterations, or over the calls where none are marked; the texts
- * are those of the last call. Work where no span is open, and values that are
- * negative or not finite, are counted as lost.
+/* Adds the work of one call to the scope of the innermost open span. A run has
+ * the mean per iteration, or per call if no iterations are marked; the texts
+ * are those of the last call. Work reported while no span is open, and values
+ * that are negative or not finite, are counted as lost.
  *
- * Texts are kept for the life of the process: tell no more than some ten
- * thousand different ones. Beyond 65536 they are left out, and the fact
- * "recorder.texts_left_out" says how often. */
+ * Texts are kept for the life of the process: use at most some ten thousand
+ * different ones. Beyond 65536 they are left out, and the fact
+ * "recorder.texts_left_out" counts how often. */
 static inline void assay_work(const struct assay_work *work)
 {
     if (assay_is_recording())
         assay_work_(work);
 }
 
-/* The same for a scope by its handle, whatever is open. */
+/* The same for a scope given by its handle, whatever is open. */
 static inline void assay_scope_work(assay_scope_t scope,
                                     const struct assay_work *work)
 {
     if (assay_is_recording())
         assay_scope_work_(scope, work);
+}
+
+/* Says that a module has no time of its own because the kernel of another one,
+ * which is not fused into a third, does its work. It is shown in its place,
+ * marked as fused. A pair of handles that cannot be is counted as lost. */
+static inline void assay_fused(assay_scope_t scope, assay_scope_t into)
+{
+    if (assay_is_recording())
+        assay_fused_(scope, into);
 }
 
 #else
@@ -76,6 +89,11 @@ static inline void assay_scope_work(assay_scope_t scope,
                                     const struct assay_work *work)
 {
     (void)scope, (void)work;
+}
+
+static inline void assay_fused(assay_scope_t scope, assay_scope_t into)
+{
+    (void)scope, (void)into;
 }
 
 #endif /* ASSAY_OFF */

@@ -1,19 +1,38 @@
-/* backend/backend.h - who executes an op faster than its portable kernel.
+/* backend/backend.h - what executes ops on a device.
  *
- * A backend is a folder with one const struct backend_class. It may say no, op
- * by op; the engine falls back to the op's own kernel then.
+ * A backend is a folder with one const struct backend_class and the devices it
+ * runs on (device.h). It may refuse any op: the engine then runs the op's
+ * portable kernel on the host, and moves what that needs there and back.
+ *
+ * Everything a backend does on a device is queued and runs in order. A call
+ * returns when its work is queued, which on the host means done. Buffers may
+ * be released while queued kernels still use them (see tensor/space.h). A
+ * failure that shows only while a kernel runs is reported by synchronise() or
+ * the next copy to the host.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 
+#include "backend/device.h"
+#include "backend/host_math.h"
 #include "base/sink.h"
 #include "graph/graph.h"
 
-enum { BACKEND_API_VERSION = 1 };
+enum { BACKEND_API_VERSION = 2 };
+
+/* What products are computed in. Sums are always of float32 at least. */
+enum precision {
+    PRECISION_AUTO, /* tf32 on a GPU that has it, fp32 elsewhere */
+    PRECISION_FP32,
+    PRECISION_TF32, /* factors of 10 bits */
+    PRECISION_FP16, /* and what lies between the ops is stored so */
+    PRECISION_BF16
+};
 
 struct backend_options {
     int n_threads;
+    enum precision precision; /* of a GPU; the host's is fp32 */
     bool is_training;         /* parameters change, a backward pass follows */
     bool is_plain;            /* as a framework's eager mode: no tuning */
     double tuning_seconds;    /* for choosing kernels by measuring; 0: 2 s,
@@ -34,30 +53,46 @@ struct backend_options {
 /* What a backend's own state begins with. */
 struct backend {
     const struct backend_class *class;
+    const struct device *device;
 };
+
+/* When something that was queued ran: nanoseconds of CLOCK_MONOTONIC. */
+struct queue_timing {
+    uint32_t tag; /* op_context.tag of the call that queued it */
+    int64_t launched_ns, begin_ns, end_ns;
+};
+
+struct backend_recording; /* a backend's own */
+
+typedef void queue_visit(void *context, const struct queue_timing *timing);
 
 struct backend_class {
     const char *name;
     unsigned api_version; /* BACKEND_API_VERSION, or it is refused */
 
-    enum assay_status (*make)(const struct graph *graph,
+    enum assay_status (*make)(const struct device *device,
+                              const struct graph *graph,
                               const struct backend_options *options,
                               struct backend **out, struct error *err);
     void (*free)(struct backend *backend); /* accepts NULL */
 
-    /* Whether it has a kernel for this node. */
-    bool (*can_run)(const struct backend *backend, const struct node *node);
+    /* Whether it has a kernel for this node with inputs of these types and
+     * shapes; their data may be anywhere. */
+    bool (*can_run)(const struct backend *backend, const struct node *node,
+                    const struct tensor *const *inputs);
 
-    /* Runs the node. Inputs may be in a layout of this backend; outputs are
-     * made by it, in whatever layout is best. `at` is the node's index. */
+    /* Runs the node. Inputs are in the device's memory, but for those that
+     * op_class.host_inputs names, and may be in a layout of this backend;
+     * outputs are made by it, in whatever layout is best. `at` is the node's
+     * index. */
     enum assay_status (*forward)(struct backend *backend,
                                  const struct op_context *context,
                                  const struct node *node, size_t at,
                                  const struct tensor *const *inputs,
                                  struct tensor *outputs, struct error *err);
 
-    /* Optional, with the two that follow (portable kernels alone): whether it
-     * has a backward kernel for this node. */
+    /* Optional, with the two that follow (portable kernels only): whether it
+     * has a backward kernel for this node, in float32. */
     bool (*can_backward)(const struct backend *backend,
                          const struct node *node);
     /* What that one reads, as op_class.backward_reads() says for the op. */
@@ -72,8 +107,8 @@ struct backend_class {
                                   const struct node *node, size_t at,
                                   const struct op_backward *pass,
                                   struct error *err);
-    /* Optional (nobody trains): sum += dx, in any layouts, sum may be given
-     * up for another; both are gradients of one value. */
+    /* Optional (it has no layouts): sum += dx, in any layouts; sum may be
+     * replaced by another tensor. Both are gradients of one value. */
     enum assay_status (*accumulate)(struct backend *backend,
                                     const struct op_context *context,
                                     struct tensor *sum, const struct tensor *dx,
@@ -81,6 +116,32 @@ struct backend_class {
     /* Optional (nothing is held): the data of parameters changed; copies of
      * them are out of date. */
     void (*parameters_changed)(struct backend *backend);
+
+    /* Optional (the host's): the engine's own arithmetic, on dense tensors in
+     * the device's memory. */
+    const struct backend_math *math;
+
+    /* Optional, with the one that follows (what is queued is done): waits until
+     * everything that was queued is done. The first failure of any of it. */
+    enum assay_status (*synchronise)(struct backend *backend,
+                                     struct error *err);
+    /* Visits what finished since the last call, in the order it ran in. */
+    void (*timings)(struct backend *backend, queue_visit *visit, void *context);
+
+    /* Optional, with the three that follow: what is queued from now on is not
+     * run but recorded, to be run as a whole later. It is over the same memory
+     * every time. Whatever would have to wait for the device fails. */
+    enum assay_status (*recording_begin)(struct backend *backend,
+                                         struct error *err);
+    /* out NULL: drops it. */
+    enum assay_status (*recording_end)(struct backend *backend,
+                                       struct backend_recording **out,
+                                       struct error *err);
+    enum assay_status (*recording_run)(
+        struct backend *backend, const struct backend_recording *recording,
+        struct error *err);
+    void (*recording_free)(struct backend *backend,
+                           struct backend_recording *recording);
 
     /* A dense copy of a tensor that is in a layout of this backend. */
     enum assay_status (*to_dense)(struct backend *backend,
@@ -106,6 +167,11 @@ struct backend_class {
     void (*explain)(const struct backend *backend, const struct node *node,
                     size_t at, struct sink *sink);
 
+    /* Optional (it has no name): the kernel that ran the node last, borrowed
+     * until the next one is chosen; NULL: none of this backend did. */
+    const char *(*kernel)(const struct backend *backend,
+                          const struct node *node, size_t at);
+
     /* Optional (done_flops and done_bytes are right): sets them to what the
      * kernel executed and moved, for a node that it just ran. */
     void (*executed)(const struct backend *backend, const struct node *node,
@@ -122,17 +188,30 @@ struct backend_class {
     void (*memory)(const struct backend *backend, size_t *weights_bytes,
                    size_t *scratch_bytes);
 
+    /* Optional (PRECISION_FP32): what its products are computed in. */
+    enum precision (*precision)(const struct backend *backend);
+
     /* Optional: the library behind it and its version, "oneDNN 2.6.3". */
     void (*library)(char *text, size_t size);
 };
 
-/* Needs the op's own kernels only; says no to everything. */
+/* "tf32" */
+static inline const char *precision_name(enum precision precision)
+{
+    static const char *const names[] = {"auto", "fp32", "tf32", "fp16", "bf16"};
+
+    return names[precision];
+}
+
+static inline const struct backend_math *
+backend_math(const struct backend *backend)
+{
+    return backend->class->math ? backend->class->math : &host_math;
+}
+
+/* Has no kernels: every op runs its portable one on the host. */
 extern const struct backend_class backend_portable;
-
-/* oneDNN, where it was found: link assay_backends. */
+/* oneDNN, if it was found: link assay_backends. */
 extern const struct backend_class backend_dnnl;
-
-/* The fastest one of this build. */
-const struct backend_class *backend_best(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* base/arena.h - many small things that live and die together.
+/* base/arena.h - many small blocks that are freed together.
  *
  * Not thread-safe.
  *
@@ -10,13 +10,13 @@
 
 struct arena {
     struct arena_block *blocks;
-    size_t bytes; /* held from mem_alloc() in all */
+    size_t bytes; /* taken from mem_alloc() in total */
 };
 
-/* Start from {0}. */
+/* Initialise to {0}. */
 void arena_release(struct arena *arena);
 
-/* Aligned for any type, not zeroed; NULL without memory. Lives until
+/* Aligned for any type, not zeroed; NULL if memory runs out. Lives until
  * arena_release(). */
 void *arena_alloc(struct arena *arena, size_t bytes);
 char *arena_strndup(struct arena *arena, const char *text, size_t n);

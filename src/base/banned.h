@@ -1,8 +1,8 @@
-/* base/banned.h - functions that our code does not call.
+/* base/banned.h - functions that our code must not call.
  *
- * The build includes this before every source file (cmake/flags.cmake). A
- * declaration of ours that carries the attribute stays in force when the
- * system's own follows, so that a use is an error on gcc and clang alike.
+ * The build includes this before every source file (cmake/flags.cmake). Our
+ * declaration carries the attribute and keeps it when the system's own follows,
+ * so any use is an error with gcc and with clang.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_BANNED_H
@@ -25,8 +25,8 @@ long atol(const char *) BANNED("use strtol and check it");
 long long atoll(const char *) BANNED("use strtoll and check it");
 double atof(const char *) BANNED("use strtod and check it");
 
-/* A library neither prints nor ends the process: everywhere but in src/cli,
- * the tests, the benchmarks and the examples. */
+/* A library neither prints nor ends the process. Only src/cli, the tests, the
+ * benchmarks and the examples may. */
 #ifdef BANNED_IN_LIBRARY
 void exit(int) BANNED("return a status; src/cli exits");
 void abort(void) BANNED("return a status; src/cli exits");
@@ -39,7 +39,7 @@ void perror(const char *) BANNED("use error_errno; src/cli prints");
 extern struct _IO_FILE *stderr BANNED("return a status; src/cli prints");
 #endif
 
-/* Memory is counted and can be told to fail: base/mem.c alone asks for it. */
+/* Only base/mem.c may allocate: memory is counted, and tests make it fail. */
 #ifdef BANNED_OUTSIDE_MEM
 void *malloc(__SIZE_TYPE__) BANNED("use mem_alloc");
 void *calloc(__SIZE_TYPE__, __SIZE_TYPE__) BANNED("use mem_array");

@@ -1,4 +1,4 @@
-/* base/base64.h - bytes as text, as RFC 4648 has it, with padding.
+/* base/base64.h - bytes as base64 text (RFC 4648), with padding.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_BASE64_H

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The XDG specification wants paths that are not absolute to be ignored. */
+/* The XDG specification says to ignore paths that are not absolute. */
 enum assay_status cache_path(const char *name, struct str *path,
                              struct error *err)
 {
@@ -21,7 +21,7 @@ enum assay_status cache_path(const char *name, struct str *path,
         st = str_printf(path, "%s/.cache/assay/%s", home, name);
     else
         return error_set(err, ASSAY_NOT_FOUND,
-                         "there is no folder to keep %s in; set HOME or "
+                         "no folder to keep %s in; set HOME or "
                          "XDG_CACHE_HOME",
                          name);
     return st ? error_nomem(err, strlen(name), "a file name") : ASSAY_OK;

@@ -1,6 +1,8 @@
 /* base/cgroup.c - see cgroup.h. */
 #include "base/cgroup.h"
 
+#include "base/sysfs.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,33 +11,13 @@
 
 enum { path_max = 1024 };
 
-/* Where the groups of a version are mounted, usually. */
+/* Where the groups of each version are usually mounted. */
 static const char *const mounts_v2[] = {"sys/fs/cgroup",
                                         "sys/fs/cgroup/unified", NULL};
 static const char *const mounts_v1[] = {"sys/fs/cgroup/cpu,cpuacct",
                                         "sys/fs/cgroup/cpu", NULL};
 
-static bool cgroup_read_text(const char *root, const char *mount,
-                             const char *group, const char *name, char *text,
-                             size_t size)
-{
-    char path[2 * path_max];
-    size_t n;
-    FILE *file;
-
-    if (snprintf(path, sizeof path, "%s/%s%s/%s", root, mount, group, name) >=
-        (int)sizeof path)
-        return false;
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    n = fread(text, 1, size - 1, file);
-    text[n] = '\0';
-    fclose(file);
-    return n > 0;
-}
-
-/* Whether a list as "cpu,cpuacct" has the word. */
+/* Whether a list such as "cpu,cpuacct" has the word. */
 static bool has_controller(const char *list, size_t n, const char *word)
 {
     size_t length = strlen(word);
@@ -48,38 +30,36 @@ static bool has_controller(const char *list, size_t n, const char *word)
     return false;
 }
 
-/* The path of this process's group, "" for the topmost: from a line as
+/* The path of this process's group, "" for the topmost, from a line such as
  * "0::/user.slice" or "3:cpu,cpuacct:/docker/abc" of proc/self/cgroup. */
 static bool cgroup_find_group(const char *root, bool is_v2,
                               char group[path_max])
 {
-    char path[path_max], line[path_max];
-    bool is_found = false;
-    FILE *file;
+    char text[8192];
+    const char *line = text;
 
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    file = fopen(path, "re");
-    while (file && !is_found && fgets(line, sizeof line, file)) {
-        const char *list = strchr(line, ':');
-        const char *name = list ? strchr(list + 1, ':') : NULL;
+    if (!sysfs_read(text, sizeof text, root, "proc/self/cgroup"))
+        return false;
+    for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *list = line + strcspn(line, ":\n"), *name;
 
-        if (!name)
+        if (*list++ != ':')
             continue;
-        list++;
-        is_found = is_v2 ? list == name
-                         : has_controller(list, (size_t)(name - list), "cpu");
-        if (is_found)
-            snprintf(group, path_max, "%.*s", (int)strcspn(name + 1, "\n"),
-                     name + 1);
+        name = list + strcspn(list, ":\n");
+        if (*name != ':' ||
+            (is_v2 ? list != name
+                   : !has_controller(list, (size_t)(name - list), "cpu")))
+            continue;
+        snprintf(group, path_max, "%.*s", (int)strcspn(name + 1, "\n"),
+                 name + 1);
+        if (strcmp(group, "/") == 0)
+            group[0] = '\0';
+        return true;
     }
-    if (file)
-        fclose(file);
-    if (is_found && strcmp(group, "/") == 0)
-        group[0] = '\0';
-    return is_found;
+    return false;
 }
 
-/* Up by one; false at the top. */
+/* Goes up by one group; false at the top. */
 static bool leave_group(char *group)
 {
     char *slash = strrchr(group, '/');
@@ -97,7 +77,7 @@ static double read_limit_v2(const char *root, const char *mount,
     char text[64], *end;
     double quota, period;
 
-    if (!cgroup_read_text(root, mount, group, "cpu.max", text, sizeof text))
+    if (!sysfs_read(text, sizeof text, root, "%s%s/cpu.max", mount, group))
         return INFINITY;
     quota = strtod(text, &end);
     if (end == text)
@@ -109,21 +89,15 @@ static double read_limit_v2(const char *root, const char *mount,
 static double read_limit_v1(const char *root, const char *mount,
                             const char *group)
 {
-    char quota_text[32], period_text[32];
-    double quota, period;
+    double quota = sysfs_number(root, "%s%s/cpu.cfs_quota_us", mount, group);
+    double period = sysfs_number(root, "%s%s/cpu.cfs_period_us", mount, group);
 
-    if (!cgroup_read_text(root, mount, group, "cpu.cfs_quota_us", quota_text,
-                          sizeof quota_text) ||
-        !cgroup_read_text(root, mount, group, "cpu.cfs_period_us", period_text,
-                          sizeof period_text))
-        return INFINITY;
-    quota = strtod(quota_text, NULL);
-    period = strtod(period_text, NULL);
     return quota > 0 && period > 0 ? quota / period : INFINITY;
 }
 
-/* The least of a group and those above it. Inside of a container the path may
- * be the host's, which is not mounted here: the topmost is the container's. */
+/* The least limit of a group and those above it. Inside a container the path
+ * may be the host's, which is not mounted here; then only the topmost group
+ * exists, which is the container's. */
 static double least_limit(const char *root, bool is_v2)
 {
     const char *const *mounts = is_v2 ? mounts_v2 : mounts_v1;
@@ -156,14 +130,13 @@ static double read_throttled(const char *root, bool is_v2)
     for (size_t i = 0; mounts[i] && cgroup_find_group(root, is_v2, group);
          i++) {
         do {
-            const char *at;
+            const char *found = sysfs_read(text, sizeof text, root,
+                                           "%s%s/cpu.stat", mounts[i], group)
+                                    ? sysfs_field(text, key)
+                                    : NULL;
 
-            if (!cgroup_read_text(root, mounts[i], group, "cpu.stat", text,
-                                  sizeof text))
-                continue;
-            at = strstr(text, key);
-            if (at)
-                return strtod(at + strlen(key), NULL) * (is_v2 ? 1e3 : 1);
+            if (found)
+                return strtod(found, NULL) * (is_v2 ? 1e3 : 1);
         } while (leave_group(group));
     }
     return NAN;

@@ -22,11 +22,11 @@ static int64_t deadline_ns(double seconds)
                        : INT64_MAX;
 }
 
-/* False where the time is over. */
+/* False when time runs out. */
 static bool wait_for(int line, short events, int64_t until_ns)
 {
     for (;;) {
-        struct pollfd wanted = {.fd = line, .events = events};
+        struct pollfd poll_line = {.fd = line, .events = events};
         int wait_ms = -1, n;
 
         if (until_ns != INT64_MAX) {
@@ -37,7 +37,7 @@ static bool wait_for(int line, short events, int64_t until_ns)
             wait_ms = left_ns / 1000000 < 60000 ? (int)(left_ns / 1000000) + 1
                                                 : 60000;
         }
-        n = poll(&wanted, 1, wait_ms);
+        n = poll(&poll_line, 1, wait_ms);
         if (n > 0 || (n < 0 && errno != EINTR))
             return true;
     }
@@ -88,7 +88,7 @@ enum child_told child_receive(int line, void *bytes, size_t n, double seconds)
 
 /* ---- in the child ------------------------------------------------------- */
 
-/* Those that a shell or nohup had this program ignore. */
+/* Signals that a shell or nohup made this program ignore. */
 static bool is_ignored(int number)
 {
     struct sigaction action;
@@ -98,8 +98,8 @@ static bool is_ignored(int number)
            action.sa_handler == SIG_IGN;
 }
 
-/* What the program does about signals is not the child's business: it dies of
- * them, and of its parent's death. */
+/* The child does not use the program's signal handlers: signals kill it, and so
+ * does its parent's death. */
 static void become_mortal(const struct child_options *options, pid_t parent)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE, SIGABRT,
@@ -117,7 +117,7 @@ static void become_mortal(const struct child_options *options, pid_t parent)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it died before that was said */
+    if (getppid() != parent) /* it died before the prctl() */
         _exit(1);
 }
 
@@ -140,7 +140,7 @@ static void become_expendable(void)
     if (file < 0)
         return;
     if (write(file, most, sizeof most - 1) < 0)
-        errno = 0; /* the work is done without it, too */
+        errno = 0; /* the work can be done without it */
     close(file);
 }
 
@@ -158,9 +158,9 @@ static void *child_main(void *arg)
     return NULL;
 }
 
-/* libgomp remembers the threads of each thread that used it, and they did not
- * come along: a parallel region of this one would wait for them for ever. A
- * new thread has none to remember. */
+/* libgomp remembers the threads of each thread that used it. Those do not exist
+ * in the child, so a parallel region on this thread would wait for them
+ * forever. A new thread has none to remember. */
 static void run_on_new_thread(struct child_job *job, unsigned long data_bytes)
 {
     pthread_attr_t attributes;
@@ -194,7 +194,7 @@ _Noreturn static void run_child(const struct child_options *options,
         become_expendable();
     setrlimit(RLIMIT_CORE, &no_core);
     run_on_new_thread(job, options->data_bytes);
-    _exit(0); /* not a step further: buffers and handlers are the parent's */
+    _exit(0); /* nothing more: buffers and handlers belong to the parent */
 }
 
 /* ---- in the parent ------------------------------------------------------ */
@@ -211,7 +211,7 @@ enum assay_status child_start(struct child *child,
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return error_errno(err, errno, "starting a process for %s",
                            options->what);
-    fflush(NULL); /* or both would write what waits */
+    fflush(NULL); /* or both would write what is buffered */
     child->pid = fork();
     if (child->pid == 0) {
         struct child_job job = {work, context, ends[1]};

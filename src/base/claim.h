@@ -1,9 +1,9 @@
 /* base/claim.h - which process works on a file.
  *
- * A claim is a lock on bytes that no file has, so it is in nobody's way; other
- * programs that lock the file (SQLite does) have theirs elsewhere. It belongs
- * to the open file, ends when that is closed, and so with the process, whatever
- * ends it. Forked children that keep the descriptor share it.
+ * A claim is a lock on bytes beyond any file's end, so it disturbs nobody;
+ * other programs that lock the file, such as SQLite, lock other bytes. It
+ * belongs to the open file and ends when that is closed, hence when the process
+ * ends for whatever reason. Forked children that keep the descriptor share it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_CLAIM_H
@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Claims the file behind fd, which is open for writing. False where another
- * open file has a claim on it: *holder is the process that took it then, 0
- * where that is not known. True, too, where the file system knows no locks. */
+/* Claims the file open for writing as fd. False if another open file has a
+ * claim on it; *holder is then the process that made it, 0 if unknown. True too
+ * if the file system has no locks. */
 bool claim_take(int fd, pid_t *holder);
 
 #endif

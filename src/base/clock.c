@@ -3,22 +3,12 @@
 
 #include <time.h>
 
-static int64_t read_ns(clockid_t id)
+int64_t clock_monotonic_ns(void)
 {
     struct timespec now;
 
-    clock_gettime(id, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int64_t clock_monotonic_ns(void)
-{
-    return read_ns(CLOCK_MONOTONIC);
-}
-
-int64_t clock_wall_ns(void)
-{
-    return read_ns(CLOCK_REALTIME);
 }
 
 static int64_t now_monotonic(void *context)

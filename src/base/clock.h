@@ -1,4 +1,4 @@
-/* base/clock.h - time, and time that a test can set.
+/* base/clock.h - time, and clocks that a test can set.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_CLOCK_H
@@ -9,11 +9,8 @@
 /* CLOCK_MONOTONIC in nanoseconds. */
 int64_t clock_monotonic_ns(void);
 
-/* Wall time in nanoseconds since 1970. */
-int64_t clock_wall_ns(void);
-
-/* What code that measures is handed, so that its statistics can be tested
- * without waiting. */
+/* Passed to code that measures, so that its statistics can be tested without
+ * waiting. */
 struct clock {
     int64_t (*now_ns)(void *context);
     void *context;

@@ -1,9 +1,9 @@
-/* base/crc32c.c - see crc32c.h: half a byte at a time, from a small table. */
+/* base/crc32c.c - see crc32c.h: four bits at a time, from a small table. */
 #include "base/crc32c.h"
 
 uint32_t crc32c(const void *bytes, size_t n)
 {
-    /* The remainders of the sixteen half bytes by the reflected polynomial
+    /* Remainders of the sixteen 4-bit values by the reflected polynomial
      * 0x82f63b78 (RFC 3720, B.4). */
     static const uint32_t remainders[] = {
         0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,

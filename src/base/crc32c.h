@@ -1,4 +1,4 @@
-/* base/crc32c.h - the checksum of Castagnoli, as TFRecord files have it.
+/* base/crc32c.h - the Castagnoli checksum, used in TFRecord files.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_CRC32C_H

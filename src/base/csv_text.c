@@ -32,8 +32,8 @@ bool csv_is_number(const char *text)
     return *at == '\0';
 }
 
-/* Whether it begins a formula, behind any number of apostrophes. Tabs and line
- * ends, which spreadsheets skip, are not written. */
+/* Whether it begins a formula, after any number of apostrophes. Spreadsheets
+ * skip tabs and line ends first, but we never write those. */
 static bool begins_formula(const char *text)
 {
     text += strspn(text, "'");

@@ -8,18 +8,17 @@
 
 #include <stdbool.h>
 
-/* Quoted where it must be; quotes are doubled. Control characters and broken
- * UTF-8 come out as '?', as on the screen. A text that a spreadsheet would take
- * for a formula, because it begins with one of = + - @ and is no number, has an
- * apostrophe before it; where apostrophes stand before such a text already it
- * has one more, so that csv_meant() gets back what was written. */
+/* Writes the text, in quotes if needed; quotes inside are doubled. Control
+ * characters and broken UTF-8 come out as '?', as on the screen. A text that a
+ * spreadsheet would take for a formula, because it begins with one of = + - @
+ * and is not a number, gets an apostrophe in front. So does a text that already
+ * has apostrophes there, so that csv_meant() returns the original. */
 void csv_text(struct sink *sink, const char *text);
 
-/* What a field that csv_text() wrote means: the text behind its apostrophe, or
- * the text itself. */
+/* Undoes csv_text()'s apostrophe: the text after it, or the field itself. */
 const char *csv_meant(const char *field);
 
-/* Whether a text is a decimal number as [+-]digits[.digits][e[+-]digits]. */
+/* Whether a text is a decimal number: [+-]digits[.digits][e[+-]digits]. */
 bool csv_is_number(const char *text);
 
 #endif

@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    mantissa_digits = 19,    /* that always fit 64 bits */
-    max_exact_power = 22,    /* 10^22 is the last one that a double holds */
-    double_digits = 800,     /* more than any double needs to be told apart */
+    mantissa_digits = 19, /* always fit in 64 bits */
+    max_exact_power = 22, /* 10^22 is the last one exact as a double */
+    double_digits = 800,  /* more than needed to tell any two doubles apart */
     exponent_limit = 1 << 30 /* beyond every double and every text we hold */
 };
 
@@ -19,19 +19,19 @@ static const double exact_powers[max_exact_power + 1] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* mantissa * 10^exponent, and a little more where digits were cut off. */
+/* mantissa * 10^exponent, and a little more if digits were cut off. */
 struct decimal {
     uint64_t mantissa;
     int64_t exponent;
     bool is_negative;
-    bool is_cut;    /* a digit that is not 0 found no room */
-    bool rounds_up; /* the first digit without room was 5 or more */
+    bool is_cut;    /* a non-zero digit was cut off */
+    bool rounds_up; /* the first digit cut off was 5 or more */
 };
 
 /* ---- writing ---------------------------------------------------------- */
 
-/* Thousandths, as most times are, need no search: below 10^15 the quotient of
- * two exact doubles is the nearest to the decimal written. */
+/* Thousandths, which most times are, need no search: below 10^15 the quotient
+ * of two exact doubles is the double nearest to the decimal written. */
 static size_t write_thousandths(char out[DECIMAL_MAX], double value)
 {
     double scaled = value * 1000;
@@ -56,7 +56,7 @@ static size_t write_thousandths(char out[DECIMAL_MAX], double value)
     return (size_t)n;
 }
 
-/* Whatever stands where the locale puts its decimal point becomes '.'. */
+/* Replaces the locale's decimal point, whatever it is, with '.'. */
 static size_t restore_point(char *text)
 {
     char *point = text + strspn(text, "+-0123456789");
@@ -72,7 +72,7 @@ static size_t restore_point(char *text)
 size_t decimal_write(char out[DECIMAL_MAX], double value)
 {
     size_t n = write_thousandths(out, value);
-    /* 15 digits survive a double except where it has fewer bits. */
+    /* 15 digits survive in a double unless it is denormal. */
     int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
 
     if (n)
@@ -148,8 +148,8 @@ static struct decimal decimal_read(const char *text, size_t n)
     return number;
 }
 
-/* Without a point in it, strtod() reads the text alike in every locale. Digits
- * past those that can matter only have to be seen to be there. */
+/* Without a decimal point, strtod() reads the text the same way in every
+ * locale. Digits too far right to matter only have to make it non-zero. */
 static double read_long_double(const char *text, size_t n, int64_t exponent)
 {
     char digits[double_digits + DECIMAL_MAX];
@@ -201,7 +201,7 @@ static uint64_t power_of_ten(int64_t exponent)
     return power;
 }
 
-/* The magnitude times 10^shift; *has_rest where that is not an integer. */
+/* The magnitude times 10^shift; sets *has_rest if that is not an integer. */
 static bool scale(const struct decimal *number, int64_t shift,
                   uint64_t *magnitude, bool *has_rest)
 {

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* The least one first. Without NaNs. */
+/* Sorts ascending. No value may be NaN. */
 void doubles_sort(double *values, size_t n);
 
 #endif

@@ -39,11 +39,11 @@ int status_exit_code(enum assay_status status)
     return error_is_listed(status) ? statuses[status].exit_code : 3;
 }
 
-/* A message cut in the middle of its sentence says so. Control characters
- * (a name taken from a hostile file) would break the one line we promise. */
-static void tidy(char *text, size_t size, int wanted)
+/* Marks a message that was cut. Replaces control characters, such as a hostile
+ * file may have in a name: they would break the one line we promise. */
+static void tidy(char *text, size_t size, int full_length)
 {
-    if (wanted >= (int)size)
+    if (full_length >= (int)size)
         memcpy(text + size - 4, "...", 4);
     for (char *c = text; *c; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -54,11 +54,11 @@ static void tidy(char *text, size_t size, int wanted)
 static void write_message(struct error *err, enum assay_status status,
                           const char *format, va_list args)
 {
-    int wanted;
+    int full_length;
 
     err->status = status;
-    wanted = vsnprintf(err->text, sizeof err->text, format, args);
-    tidy(err->text, sizeof err->text, wanted);
+    full_length = vsnprintf(err->text, sizeof err->text, format, args);
+    tidy(err->text, sizeof err->text, full_length);
 }
 
 enum assay_status error_set(struct error *err, enum assay_status status,
@@ -79,18 +79,19 @@ void error_context(struct error *err, const char *format, ...)
     char context[sizeof err->text];
     char message[sizeof err->text];
     va_list args;
-    int wanted;
+    int full_length;
 
     if (!err || !err->text[0])
         return;
     va_start(args, format);
-    wanted = vsnprintf(context, sizeof context, format, args);
+    full_length = vsnprintf(context, sizeof context, format, args);
     va_end(args);
-    if (wanted < 0)
+    if (full_length < 0)
         return;
     memcpy(message, err->text, sizeof message);
-    wanted = snprintf(err->text, sizeof err->text, "%s: %s", context, message);
-    tidy(err->text, sizeof err->text, wanted);
+    full_length =
+        snprintf(err->text, sizeof err->text, "%s: %s", context, message);
+    tidy(err->text, sizeof err->text, full_length);
 }
 
 void error_hint(struct error *err, const char *hint)
@@ -114,7 +115,7 @@ enum assay_status error_nomem(struct error *err, size_t bytes, const char *what)
         amount /= 1024;
         unit++;
     }
-    return error_set(err, ASSAY_NOMEM, "out of memory: %.*f %s wanted for %s",
+    return error_set(err, ASSAY_NOMEM, "out of memory: %.*f %s needed for %s",
                      unit ? 1 : 0, amount, units[unit], what);
 }
 
@@ -125,11 +126,11 @@ static enum assay_status errno_status(int errnum)
     return errnum == ENOMEM ? ASSAY_NOMEM : ASSAY_IO;
 }
 
-/* With the way out, where there is one for everybody. */
+/* Says what to do if the same advice fits everybody. */
 static const char *errno_text(int errnum)
 {
     if (errnum == ENOSPC || errnum == EDQUOT)
-        return "the disk is full; free some space or name another place";
+        return "the disk is full; free some space or write elsewhere";
     return strerror(errnum);
 }
 

@@ -1,8 +1,8 @@
-/* base/error.h - one failure, told in one line.
+/* base/error.h - one failure, described in one line.
  *
  * A function that can fail returns enum assay_status and takes an optional
- * trailing struct error. The first message wins; the layers above add where it
- * happened. Needs no memory, so that "out of memory" can be said too.
+ * trailing struct error. The first message wins; the layers above add context.
+ * Needs no memory, so that "out of memory" can be reported too.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_ERROR_H
@@ -14,7 +14,7 @@
 
 struct error {
     enum assay_status status;
-    char text[256]; /* cut with "..." where it does not fit */
+    char text[256]; /* ends in "..." if it was cut to fit */
 };
 
 /* Writes the message unless *err already holds one; returns status, so that
@@ -22,15 +22,14 @@ struct error {
 enum assay_status error_set(struct error *err, enum assay_status status,
                             const char *format, ...) ASSAY_PRINTF(3, 4);
 
-/* Puts "context: " before the message; does nothing where there is none. */
+/* Puts "context: " before the message, if there is one. */
 void error_context(struct error *err, const char *format, ...)
     ASSAY_PRINTF(2, 3);
 
-/* Puts "; hint", what to do next, behind the message; does nothing where there
- * is none. */
+/* Puts "; hint", what to do next, after the message, if there is one. */
 void error_hint(struct error *err, const char *hint);
 
-/* "out of memory: 12.0 MiB wanted for the scope table" */
+/* "out of memory: 12.0 MiB needed for the scope table" */
 enum assay_status error_nomem(struct error *err, size_t bytes,
                               const char *what);
 
@@ -39,12 +38,12 @@ enum assay_status error_nomem(struct error *err, size_t bytes,
 enum assay_status error_errno(struct error *err, int errnum, const char *format,
                               ...) ASSAY_PRINTF(3, 4);
 
-/* Hands a failure over to a caller of the public interface. */
+/* Copies a failure for a caller of the public interface. */
 enum assay_status error_export(const struct error *err,
                                enum assay_status status,
                                struct assay_error *out);
 
-/* The exit code that TERMINAL.md gives to a status. */
+/* The program's exit code for a status. */
 int status_exit_code(enum assay_status status);
 
 #endif

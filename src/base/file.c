@@ -15,9 +15,9 @@ struct output {
     struct sink sink;
     FILE *file;
     char *path;
-    char *temporary;  /* beside path, so that the rename stays on one disk */
+    char *temporary;  /* next to path, so that the rename stays on one disk */
     bool is_in_place; /* standard output, a device, a pipe: no renaming */
-    bool is_unnamed;  /* the temporary has no name before the commit */
+    bool is_unnamed;  /* the temporary has no name until the commit */
 };
 
 static void output_free(struct output *output)
@@ -27,8 +27,8 @@ static void output_free(struct output *output)
     mem_free(output);
 }
 
-/* mkstemp() makes the file readable for its owner only; a result is made with
- * the mode that the user's umask asks for. */
+/* mkstemp() makes a file that only its owner can read; a result gets the mode
+ * that the user's umask asks for. */
 static void apply_umask(int fd)
 {
     mode_t mask = umask(0);
@@ -37,9 +37,9 @@ static void apply_umask(int fd)
     (void)!fchmod(fd, 0666 & ~mask);
 }
 
-/* A file without a name in the folder of path: a program that is killed leaves
- * nothing behind. -1 where the file system has no such thing, or where /proc
- * could not give it a name later. */
+/* A file without a name in the folder of path: a killed program leaves nothing
+ * behind. -1 if the file system cannot do that, or if /proc could not name it
+ * later. */
 static int open_unnamed(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -152,7 +152,7 @@ void file_random_letters(char *out, size_t n)
     out[n] = '\0';
 }
 
-/* Gives the unnamed file the name that a temporary one has from the start. */
+/* Gives the unnamed file the name that a temporary has otherwise. */
 static enum assay_status name_file(struct output *output, struct error *err)
 {
     enum { n_letters = 6, most_tries = 100 };
@@ -225,7 +225,7 @@ void output_discard(struct output *output)
 static enum assay_status refuse_folder(const char *path, struct error *err)
 {
     return error_set(err, ASSAY_BAD_INPUT,
-                     "cannot read %s: it is a folder, a file is wanted", path);
+                     "cannot read %s: it is a folder, not a file", path);
 }
 
 static enum assay_status
@@ -244,9 +244,9 @@ check_regular(const char *path, const struct stat *info, struct error *err)
                      kind);
 }
 
-/* What is no regular file is not even opened: that alone makes some devices
- * do things. Between the two looks it may become another, which neither waits
- * (O_NONBLOCK) nor passes. */
+/* Only regular files are opened: opening alone makes some devices act. If the
+ * path becomes something else between the two checks, the open does not block
+ * (O_NONBLOCK) and the second check refuses it. */
 enum assay_status file_open(const char *path, int *fd, struct error *err)
 {
     enum assay_status st;
@@ -289,7 +289,7 @@ static enum assay_status check_input(const char *path, bool may_be_stream,
         return error_errno(err, errno, "cannot read %s", path);
     if (S_ISREG(info.st_mode) && info.st_size == 0)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is empty; was it written to the end?", path);
+                         "%s is empty; was it written completely?", path);
     return ASSAY_OK;
 }
 
@@ -313,8 +313,8 @@ static enum assay_status file_read_all(FILE *file, const char *path,
     while ((n = fread(chunk, 1, sizeof chunk, file)) > 0) {
         if (n > max_bytes - out->n)
             return error_set(err, ASSAY_BAD_INPUT,
-                             "%s is larger than %zu bytes, which is more than "
-                             "such a file ever is",
+                             "%s is larger than %zu bytes, the limit for such "
+                             "a file",
                              path, max_bytes);
         if (str_append_n(out, chunk, n))
             return error_nomem(err, out->n + n, path);

@@ -1,4 +1,4 @@
-/* base/file.h - files that are whole or not there.
+/* base/file.h - files that are complete or do not exist.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_FILE_H
@@ -8,11 +8,10 @@
 
 #include <stdbool.h>
 
-/* An output that appears under its name only when it is complete: it is
- * written beside it, without a name where the file system can do that, and
- * named by output_commit(). Opening tells at once whether the place can be
- * written. path "-" is standard output; devices and pipes are written as they
- * are. */
+/* An output that appears under its name only when it is complete: it is written
+ * next to it, without a name if the file system supports that, and named by
+ * output_commit(). Opening fails at once if the place cannot be written. path
+ * "-" is standard output; devices and pipes are written directly. */
 struct output;
 
 enum assay_status output_open(const char *path, struct output **out,
@@ -21,30 +20,30 @@ enum assay_status output_open(const char *path, struct output **out,
 /* Borrowed, until commit or discard. */
 struct sink *output_sink(struct output *output);
 
-/* Both take the output over. Commit flushes, syncs and renames; when it fails
- * nothing is left behind. discard accepts NULL. */
+/* Both take ownership of the output. Commit flushes, syncs and renames; if it
+ * fails, nothing is left behind. discard accepts NULL. */
 enum assay_status output_commit(struct output *output, struct error *err);
 void output_discard(struct output *output);
 
-/* Letters for a name that nobody else makes, with a NUL behind them. */
+/* Random letters for a unique name, with a NUL at the end. */
 void file_random_letters(char *out, size_t n);
 
-/* The whole of a file that should be small, as text with a NUL behind it.
+/* The whole of a file that should be small, as text with a NUL at the end.
  * Refuses more than max_bytes. The caller releases *out. */
 enum assay_status file_read(const char *path, size_t max_bytes, struct str *out,
                             struct error *err);
 
-/* Opens a regular file for reading; the caller closes *fd. Whatever else has
- * the name (a folder, a pipe, a socket, a device) is refused at once: nobody
- * waits for a pipe that no one writes to. Links are followed. */
+/* Opens a regular file for reading; the caller closes *fd. Anything else (a
+ * folder, a pipe, a socket, a device) is refused at once, so that nobody waits
+ * for a pipe without a writer. Follows links. */
 enum assay_status file_open(const char *path, int *fd, struct error *err);
 
-/* Checks that path names a readable regular file that is not empty; says what
- * is wrong in the words every command uses. */
+/* Checks that path is a readable regular file that is not empty; the message is
+ * the same in every command. */
 enum assay_status file_check_input(const char *path, struct error *err);
 
-/* The same for input that is read once from its beginning to its end, which
- * may come through a pipe. */
+/* The same for input that is read once from beginning to end, and so may come
+ * through a pipe. */
 enum assay_status file_check_stream(const char *path, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* base/file_guard.c - see file_guard.h.
  *
- * The handler may run at any time in any thread, so it looks only at a table
- * of fixed size, which it needs no lock for. */
+ * The handler may run at any time on any thread, so it uses only a table of
+ * fixed size, which needs no lock. */
 #include "base/file_guard.h"
 
 #include "base/mem.h"
@@ -16,31 +16,31 @@
 
 enum { n_places = 256 };
 
-/* A mapping as the handler sees it; begin 0: none. */
-struct place {
+/* A mapping as the handler sees it; begin 0: unused. */
+struct guard_place {
     _Atomic uintptr_t begin, end;
     atomic_bool is_damaged;
 };
 
 struct file_guard {
-    struct place *place;
+    struct guard_place *place;
     char *path;
     struct stat info; /* of the file when it was mapped */
     struct file_guard *next;
 };
 
-static struct place places[n_places];
+static struct guard_place places[n_places];
 static atomic_bool is_any_damaged, is_catching;
 static uintptr_t page_bytes;
 static struct sigaction before;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct file_guard *guards; /* all that there are */
+static struct file_guard *guards; /* all of them */
 
 /* ---- the handler -------------------------------------------------------- */
 
-/* Everything from the page on is zeros, which the file cannot take away. */
-static bool fill_with_zeros(struct place *place, uintptr_t at)
+/* Maps zeros from this page to the end, which the file cannot take away. */
+static bool fill_with_zeros(struct guard_place *place, uintptr_t at)
 {
     uintptr_t page = at / page_bytes * page_bytes;
     uintptr_t end = atomic_load(&place->end);
@@ -52,7 +52,7 @@ static bool fill_with_zeros(struct place *place, uintptr_t at)
                 0) != MAP_FAILED;
 }
 
-/* A fault somewhere else happens again at once, under the old rule. */
+/* A fault elsewhere recurs at once, under the previous action. */
 static void answer_fault(int number, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;
@@ -71,7 +71,7 @@ static void answer_fault(int number, siginfo_t *info, void *context)
     sigaction(number, &before, NULL);
 }
 
-/* Also for a child, which has put the signal back. */
+/* Also needed in a child, which has reset the signal. */
 static void install(void)
 {
     struct sigaction action = {.sa_sigaction = answer_fault,
@@ -97,7 +97,7 @@ void file_guard_catch(void)
 
 /* ---- guards ------------------------------------------------------------- */
 
-static struct place *file_guard_find_place(void)
+static struct guard_place *file_guard_find_place(void)
 {
     for (size_t i = 0; i < n_places; i++) {
         if (!atomic_load(&places[i].begin))
@@ -150,7 +150,7 @@ void file_guard_free(struct file_guard *guard)
     mem_free(guard);
 }
 
-/* Only the file that is mapped counts: another one of its name does not. */
+/* Only the mapped file counts, not another one that now has its name. */
 static bool has_changed(const struct file_guard *guard)
 {
     const struct stat *then = &guard->info;
@@ -163,7 +163,7 @@ static bool has_changed(const struct file_guard *guard)
             now.st_mtim.tv_nsec != then->st_mtim.tv_nsec);
 }
 
-/* Tells of the first that something is wrong with. */
+/* Reports the first damaged file. */
 static enum assay_status check_all(enum assay_status st, bool looks_at_files,
                                    struct error *err)
 {
@@ -179,8 +179,8 @@ static enum assay_status check_all(enum assay_status st, bool looks_at_files,
         if (err)
             *err = (struct error){0};
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s changed while it was in use; run this again when "
-                       "nothing writes to it",
+                       "%s changed while it was in use; try again when nothing "
+                       "writes to it",
                        guard->path);
     }
     pthread_mutex_unlock(&lock);

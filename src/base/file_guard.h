@@ -1,9 +1,9 @@
-/* base/file_guard.h - mapped files that change while they are used.
+/* base/file_guard.h - mapped files that change while they are in use.
  *
- * Memory that a file is mapped to is gone when the file shrinks: touching it
+ * When a file shrinks, the mapped memory beyond its end is gone: touching it
  * raises SIGBUS. After file_guard_catch() it reads as zeros instead, and the
- * file is known to be damaged. Who computes something from mapped files asks
- * before the result is used. Thread-safe.
+ * file is marked damaged. Code that computes something from mapped files checks
+ * before it uses the result. Thread-safe.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_FILE_GUARD_H
@@ -14,25 +14,24 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Turns SIGBUS in guarded memory to zeros from now on; elsewhere it does what
- * it did. For a program: a library has no business with the signals of the one
- * that it is part of. */
+/* From now on SIGBUS in guarded memory maps zeros; elsewhere it does what it
+ * did before. For programs only: a library must not touch its program's
+ * signals. */
 void file_guard_catch(void);
 
 struct file_guard;
 
-/* Watches over a private mapping of the file that info is of, until it is
- * freed, which must happen before the memory goes. NULL where there is no room
- * for another: then it should be read instead. */
+/* Guards a private mapping of the file with this info. Free the guard before
+ * unmapping. NULL if there is no room for another: read the file instead. */
 struct file_guard *file_guard_new(void *bytes, size_t n, const char *path,
                                   const struct stat *info);
 void file_guard_free(struct file_guard *guard); /* accepts NULL */
 
-/* For what came out of reading mapped files: st, or ASSAY_BAD_INPUT where one
- * of them lacked something that was read, whatever *err says of the
- * consequences. Costs nothing while none did. */
+/* For results computed from mapped files: returns st, or ASSAY_BAD_INPUT,
+ * replacing *err, if a file turned out to lack bytes that were read. Costs
+ * nothing while none did. */
 enum assay_status file_guards_hold(enum assay_status st, struct error *err);
-/* The same, and where one was written to since it was mapped. */
+/* The same, and also if a file was written to since it was mapped. */
 enum assay_status file_guards_check(enum assay_status st, struct error *err);
 
 #endif

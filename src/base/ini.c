@@ -3,7 +3,6 @@
 
 #include "base/decimal.h"
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/toml_internal.h"
 
 #include <string.h>
@@ -12,9 +11,9 @@ enum { max_file_bytes = 16 << 20 };
 
 struct ini {
     struct toml *toml;
-    struct toml_value *section, *entry; /* those that are open; may be NULL */
-    struct str raw;                     /* the open value, all of its lines */
-    struct toml_place raw_place;        /* where that begins */
+    struct toml_value *section, *entry; /* the open ones; may be NULL */
+    struct str raw;                     /* all lines of the open value */
+    struct toml_place raw_place;        /* where it begins */
     uint32_t line;
     struct error *err;
 };
@@ -50,12 +49,7 @@ static struct toml_value *ini_add_value(const struct ini *ini,
                                  .file = ini->toml->name,
                                  .place = place,
                                  .key_place = place};
-    if (parent->items.last)
-        parent->items.last->next = value;
-    else
-        parent->items.first = value;
-    parent->items.last = value;
-    parent->items.n++;
+    toml_append_item(parent, value);
     return value;
 }
 
@@ -74,7 +68,7 @@ static enum assay_status ini_add_entry(const struct ini *ini,
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
     if (toml_find(table, copy))
         return error_set(ini->err, ASSAY_BAD_INPUT,
-                         "%s: line %u: '%.60s' is there already",
+                         "%s: line %u: '%.60s' is defined twice",
                          ini->toml->name, ini->line, copy);
     *out = ini_add_value(ini, table, place);
     if (!*out)
@@ -85,13 +79,14 @@ static enum assay_status ini_add_entry(const struct ini *ini,
 
 /* ---- values ------------------------------------------------------------- */
 
-/* A value that is read from left to right. */
-struct cursor {
+/* What is left of a value. */
+struct ini_cursor {
     const char *at, *end;
 };
 
-static enum assay_status
-fail_value(const struct ini *ini, const struct cursor *cursor, const char *what)
+static enum assay_status fail_value(const struct ini *ini,
+                                    const struct ini_cursor *cursor,
+                                    const char *what)
 {
     const char *text = str_text(&ini->raw), *line = text;
     struct toml_place place = ini->raw_place;
@@ -109,7 +104,7 @@ fail_value(const struct ini *ini, const struct cursor *cursor, const char *what)
     return fail_at(ini, place.line, column, what);
 }
 
-static void skip_blanks(struct cursor *cursor)
+static void skip_blanks(struct ini_cursor *cursor)
 {
     while (cursor->at < cursor->end &&
            (ini_is_blank(*cursor->at) || *cursor->at == '\n'))
@@ -126,12 +121,12 @@ static enum assay_status ini_set_text(const struct ini *ini,
     return value->string.text ? ASSAY_OK : ini_no_memory(ini);
 }
 
-/* 'text' or "text"; a backslash stands before a quotation mark or itself. */
+/* 'text' or "text"; a backslash escapes a quotation mark or itself. */
 static enum assay_status ini_read_quoted(const struct ini *ini,
-                                         struct cursor *cursor,
+                                         struct ini_cursor *cursor,
                                          struct toml_value *value)
 {
-    struct cursor begin = *cursor;
+    struct ini_cursor begin = *cursor;
     char mark = *cursor->at++;
     struct str text = {0};
     enum assay_status st = ASSAY_OK;
@@ -144,7 +139,7 @@ static enum assay_status ini_read_quoted(const struct ini *ini,
             st = ini_no_memory(ini);
     }
     if (!st && cursor->at == cursor->end)
-        st = fail_value(ini, &begin, "a text that does not end");
+        st = fail_value(ini, &begin, "the text has no closing quotation mark");
     if (!st) {
         cursor->at++;
         st = ini_set_text(ini, value, str_text(&text), text.n);
@@ -153,7 +148,7 @@ static enum assay_status ini_read_quoted(const struct ini *ini,
     return st;
 }
 
-/* [+-]digits[.digits][e[+-]digits], as decimal.h wants it. */
+/* [+-]digits[.digits][e[+-]digits], for decimal.h. */
 static bool ini_is_number(const char *text, size_t n, bool *is_whole)
 {
     size_t i = n && (text[0] == '-' || text[0] == '+'), digits = 0;
@@ -179,7 +174,7 @@ static bool ini_is_number(const char *text, size_t n, bool *is_whole)
     return digits && i == n;
 }
 
-/* True, False and numbers; false where it is none of them. */
+/* Reads True, False and numbers; false if it is none of them. */
 static bool ini_read_word(const char *text, size_t n, struct toml_value *value)
 {
     bool is_whole;
@@ -201,7 +196,7 @@ static bool ini_read_word(const char *text, size_t n, struct toml_value *value)
 }
 
 static enum assay_status ini_read_item(const struct ini *ini,
-                                       struct cursor *cursor,
+                                       struct ini_cursor *cursor,
                                        struct toml_value *list)
 {
     struct toml_value *item = ini_add_value(ini, list, ini->raw_place);
@@ -218,17 +213,17 @@ static enum assay_status ini_read_item(const struct ini *ini,
     cursor->at = begin;
     return fail_value(ini, cursor,
                       *begin == '[' || *begin == '('
-                          ? "a list inside of a list"
-                          : "a number, True, False or a text in quotation "
-                            "marks is wanted");
+                          ? "lists cannot be nested"
+                          : "expected a number, True, False or a text in "
+                            "quotation marks");
 }
 
 static enum assay_status ini_read_list(const struct ini *ini,
-                                       struct cursor *cursor,
+                                       struct ini_cursor *cursor,
                                        struct toml_value *list)
 {
     char closing = *cursor->at == '[' ? ']' : ')';
-    struct cursor begin = *cursor;
+    struct ini_cursor begin = *cursor;
 
     list->kind = TOML_ARRAY;
     list->items = (struct toml_items){0};
@@ -238,7 +233,7 @@ static enum assay_status ini_read_list(const struct ini *ini,
 
         skip_blanks(cursor);
         if (cursor->at == cursor->end)
-            return fail_value(ini, &begin, "a list that does not end");
+            return fail_value(ini, &begin, "the list is not closed");
         if (*cursor->at == closing)
             break;
         st = ini_read_item(ini, cursor, list);
@@ -249,18 +244,17 @@ static enum assay_status ini_read_list(const struct ini *ini,
             cursor->at++;
         else if (cursor->at < cursor->end && *cursor->at != closing)
             return fail_value(ini, cursor,
-                              "a comma or the end of the list is "
-                              "wanted");
+                              "expected a comma or the end of the list");
     }
     cursor->at++;
     return ASSAY_OK;
 }
 
-/* Ends the open value: its lines are all there. */
+/* Ends the open value, now that it has all of its lines. */
 static enum assay_status close_entry(struct ini *ini)
 {
     struct toml_value *value = ini->entry;
-    struct cursor cursor = {.at = str_text(&ini->raw)};
+    struct ini_cursor cursor = {.at = str_text(&ini->raw)};
     enum assay_status st;
 
     ini->entry = NULL;
@@ -284,7 +278,7 @@ static enum assay_status close_entry(struct ini *ini)
                             (size_t)(cursor.end - cursor.at));
     skip_blanks(&cursor);
     if (!st && cursor.at < cursor.end)
-        st = fail_value(ini, &cursor, "nothing may follow the value");
+        st = fail_value(ini, &cursor, "unexpected text after the value");
     return st;
 }
 
@@ -297,11 +291,11 @@ static enum assay_status ini_read_section(struct ini *ini, const char *line,
     enum assay_status st;
 
     if (!end || end == line + 1)
-        return fail_at(ini, ini->line, 1, "a section is [name]");
+        return fail_at(ini, ini->line, 1, "a section is written [name]");
     for (const char *c = end + 1; c < line + n; c++) {
         if (!ini_is_blank(*c))
             return fail_at(ini, ini->line, (size_t)(c - line) + 1,
-                           "nothing may follow the name of a section");
+                           "unexpected text after the section's name");
     }
     st = ini_add_entry(ini, ini->toml->root, line + 1, (size_t)(end - line) - 1,
                        1, &ini->section);
@@ -319,9 +313,10 @@ static enum assay_status ini_read_entry(struct ini *ini, const char *line,
     while (key < n && line[key] != '=' && line[key] != ':')
         key++;
     if (!ini->section)
-        return fail_at(ini, ini->line, 1, "before all keys comes a [section]");
+        return fail_at(ini, ini->line, 1,
+                       "a [section] must come before the first key");
     if (key == n || key == 0)
-        return fail_at(ini, ini->line, 1, "a line is key = value");
+        return fail_at(ini, ini->line, 1, "expected key = value");
     n_key = key;
     while (n_key && ini_is_blank(line[n_key - 1]))
         n_key--;
@@ -333,7 +328,7 @@ static enum assay_status ini_read_entry(struct ini *ini, const char *line,
     return ini_add_entry(ini, ini->section, line, n_key, 1, &ini->entry);
 }
 
-/* More of the open value; a comment leaves its line empty. */
+/* Adds a line to the open value; a comment adds an empty one. */
 static enum assay_status go_on(struct ini *ini, const char *line, size_t n)
 {
     return str_append_char(&ini->raw, '\n') || str_append_n(&ini->raw, line, n)
@@ -374,7 +369,7 @@ static enum assay_status ini_read_lines(struct ini *ini, const char *text,
         ini->line++;
         text = stop ? stop + 1 : end;
         if (memchr(line, '\0', (size_t)((stop ? stop : end) - line)))
-            return fail_at(ini, ini->line, 1, "it is no text");
+            return fail_at(ini, ini->line, 1, "it is not a text file");
         st = ini_read_line(ini, line, (size_t)((stop ? stop : end) - line));
     }
     return st ? st : close_entry(ini);
@@ -383,21 +378,13 @@ static enum assay_status ini_read_lines(struct ini *ini, const char *text,
 enum assay_status ini_read_text(const char *text, size_t n, const char *name,
                                 struct toml **out, struct error *err)
 {
-    struct ini ini = {.toml = mem_zalloc(sizeof *ini.toml), .err = err};
+    struct ini ini = {.toml = toml_new(name), .err = err};
     enum assay_status st;
 
     *out = NULL;
     if (!ini.toml)
         return ini_no_memory(&ini);
-    ini.toml->name = arena_strdup(&ini.toml->arena, name);
-    ini.toml->root = arena_alloc(&ini.toml->arena, sizeof *ini.toml->root);
-    if (ini.toml->name && ini.toml->root) {
-        *ini.toml->root =
-            (struct toml_value){.kind = TOML_TABLE, .file = ini.toml->name};
-        st = ini_read_lines(&ini, text, n);
-    } else {
-        st = ini_no_memory(&ini);
-    }
+    st = ini_read_lines(&ini, text, n);
     if (st)
         toml_free(ini.toml);
     else

@@ -1,8 +1,8 @@
 /* base/json.h - reading and writing JSON, as a stream.
  *
- * The reader is a pull parser: json_next() gives one token at a time, and
- * memory does not grow with the document. The writer puts commas, quotes and
- * indentation where they belong.
+ * The reader is a pull parser: json_next() returns one token at a time, and
+ * memory does not grow with the document. The writer adds commas, quotes and
+ * indentation.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_JSON_H
@@ -32,7 +32,7 @@ enum json_token {
 };
 
 /* Where the bytes come from: fills buffer with up to size bytes and sets *n; 0
- * is the end. */
+ * means the end. */
 struct json_source {
     enum assay_status (*read)(void *context, char *buffer, size_t size,
                               size_t *n, struct error *err);
@@ -49,45 +49,44 @@ struct json_reader;
 enum assay_status json_reader_new(struct json_source source,
                                   const struct json_limits *limits,
                                   struct json_reader **out, struct error *err);
-/* Over text that stays the caller's and must outlive the reader. */
+/* Reads text that the caller owns and that must outlive the reader. */
 enum assay_status json_reader_new_text(const char *text, size_t n,
                                        struct json_reader **out,
                                        struct error *err);
 void json_reader_free(struct json_reader *reader); /* accepts NULL */
 
 /* The next token. Strictly RFC 8259: errors are ASSAY_BAD_INPUT with line and
- * column ("line 3, column 14: a comma or } is wanted"); a document that stops
- * in the middle says "the file ends in the middle of ...". */
+ * column ("line 3, column 14: expected a comma or }"); for a truncated document
+ * "the file ends in the middle of ...". */
 enum assay_status json_next(struct json_reader *reader, enum json_token *token,
                             struct error *err);
 
-/* The text of a key or string, unescaped, as UTF-8, or of a number as it is
- * written; "" for other tokens. Has a NUL behind it and may hold NULs (\u0000);
- * half a surrogate pair alone is U+FFFD. Borrowed until the next json_next() or
- * skip. n may be NULL. */
+/* The text of a key or string, unescaped, as UTF-8, or of a number as written;
+ * "" for other tokens. NUL-terminated, but may hold NULs (\u0000); half a
+ * surrogate pair becomes U+FFFD. Borrowed until the next json_next() or skip. n
+ * may be NULL. */
 const char *json_text(const struct json_reader *reader, size_t *n);
 
-/* The number just read. json_int64() answers false where it has a fraction or
- * does not fit. */
+/* The number just read. json_int64() returns false if it has a fraction or does
+ * not fit. */
 double json_double(const struct json_reader *reader);
 bool json_int64(const struct json_reader *reader, int64_t *value);
 /* The number just read times 10^decimals, rounded to the nearest integer from
- * its decimal digits; false where that does not fit. json_fixed(reader, 3, &ns)
+ * its decimal digits; false if that does not fit. json_fixed(reader, 3, &ns)
  * turns microseconds into nanoseconds without going through a double. */
 bool json_fixed(const struct json_reader *reader, int decimals, int64_t *value);
 
-/* json_skip() passes over the value that comes next, after a key or in an
- * array that has one; json_skip_rest() over the rest of the object or array
- * that was begun last and has not ended. As strict as json_next(). */
+/* json_skip() skips the next value, after a key or inside an array;
+ * json_skip_rest() skips the rest of the innermost open object or array. Both
+ * are as strict as json_next(). */
 enum assay_status json_skip(struct json_reader *reader, struct error *err);
 enum assay_status json_skip_rest(struct json_reader *reader, struct error *err);
 
-/* After a failure: whether the document just stopped between two tokens, where
- * something should follow, and not inside of one. */
+/* After a failure: whether the document ended between two tokens, where
+ * something should follow, rather than inside a token. */
 bool json_is_cut_off(const struct json_reader *reader);
 
-uint64_t json_bytes_read(const struct json_reader *reader);
-/* "line 3, column 14", for messages about what was just read. Columns count
+/* "line 3, column 14", for messages about what was just read. Columns are
  * bytes. */
 void json_position(const struct json_reader *reader, uint64_t *line,
                    uint64_t *column);
@@ -98,29 +97,29 @@ enum { JSON_MAX_WRITE_DEPTH = 64 };
 
 struct json_writer {
     struct sink *sink;
-    int indent; /* spaces a level; 0: all on one line */
+    int indent; /* spaces per level; 0: all on one line */
     int depth;
     bool has_items[JSON_MAX_WRITE_DEPTH];
     bool is_inline[JSON_MAX_WRITE_DEPTH];
     bool after_key;
 };
 
-/* The sink stays the caller's and remembers failures. Nesting deeper than the
- * limit above is one (EOVERFLOW). No newline is written at the end. */
+/* The caller keeps the sink, which remembers failures. Nesting beyond the limit
+ * above is one (EOVERFLOW). No newline is written at the end. */
 struct json_writer json_writer(struct sink *sink, int indent);
 
 void json_object_begin(struct json_writer *writer);
 void json_object_end(struct json_writer *writer);
 void json_array_begin(struct json_writer *writer);
 void json_array_end(struct json_writer *writer);
-/* As array_begin and object_begin, but the members stay on one line. */
+/* Like array_begin and object_begin, but the members stay on one line. */
 void json_inline_array_begin(struct json_writer *writer);
 void json_inline_object_begin(struct json_writer *writer);
 
 void json_key(struct json_writer *writer, const char *key);
 /* Bytes that are not UTF-8 become U+FFFD. NULL is written as null. */
 void json_write_string(struct json_writer *writer, const char *text);
-/* A string that holds the bytes as base64. */
+/* A string with the bytes as base64. */
 void json_write_base64(struct json_writer *writer, const void *bytes, size_t n);
 void json_write_int(struct json_writer *writer, int64_t value);
 void json_write_uint(struct json_writer *writer, uint64_t value);
@@ -131,7 +130,7 @@ void json_write_double(struct json_writer *writer, double value);
 void json_write_rounded(struct json_writer *writer, double value, int digits);
 void json_write_bool(struct json_writer *writer, bool value);
 void json_write_null(struct json_writer *writer);
-/* A value that is JSON already, as it is. */
+/* A value that is already JSON. */
 void json_write_raw(struct json_writer *writer, const char *json);
 
 /* key and value in one. */

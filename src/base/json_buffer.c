@@ -1,5 +1,5 @@
-/* base/json_buffer.c - the JSON reader's buffer: filling it, and telling where
- * in the document its bytes stand. */
+/* base/json_buffer.c - the JSON reader's buffer: filling it, and finding the
+ * line and column of its bytes. */
 #include "base/json_internal.h"
 #include "base/mem.h"
 
@@ -10,7 +10,7 @@
 enum {
     buffer_bytes = 256 * 1024,
     min_buffer_bytes = 64, /* longer than any keyword or escape */
-    padding = 16, /* readable bytes behind the buffer for word-wise scans */
+    padding = 16, /* readable bytes after the buffer, for word-wise scans */
     default_depth = 512,
     default_text = 16 * 1024 * 1024
 };
@@ -61,11 +61,11 @@ bool json_fail_at_end(struct json_reader *reader, const char *middle)
     return json_fail(reader, reader->end, what);
 }
 
-bool json_fail_wanted(struct json_reader *reader, const char *at,
-                      const char *wanted)
+bool json_fail_expected(struct json_reader *reader, const char *at,
+                        const char *expected)
 {
     if (at < reader->end)
-        return json_fail(reader, at, wanted);
+        return json_fail(reader, at, expected);
     if (reader->depth == 0)
         return json_fail(reader, at, "there is no JSON value in the file");
     reader->is_cut_off = true;
@@ -129,7 +129,7 @@ static bool json_buffer_grow(struct json_reader *reader)
     return set_capacity(reader, reader->capacity * 2);
 }
 
-/* Gives up what lies before the token and makes room behind it. */
+/* Drops what lies before the token and makes room after it. */
 static bool slide(struct json_reader *reader)
 {
     size_t kept = (size_t)(reader->end - reader->token);
@@ -149,7 +149,7 @@ static bool slide(struct json_reader *reader)
     return true;
 }
 
-/* RFC 8259 lets a reader pass over one. */
+/* RFC 8259 allows a reader to ignore one. */
 static void json_buffer_skip_byte_order_mark(struct json_reader *reader)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -187,11 +187,6 @@ bool json_refill(struct json_reader *reader)
 bool json_is_cut_off(const struct json_reader *reader)
 {
     return reader->is_cut_off;
-}
-
-uint64_t json_bytes_read(const struct json_reader *reader)
-{
-    return reader->offset + (uint64_t)(reader->at - reader->buffer);
 }
 
 void json_position(const struct json_reader *reader, uint64_t *line,

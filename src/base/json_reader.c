@@ -1,4 +1,5 @@
-/* base/json_reader.c - the reading half of json.h: scans and grammar. */
+/* base/json_reader.c - the reading half of json.h: scanning, escapes and the
+ * grammar. */
 #include "base/decimal.h"
 #include "base/json_internal.h"
 #include "base/utf8.h"
@@ -6,12 +7,12 @@
 #include <endian.h>
 #include <string.h>
 
-/* Every token passes through these; as one function without calls they take a
- * fifth fewer instructions. */
+/* Every token passes through these; inlined into one function they take a fifth
+ * fewer instructions. */
 #define HOT static inline __attribute__((always_inline))
 
-/* Gets bytes behind p, where the buffer ended inside the token; gives the new
- * place of p, NULL after a failure. */
+/* Gets more bytes when the buffer ends inside a token; returns the new place of
+ * p, NULL after a failure. */
 static char *refill_at(struct json_reader *reader, char *p, const char *what)
 {
     size_t done = (size_t)(p - reader->token);
@@ -51,10 +52,10 @@ static inline char *skip_space(struct json_reader *reader, char *p)
     return (unsigned char)*p > ' ' ? p : skip_long_space(reader, p);
 }
 
-/* The first byte at or behind p that is not a plain character of a string: a
- * quote, a backslash, a control or beyond ASCII. Eight at a time: the lowest
- * byte of `found` with its highest bit set is the one; what the borrows say
- * about those above it may be wrong. */
+/* The first byte from p on that is not a plain character of a string: a quote,
+ * a backslash, a control character or beyond ASCII. Looks at eight at a time:
+ * the lowest byte of `found` with its highest bit set is the one. Bytes above
+ * it may be wrong because of borrows. */
 static char *plain_end(char *p)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
@@ -74,7 +75,7 @@ static char *plain_end(char *p)
     }
 }
 
-/* From behind the opening quote to the closing one; NULL after a failure. */
+/* From after the opening quote to the closing one; NULL after a failure. */
 static char *string_end(struct json_reader *reader, char *p, bool *has_escape)
 {
     static const char what[] = "a string";
@@ -116,7 +117,7 @@ static char *json_reader_skip_digits(char *p)
     return p;
 }
 
-/* Where the number ends; *is_whole tells whether it may end there. */
+/* Where the number ends; *is_whole is whether it may end there. */
 static char *number_end(char *p, bool *is_whole)
 {
     char *digits;
@@ -140,18 +141,111 @@ static char *number_end(char *p, bool *is_whole)
     return p;
 }
 
+/* ---- escapes ---------------------------------------------------------- */
+
+enum { escape_bytes = 6 /* of \uXXXX */ };
+
+static bool is_high(uint32_t code)
+{
+    return code >= 0xd800 && code < 0xdc00;
+}
+
+static bool is_low(uint32_t code)
+{
+    return code >= 0xdc00 && code < 0xe000;
+}
+
+/* The four hexadecimal digits after \u; false if they are not there. */
+static bool json_read_unit(const char *text, const char *end, uint32_t *unit)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+
+    if (end - text < escape_bytes || text[0] != '\\' || text[1] != 'u')
+        return false;
+    *unit = 0;
+    for (int i = 2; i < escape_bytes; i++) {
+        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+
+        if (!digit)
+            return false;
+        *unit = *unit << 4 | ((uint32_t)(digit - digits) & 15);
+    }
+    return true;
+}
+
+/* A \u escape, or two that make one character; 0 bytes if malformed. */
+static size_t json_read_code(const char *text, const char *end, uint32_t *code)
+{
+    uint32_t low;
+
+    if (!json_read_unit(text, end, code))
+        return 0;
+    if (is_high(*code) && json_read_unit(text + escape_bytes, end, &low) &&
+        is_low(low)) {
+        *code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
+        return (size_t)escape_bytes * 2;
+    }
+    if (is_high(*code) || is_low(*code))
+        *code = 0xfffd;
+    return escape_bytes;
+}
+
+/* What a one-letter escape stands for; 0 if it is not one. */
+static char short_meaning(char letter)
+{
+    static const char letters[] = "\"\\/bfnrt";
+    static const char meanings[] = "\"\\/\b\f\n\r\t";
+    const char *found = letter ? strchr(letters, letter) : NULL;
+
+    return found ? meanings[found - letters] : '\0';
+}
+
+/* Replaces the escapes in the n bytes of text, which never get longer, and
+ * returns the new length. Half a surrogate pair becomes U+FFFD. If an escape is
+ * malformed, sets *bad to its backslash and stops. */
+static size_t json_unescape(char *text, size_t n, const char **bad)
+{
+    const char *from = text, *end = text + n;
+    char *to = text;
+
+    while (from < end) {
+        size_t plain = strcspn(from, "\\"), taken;
+        uint32_t code;
+
+        if (plain > (size_t)(end - from))
+            plain = (size_t)(end - from);
+        memmove(to, from, plain);
+        to += plain;
+        from += plain;
+        if (from == end)
+            break;
+        taken = json_read_code(from, end, &code);
+        if (taken) {
+            to += utf8_encode(to, code);
+        } else if (end - from >= 2 && short_meaning(from[1])) {
+            *to++ = short_meaning(from[1]);
+            taken = 2;
+        } else {
+            *bad = from;
+            break;
+        }
+        from += taken;
+    }
+    return (size_t)(to - text);
+}
+
 /* ---- tokens ----------------------------------------------------------- */
 
-HOT bool give(struct json_reader *reader, enum json_token kind, char *behind,
+HOT bool give(struct json_reader *reader, enum json_token kind, char *after,
               enum json_state state)
 {
     reader->kind = kind;
     reader->state = state;
-    reader->at = behind;
+    reader->at = after;
     return true;
 }
 
-/* Hands out [text, end), with a NUL over the byte at its end. */
+/* Returns [text, end) as the token's text, with a NUL over the byte at end. */
 HOT bool set_text(struct json_reader *reader, char *text, char *end)
 {
     reader->text = text;
@@ -165,7 +259,7 @@ HOT bool set_text(struct json_reader *reader, char *text, char *end)
     return true;
 }
 
-/* The new text must not be searched for newlines: an escape may be one. */
+/* Newlines are counted first: an escape may turn into one. */
 static bool unescape(struct json_reader *reader)
 {
     const char *bad = NULL;
@@ -174,7 +268,7 @@ static bool unescape(struct json_reader *reader)
     reader->place.counted = reader->cut;
     reader->n_text = json_unescape(reader->text, reader->n_text, &bad);
     if (bad)
-        return json_fail(reader, bad, "an unknown escape");
+        return json_fail(reader, bad, "unknown escape");
     reader->text[reader->n_text] = '\0';
     return true;
 }
@@ -193,7 +287,7 @@ HOT bool read_string(struct json_reader *reader, char *p, enum json_token kind)
         (has_escape && !unescape(reader)))
         return false;
     if (kind == JSON_STRING)
-        return give(reader, kind, end + 1, BEHIND_VALUE);
+        return give(reader, kind, end + 1, AFTER_VALUE);
     if (end[1] == ':')
         return give(reader, kind, end + 2, AT_VALUE);
     return give(reader, kind, end + 1, AT_COLON);
@@ -214,9 +308,9 @@ HOT bool read_number(struct json_reader *reader, char *p)
     if (!is_whole && end == reader->end)
         return json_fail_at_end(reader, "a number");
     if (!is_whole)
-        return json_fail(reader, end, "a digit is wanted");
+        return json_fail(reader, end, "expected a digit");
     return set_text(reader, reader->token, end) &&
-           give(reader, JSON_NUMBER, end, BEHIND_VALUE);
+           give(reader, JSON_NUMBER, end, AFTER_VALUE);
 }
 
 static bool json_reader_read_word(struct json_reader *reader, char *p,
@@ -231,10 +325,10 @@ static bool json_reader_read_word(struct json_reader *reader, char *p,
         p = reader->token;
     }
     if (strncmp(p, word, n) == 0)
-        return give(reader, kind, p + n, BEHIND_VALUE);
+        return give(reader, kind, p + n, AFTER_VALUE);
     if (strncmp(p, word, (size_t)(reader->end - p)) == 0)
         return json_fail_at_end(reader, "a word");
-    return json_fail(reader, p, "a value is wanted");
+    return json_fail(reader, p, "expected a value");
 }
 
 static bool open_level(struct json_reader *reader, char *p, bool is_object)
@@ -258,7 +352,7 @@ static bool close_level(struct json_reader *reader, char *p)
     reader->depth--;
     reader->in_object = reader->depth && reader->levels[reader->depth - 1];
     return give(reader, was_object ? JSON_OBJECT_END : JSON_ARRAY_END, p + 1,
-                BEHIND_VALUE);
+                AFTER_VALUE);
 }
 
 /* ---- grammar ---------------------------------------------------------- */
@@ -281,14 +375,14 @@ HOT bool read_value(struct json_reader *reader, char *p)
     }
     if (*p == '-' || (*p >= '0' && *p <= '9'))
         return read_number(reader, p);
-    return json_fail_wanted(reader, p, "a value is wanted");
+    return json_fail_expected(reader, p, "expected a value");
 }
 
 HOT bool read_key(struct json_reader *reader, char *p)
 {
     if (*p == '"')
         return read_string(reader, p, JSON_KEY);
-    return json_fail_wanted(reader, p, "a key in double quotes is wanted");
+    return json_fail_expected(reader, p, "expected a key in double quotes");
 }
 
 static bool json_reader_read_end(struct json_reader *reader, char *p)
@@ -296,11 +390,11 @@ static bool json_reader_read_end(struct json_reader *reader, char *p)
     reader->token = p;
     if (p < reader->end)
         return json_fail(reader, p,
-                         "something follows the end of the JSON value");
-    return give(reader, JSON_END, p, BEHIND_VALUE);
+                         "extra text after the end of the JSON value");
+    return give(reader, JSON_END, p, AFTER_VALUE);
 }
 
-HOT bool read_behind_value(struct json_reader *reader, char *p)
+HOT bool read_after_value(struct json_reader *reader, char *p)
 {
     if (reader->depth == 0)
         return json_reader_read_end(reader, p);
@@ -312,15 +406,15 @@ HOT bool read_behind_value(struct json_reader *reader, char *p)
     }
     if (*p == (reader->in_object ? '}' : ']'))
         return close_level(reader, p);
-    return json_fail_wanted(reader, p,
-                            reader->in_object ? "a comma or } is wanted"
-                                              : "a comma or ] is wanted");
+    return json_fail_expected(reader, p,
+                              reader->in_object ? "expected a comma or }"
+                                                : "expected a comma or ]");
 }
 
-static bool read_behind_colon(struct json_reader *reader, char *p)
+static bool read_after_colon(struct json_reader *reader, char *p)
 {
     if (*p != ':')
-        return json_fail_wanted(reader, p, "a colon is wanted");
+        return json_fail_expected(reader, p, "expected a colon");
     p = skip_space(reader, p + 1);
     return p && read_value(reader, p);
 }
@@ -334,12 +428,12 @@ HOT bool next(struct json_reader *reader)
     if (!p)
         return false;
     switch (reader->state) {
-    case BEHIND_VALUE:
-        return read_behind_value(reader, p);
+    case AFTER_VALUE:
+        return read_after_value(reader, p);
     case AT_VALUE:
         return read_value(reader, p);
     case AT_COLON:
-        return read_behind_colon(reader, p);
+        return read_after_colon(reader, p);
     case AT_FIRST_KEY:
         return *p == '}' ? close_level(reader, p) : read_key(reader, p);
     case AT_FIRST_VALUE:
@@ -378,7 +472,7 @@ enum assay_status json_skip_rest(struct json_reader *reader, struct error *err)
     return skip_to(reader, reader->depth ? reader->depth - 1 : 0, err);
 }
 
-/* ---- what was read ---------------------------------------------------- */
+/* ---- the token just read ---------------------------------------------- */
 
 static bool has_text(const struct json_reader *reader)
 {

@@ -1,7 +1,7 @@
-/* base/map.h - from bytes to a number.
+/* base/map.h - a hash map from bytes to a number.
  *
- * The values are indexes or, cast, pointers; what they stand for stays with
- * the owner. Keys are copied. Not thread-safe.
+ * The values are indexes or pointers (cast); the map does not own what they
+ * refer to. Keys are copied. Not thread-safe.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_MAP_H
@@ -20,11 +20,10 @@ struct map {
     struct arena keys;
 };
 
-/* Start from {0}. */
+/* Initialise to {0}. */
 void map_release(struct map *map);
 
-/* False when the key is not there; *value is untouched then. value may be
- * NULL. */
+/* False, with *value unchanged, if the key is missing. value may be NULL. */
 bool map_find(const struct map *map, const void *key, size_t key_bytes,
               uint64_t *value);
 
@@ -37,7 +36,7 @@ bool map_find_text(const struct map *map, const char *key, uint64_t *value);
 enum assay_status map_put_text(struct map *map, const char *key,
                                uint64_t value);
 
-/* A 64-bit hash of some bytes (FNV-1a with a final mix): the same in every
+/* A 64-bit hash of some bytes (FNV-1a with a final mix). The same in every
  * process, so it may be stored. */
 uint64_t map_hash(const void *bytes, size_t n);
 

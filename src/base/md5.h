@@ -1,5 +1,5 @@
-/* base/md5.h - MD5, as RFC 1321 has it: for files that are published with such
- * a sum. It tells damage, not malice.
+/* base/md5.h - MD5 (RFC 1321), for files that are published with an MD5 sum.
+ * It detects damage, not malice.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_MD5_H
@@ -18,8 +18,7 @@ struct md5 {
 
 void md5_init(struct md5 *md5);
 void md5_update(struct md5 *md5, const void *bytes, size_t n);
-/* The digest of all bytes in lower-case hexadecimal digits; ends the
- * updating. */
+/* Writes the digest of all bytes in lower-case hex; no updates after that. */
 void md5_finish(struct md5 *md5, char hex[MD5_HEX]);
 
 #endif

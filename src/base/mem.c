@@ -1,9 +1,9 @@
-/* base/mem.c - see mem.h. malloc(3) underneath; the sizes come from
- * malloc_usable_size(3), so that a block needs no header of ours. mmap(2) for
- * what is to go back to the system. */
+/* base/mem.c - see mem.h. Uses malloc(3), and malloc_usable_size(3) for the
+ * sizes, so that blocks need no header; mmap(2) for memory that must go back to
+ * the system. */
 #include "base/mem.h"
 
-#include "base/mem_room_internal.h"
+#include "base/sysfs.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -17,7 +17,7 @@ static atomic_long live_blocks;
 static atomic_size_t live_bytes;
 static atomic_size_t peak_bytes;
 
-static atomic_long fail_countdown = -1; /* requests left before the failing */
+static atomic_long fail_countdown = -1; /* requests left before it fails */
 static atomic_bool fail_only_once;
 
 static bool is_told_to_fail(void)
@@ -145,8 +145,8 @@ void mem_free(void *block)
     free(block);
 }
 
-/* Large pages must lie on their own boundary: where the mapping does not, what
- * hangs over on either side goes back. 0: any page will do. */
+/* Large pages must lie on their own boundary: if the mapping does not, what
+ * hangs over at either end is unmapped. 0: any page will do. */
 static void *map_on_boundary(size_t bytes, size_t boundary)
 {
     char *mapped, *block;
@@ -173,8 +173,62 @@ static size_t whole_pages(size_t bytes)
     return (bytes / page + (bytes % page || !bytes)) * page;
 }
 
-/* What the system would give and could not keep. Looking takes 30 us, which
- * smaller pieces are not worth. */
+/* ---- how much is left ------------------------------------------------- */
+
+/* The number after a key at the start of a line; 0 if there is none. */
+static uint64_t mem_find_number(const char *text, const char *key)
+{
+    const char *found = sysfs_field(text, key);
+
+    return found ? strtoull(found, NULL, 10) : 0;
+}
+
+static size_t mem_clamp(uint64_t bytes)
+{
+    return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
+static size_t machine_room(const char *root)
+{
+    char text[4096];
+    uint64_t kib;
+
+    if (!sysfs_read(text, sizeof text, root, "proc/meminfo"))
+        return SIZE_MAX;
+    kib = mem_find_number(text, "MemAvailable:");
+    if (!kib) /* Linux before 3.14 */
+        return SIZE_MAX;
+    return mem_clamp((kib + mem_find_number(text, "SwapFree:")) * 1024);
+}
+
+/* Memory that only caches files can be reclaimed, so it counts as free. */
+static size_t container_room(const char *root)
+{
+    static const char folder[] = "sys/fs/cgroup";
+    char most[64], used[64], parts[4096];
+    uint64_t limit, taken;
+
+    if (!sysfs_read(most, sizeof most, root, "%s/memory.max", folder) ||
+        !sysfs_read(used, sizeof used, root, "%s/memory.current", folder) ||
+        !sysfs_read(parts, sizeof parts, root, "%s/memory.stat", folder))
+        return SIZE_MAX;
+    limit = strtoull(most, NULL, 10); /* 0: "max" */
+    taken = strtoull(used, NULL, 10);
+    if (!limit)
+        return SIZE_MAX;
+    limit += mem_find_number(parts, "file ");
+    return limit > taken ? mem_clamp(limit - taken) : 0;
+}
+
+size_t mem_room(const char *root)
+{
+    size_t machine = machine_room(root), container = container_room(root);
+
+    return machine < container ? machine : container;
+}
+
+/* Whether the system would grant this but could not back it. Looking takes
+ * 30 us, too much for smaller blocks. */
 static bool is_beyond_reach(size_t bytes)
 {
     static const size_t large_bytes = (size_t)64 << 20;
@@ -194,7 +248,7 @@ void *mem_map(size_t bytes)
     if (!block)
         return NULL;
     /* Large pages are left to the system: asking for them makes a first touch
-     * wait until memory is compacted, which cost a short run 0.5 s. */
+     * wait for memory to be compacted, which cost a short run 0.5 s. */
     count_bytes_in(bytes);
     return block;
 }

@@ -42,7 +42,7 @@ struct nearest nearest_to(const char *word)
     return (struct nearest){.word = word, .distance = SIZE_MAX};
 }
 
-/* A third of the letters may be wrong: more than that is another word. */
+/* A third of the letters may be wrong: beyond that it is another word. */
 static size_t farthest(size_t length)
 {
     return (length + 2) / 3;
@@ -53,7 +53,7 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
     size_t length = strlen(nearest->word);
     size_t distance = word_distance(nearest->word, candidate);
 
-    /* The beginning of a word is as good as one slip. */
+    /* The beginning of a word is as good as one typing error. */
     if (length >= 2 && strncmp(nearest->word, candidate, length) == 0)
         distance = nearest_least(distance, 1);
     if (distance < nearest->distance && distance <= farthest(length)) {

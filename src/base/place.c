@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "a/b" and "c" make "a/c"; an absolute name stays. False where it is too
- * long. */
+/* "a/b" and "c" make "a/c"; an absolute name stays. False if too long. */
 static bool place_join(const char *beside, const char *name, char out[PATH_MAX])
 {
     const char *slash = strrchr(beside, '/');
@@ -17,7 +16,7 @@ static bool place_join(const char *beside, const char *name, char out[PATH_MAX])
     return snprintf(out, PATH_MAX, "%.*s%s", n, beside, name) < PATH_MAX;
 }
 
-/* Where a link that leads to nothing leads, as often as that is one again. */
+/* Follows a chain of links that ends at nothing. */
 static bool follow(char path[PATH_MAX])
 {
     enum { most_links = 40 };

@@ -1,7 +1,7 @@
-/* base/place.h - whether two paths lead to one file.
+/* base/place.h - whether two paths lead to the same file.
  *
- * Also to one that is not there yet: links are followed, and a new name is the
- * same where its folder is.
+ * Works for files that do not exist yet, too: links are followed, and two new
+ * files are the same if they have the same folder and name.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_PLACE_H
@@ -12,14 +12,14 @@
 #include <sys/types.h>
 
 struct place {
-    bool is_there; /* a regular file */
-    dev_t device;  /* of the file; of its folder where it is not there */
+    bool is_there; /* a regular file exists */
+    dev_t device;  /* of the file, or of its folder if it does not exist */
     ino_t inode;
-    char name[NAME_MAX + 1]; /* in that folder; "" where it is there */
+    char name[NAME_MAX + 1]; /* in that folder; "" if it exists */
 };
 
-/* False where the path leads to no place for a file: a device, a folder, a
- * pipe, or nowhere. */
+/* False if the path cannot be a regular file: a device, a folder, a pipe, or a
+ * folder that does not exist. */
 bool place_find(const char *path, struct place *out);
 
 bool place_is_same(const struct place *a, const struct place *b);

@@ -2,6 +2,7 @@
 #include "base/processor.h"
 
 #include "base/cgroup.h"
+#include "base/sysfs.h"
 
 #include <math.h>
 #include <sched.h>
@@ -17,29 +18,24 @@
 
 bool processor_name(const char *root, char *name, size_t size)
 {
-    char path[512], line[256];
-    bool is_found = false;
-    FILE *file;
+    char text[4096];
+    const char *field, *value;
 
-    snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
-    file = fopen(path, "re");
-    while (file && !is_found && fgets(line, sizeof line, file)) {
-        const char *value = strchr(line, ':');
-
-        if (strncmp(line, "model name", 10) != 0 || !value)
-            continue;
-        value += 1 + strspn(value + 1, " \t\n");
-        is_found = *value != '\0';
-        if (is_found)
-            snprintf(name, size, "%.*s", (int)strcspn(value, "\t\n"), value);
-    }
-    if (file)
-        fclose(file);
-    return is_found;
+    if (!sysfs_read(text, sizeof text, root, "proc/cpuinfo"))
+        return false;
+    field = sysfs_field(text, "model name");
+    value = field ? strchr(field, ':') : NULL;
+    if (!value)
+        return false;
+    value += 1 + strspn(value + 1, " \t");
+    if (*value == '\0' || *value == '\n')
+        return false;
+    snprintf(name, size, "%.*s", (int)strcspn(value, "\t\n"), value);
+    return true;
 }
 
 #ifdef __x86_64__
-/* Its registers count only where the system saves them. */
+/* AMX counts only if the system saves its registers. */
 static bool has_amx(void)
 {
     enum { tile_bit = 1 << 24, saved_bits = 3 << 17 };
@@ -76,7 +72,7 @@ static const char *const assay_words[] = {[PROCESSOR_SSE41] = "sse4.1",
                                           [PROCESSOR_AVX512] = "avx512",
                                           [PROCESSOR_AMX] = "amx"};
 
-/* Set to nothing is not set. */
+/* A variable set to nothing counts as unset. */
 static const char *environment_word(const char *name)
 {
     const char *word = getenv(name);
@@ -100,7 +96,7 @@ static bool find_assay_limit(enum processor_level *out)
     return true;
 }
 
-/* oneDNN takes no notice of words that it does not know, "all" among them. */
+/* oneDNN ignores words that it does not know, "all" among them. */
 static void find_onednn_limit(struct processor_limits *limits)
 {
     static const struct {
@@ -199,7 +195,7 @@ static int count_allowed(void)
     cpu_set_t allowed;
     long n;
 
-    /* Of more than CPU_SETSIZE processors it says nothing. */
+    /* Fails if there are more than CPU_SETSIZE processors. */
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         return CPU_COUNT(&allowed);
     n = sysconf(_SC_NPROCESSORS_ONLN);

@@ -14,7 +14,7 @@ struct progress progress_start(struct sink *sink, const struct term *term,
 {
     int64_t now = clock_now(&clock);
 
-    /* The first line comes after one redraw time: short jobs stay silent. */
+    /* The first line comes one redraw time later: short jobs stay silent. */
     return (struct progress){.sink = sink,
                              .term = *term,
                              .clock = clock,
@@ -39,22 +39,22 @@ static const char *amount(const struct progress *progress,
     return units_count(buffer, nearbyint(value));
 }
 
-/* "  1.1 of 2.0 GB", or "  1.1 GB" where the total is not known. */
+/* "  1.1 of 2.0 GB", or "  1.1 GB" if the total is unknown. */
 static void add_amounts(const struct progress *progress, struct sink *line,
                         uint64_t done)
 {
-    char has[UNITS_MAX], wants[UNITS_MAX];
+    char has[UNITS_MAX], total[UNITS_MAX];
 
     amount(progress, has, (double)done);
     if (progress->total) {
         char *unit = strchr(has, ' ');
         const char *same;
 
-        amount(progress, wants, (double)progress->total);
-        same = strchr(wants, ' ');
+        amount(progress, total, (double)progress->total);
+        same = strchr(total, ' ');
         if (unit && same && strcmp(unit, same) == 0)
-            *unit = '\0'; /* said once, behind the total */
-        sink_printf(line, "  %s of %s", has, wants);
+            *unit = '\0'; /* said once, after the total */
+        sink_printf(line, "  %s of %s", has, total);
     } else {
         sink_printf(line, "  %s", has);
     }
@@ -75,7 +75,7 @@ static void progress_add_pace(const struct progress *progress,
     if (progress->total) {
         double seconds = ceil((double)(progress->total - done) / per_ns / 1e9);
 
-        /* Whole seconds: a finer guess would only flicker. */
+        /* Whole seconds: anything finer would only flicker. */
         if (seconds < 60)
             sink_printf(line, "  %.0f s left", seconds);
         else
@@ -101,7 +101,7 @@ static void progress_draw(struct progress *progress, uint64_t done,
     }
     add_amounts(progress, &line, done);
     progress_add_pace(progress, &line, done, elapsed_ns);
-    /* In one piece: stderr has no buffer, and a half line flickers. */
+    /* Written at once: stderr is unbuffered, and half a line flickers. */
     sink_puts(&whole, "\r");
     text_fit(&whole, term, str_text(&text), columns, ALIGN_LEFT);
     sink_puts(progress->sink, str_text(&fitted));

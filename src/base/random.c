@@ -54,7 +54,7 @@ double random_unit(struct random *random)
 
 uint64_t random_below(struct random *random, uint64_t n)
 {
-    /* The values under 2^64 mod n would make some results likelier. */
+    /* Values below 2^64 mod n would make some results likelier. */
     uint64_t reject_below = (UINT64_C(0) - n) % n;
     uint64_t x;
 

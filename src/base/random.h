@@ -1,4 +1,4 @@
-/* base/random.h - a small generator, the same on every machine for a seed.
+/* base/random.h - a small generator; a seed gives the same on every machine.
  *
  * SplitMix64 (Steele, Lea, Flood 2014) seeding xoshiro256** (Blackman, Vigna
  * 2018). Not for secrets.
@@ -14,7 +14,7 @@ struct random {
 };
 
 struct random random_seed(uint64_t seed);
-/* One of the many generators of a seed, unrelated to the others. */
+/* One of many independent generators for a seed. */
 struct random random_stream(uint64_t seed, uint64_t stream);
 uint64_t random_u64(struct random *random);
 double random_unit(struct random *random);                /* [0, 1) */

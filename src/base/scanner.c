@@ -13,7 +13,7 @@ bool scan_word(const char **at, const char *word)
     return true;
 }
 
-/* What a digit counts; 16: it is none. */
+/* The value of a digit; 16: not a digit. */
 static uint64_t scan_digit(char c)
 {
     if (c >= '0' && c <= '9')

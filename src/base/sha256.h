@@ -1,4 +1,4 @@
-/* base/sha256.h - SHA-256, as FIPS 180-4 has it.
+/* base/sha256.h - SHA-256 (FIPS 180-4).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_SHA256_H
@@ -17,8 +17,7 @@ struct sha256 {
 
 void sha256_init(struct sha256 *sha);
 void sha256_update(struct sha256 *sha, const void *bytes, size_t n);
-/* The digest of all bytes, as it is or in lower-case hexadecimal digits; ends
- * the updating. */
+/* The digest of all bytes, raw or in lower-case hex; no updates after that. */
 void sha256_digest(struct sha256 *sha, unsigned char digest[SHA256_BYTES]);
 void sha256_finish(struct sha256 *sha, char hex[SHA256_HEX]);
 

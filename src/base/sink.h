@@ -1,7 +1,7 @@
 /* base/sink.h - where a view's bytes go: a file, a text, nowhere.
  *
- * A sink remembers the first failure; writers need not check each call and
- * sink_status() tells at the end. Not thread-safe.
+ * A sink remembers the first failure: writers need not check each call, and
+ * sink_status() reports it at the end. Not thread-safe.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_SINK_H
@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 struct sink {
-    /* Returns false when it could not write; errno says why. */
+    /* Returns false if it could not write; errno says why. */
     bool (*write)(void *context, const char *bytes, size_t n);
     void *context;
     const char *name; /* for messages: "trace.json", "standard output" */
@@ -23,7 +23,7 @@ struct sink {
     int failed_errno; /* 0: all is well */
 };
 
-/* The FILE or str stays the caller's; it must outlive the sink. */
+/* The caller keeps the FILE or str, which must outlive the sink. */
 struct sink sink_to_file(FILE *file, const char *name);
 struct sink sink_to_str(struct str *str);
 

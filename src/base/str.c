@@ -27,15 +27,11 @@ const char *str_text(const struct str *str)
 
 static enum assay_status str_make_room(struct str *str, size_t more)
 {
-    size_t wanted;
-    char *moved;
+    size_t needed;
 
-    if (!mem_add(str->n, more, &wanted) || !mem_add(wanted, 1, &wanted))
+    if (!mem_add(str->n, more, &needed) || !mem_add(needed, 1, &needed) ||
+        !vec_grow(&str->text, &str->capacity, needed, 1))
         return ASSAY_NOMEM;
-    moved = vec_reserve(str->text, &str->capacity, wanted, 1);
-    if (!moved)
-        return ASSAY_NOMEM;
-    str->text = moved;
     return ASSAY_OK;
 }
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Start from {0}; text is NULL until something was appended, and ends with a
- * NUL after that. May hold NULs of its own; n counts them. */
+/* Initialise to {0}. text is NULL until something is appended, and
+ * NUL-terminated after that. May hold NULs of its own; n counts them. */
 struct str {
     char *text;
     size_t n, capacity;
@@ -20,10 +20,10 @@ struct str {
 void str_release(struct str *str);
 void str_clear(struct str *str); /* keeps the memory */
 
-/* The text, "" where nothing was appended. Borrowed until the next append. */
+/* The text, "" if nothing was appended. Borrowed until the next append. */
 const char *str_text(const struct str *str);
 
-/* Only ASSAY_NOMEM can come back; the text is unchanged then. */
+/* The only failure is ASSAY_NOMEM; the text is then unchanged. */
 enum assay_status str_append(struct str *str, const char *text);
 enum assay_status str_append_n(struct str *str, const char *text, size_t n);
 enum assay_status str_append_char(struct str *str, char c);
@@ -32,9 +32,8 @@ enum assay_status str_printf(struct str *str, const char *format, ...)
 enum assay_status str_vprintf(struct str *str, const char *format, va_list args)
     ASSAY_PRINTF(2, 0);
 
-/* Whether a text ends so: ".onnx". */
 bool str_ends_with(const char *text, const char *ending);
-/* The same for the first n bytes of one. */
+/* The same for a text of n bytes. */
 bool str_ends_with_n(const char *text, size_t n, const char *ending);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum {
     DEFAULT_WIDTH = 100,
-    SMALLEST_WIDTH = 20, /* what is narrower is taken for a mistake */
+    SMALLEST_WIDTH = 20, /* anything narrower is taken for a mistake */
     LARGEST_WIDTH = 10000
 };
 

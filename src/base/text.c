@@ -41,8 +41,8 @@ static const struct range wide[] = {
     {0x20000, 0x3FFFD},
 };
 
-/* What would move the cursor, break the line or turn its direction: controls,
- * separators, marks of direction, invisible joiners. */
+/* Characters that would move the cursor, break the line or change its
+ * direction: controls, separators, direction marks, invisible joiners. */
 static const struct range hidden[] = {
     {0x0000, 0x001F}, {0x007F, 0x009F}, {0x00AD, 0x00AD},   {0x061C, 0x061C},
     {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},
@@ -72,10 +72,10 @@ static bool text_is_in(const struct range *ranges, size_t n, uint32_t code)
 struct glyph {
     size_t bytes;   /* 0 at the end of the text */
     size_t columns; /* 0 to 2 */
-    bool is_shown;  /* else a '?' stands for it */
+    bool is_shown;  /* otherwise '?' stands for it */
 };
 
-/* The code of the whole and well-formed character of n bytes. */
+/* The code of a complete, well-formed character of n bytes. */
 static uint32_t code_of(const char *text, size_t n)
 {
     uint32_t code = (unsigned char)text[0];
@@ -95,7 +95,7 @@ static struct glyph glyph_at(const char *text)
 
     if (!text[0])
         return (struct glyph){0};
-    n = utf8_length(text, 4); /* the NUL ends what is cut off */
+    n = utf8_length(text, 4); /* the NUL ends a truncated one */
     if (n == 0)
         return glyph;
     code = code_of(text, n);
@@ -122,7 +122,7 @@ size_t text_columns(const char *text)
     return columns;
 }
 
-/* Writes the glyphs of [text, end), in as many columns as text_columns() says
+/* Writes the glyphs of [text, end) in as many columns as text_columns() says,
  * whatever the terminal can show. */
 static void put_range(struct sink *sink, const struct term *term,
                       const char *text, const char *end)
@@ -149,8 +149,8 @@ void text_put(struct sink *sink, const struct term *term, const char *text)
     text_put_n(sink, term, text, strlen(text));
 }
 
-/* The end of what fits into `columns` from the text on; *taken is what it
- * takes of them. */
+/* The end of what fits into `columns` from the start of the text; *taken is how
+ * many columns it takes. */
 static const char *end_of_head(const char *text, size_t columns, size_t *taken)
 {
     struct glyph glyph;
@@ -164,8 +164,8 @@ static const char *end_of_head(const char *text, size_t columns, size_t *taken)
     return text;
 }
 
-/* The beginning of the last part of the text (that takes `has` columns in all)
- * that fits into `columns`. */
+/* The start of the longest tail of the text that fits into `columns`; `has` is
+ * the number of columns of the whole text. */
 static const char *start_of_tail(const char *text, size_t has, size_t columns,
                                  size_t *taken)
 {
@@ -210,7 +210,7 @@ void text_bar(struct sink *sink, const struct term *term, double share,
               size_t columns)
 {
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    double clamped = share > 0 ? fmin(share, 1) : 0; /* NaN gives 0 */
+    double clamped = share > 0 ? fmin(share, 1) : 0; /* 0 for NaN */
     size_t eighths = (size_t)lround(clamped * (double)columns * 8);
     size_t full, used;
 
@@ -221,7 +221,7 @@ void text_bar(struct sink *sink, const struct term *term, double share,
         return;
     }
     if (clamped > 0 && eighths == 0 && columns > 0)
-        eighths = 1; /* little is not nothing */
+        eighths = 1; /* a little is not nothing */
     full = eighths / 8;
     used = full + (eighths % 8 != 0);
     sink_repeat(sink, "█", full);
@@ -239,7 +239,7 @@ void text_sparkline(struct sink *sink, const struct term *term,
     if (!term->has_utf8)
         return;
     for (size_t i = 0; i < n; i++)
-        largest = fmax(largest, values[i]); /* passes over NaN */
+        largest = fmax(largest, values[i]); /* ignores NaN */
     for (size_t i = 0; i < n; i++) {
         double part = values[i] > 0 ? values[i] / largest : 0;
 

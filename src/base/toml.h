@@ -1,7 +1,7 @@
-/* base/toml.h - reading TOML 1.0, the format of our configuration files.
+/* base/toml.h - reads TOML 1.0, the format of our configuration files.
  *
- * A document becomes a tree of values that all live until toml_free(). Every
- * value knows where it stands, so that a caller can complain about line 7.
+ * A document becomes a tree of values that live until toml_free(). Every value
+ * has its place in the file, so that a caller can complain about line 7.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_TOML_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One list gives the constants and how a message calls them. */
+/* This list generates the constants and their names in messages. */
 #define TOML_KIND_LIST(X)                                                      \
     X(TOML_STRING, "a string")                                                 \
     X(TOML_INTEGER, "an integer")                                              \
@@ -32,9 +32,9 @@ enum toml_kind {
 #undef TOML_KIND_ENUM
 };
 
-enum { TOML_MAX_DEPTH = 128 /* tables and arrays inside each other */ };
+enum { TOML_MAX_DEPTH = 128 /* of nested tables and arrays */ };
 
-/* The parts that its kind does not have are 0. */
+/* Parts that the kind does not have are 0. */
 struct toml_time {
     int year, month, day;
     int hour, minute, second; /* 60 in a leap second */
@@ -42,7 +42,7 @@ struct toml_time {
     int offset_minutes;       /* east of UTC */
 };
 
-/* Texts have a NUL behind them and may hold NULs. */
+/* NUL-terminated, but may hold NULs. */
 struct toml_text {
     const char *text;
     size_t n;
@@ -57,10 +57,10 @@ struct toml_items {
     size_t n;
 };
 
-/* How a table or array came to be, which says who may add to it: for the
- * reader alone. */
+/* How a table or array came to be, which decides what may be added to it: for
+ * the reader only. */
 enum toml_origin {
-    TOML_IMPLICIT,   /* made by [a.b] for a: may still be defined */
+    TOML_IMPLICIT,   /* made by [a.b] for a: may be defined later */
     TOML_HEADER,     /* defined by [a], or the root */
     TOML_DOTTED,     /* made by a.b = 1 for a */
     TOML_CLOSED,     /* written as a value: { } or [ ] */
@@ -88,8 +88,8 @@ struct toml_value {
 
 struct toml;
 
-/* Reads a whole text or file; name stands at the front of messages:
- * "budgets.toml: line 7, column 3: a value is wanted" (ASSAY_BAD_INPUT). On
+/* Reads a whole text or file; name goes in front of messages:
+ * "budgets.toml: line 7, column 3: expected a value" (ASSAY_BAD_INPUT). On
  * failure *out is NULL. */
 enum assay_status toml_read_text(const char *text, size_t n, const char *name,
                                  struct toml **out, struct error *err);
@@ -97,41 +97,28 @@ enum assay_status toml_read_file(const char *path, struct toml **out,
                                  struct error *err);
 void toml_free(struct toml *toml); /* accepts NULL */
 
-/* The table of the whole document. Borrowed, as everything in it. */
+/* The table of the whole document. Borrowed, like everything in it. */
 const struct toml_value *toml_root(const struct toml *toml);
 
-/* NULL where the table has no such key. Walks the table: fine for files that
+/* NULL if the table has no such key. Takes linear time: fine for files that
  * people write. */
 const struct toml_value *toml_find(const struct toml_value *table,
                                    const char *key);
 
-/* Typed look-ups. A key that is missing leaves *value as it is, so set it to
- * the default before; a value of another kind is ASSAY_BAD_INPUT:
- * "config.toml: line 7: batch_size wants an integer, found a string".
- * toml_get_double() takes integers too. The texts found have no NULs inside:
- * one that has is refused. */
-enum assay_status toml_get_string(const struct toml_value *table,
-                                  const char *key, const char **value,
-                                  struct error *err);
-enum assay_status toml_get_int(const struct toml_value *table, const char *key,
-                               int64_t *value, struct error *err);
-enum assay_status toml_get_double(const struct toml_value *table,
-                                  const char *key, double *value,
-                                  struct error *err);
-enum assay_status toml_get_bool(const struct toml_value *table, const char *key,
-                                bool *value, struct error *err);
-/* For tables, arrays and times. */
+/* A value of this kind. A missing key leaves *value unchanged; a value of
+ * another kind is ASSAY_BAD_INPUT: "config.toml: line 7: size must be an
+ * integer, not a string". */
 enum assay_status toml_get(const struct toml_value *table, const char *key,
                            enum toml_kind kind, const struct toml_value **value,
                            struct error *err);
 
-/* ASSAY_BAD_INPUT, "config.toml: line 7: ..." about the key of a value, or
- * about the value where it has none. */
+/* ASSAY_BAD_INPUT, "config.toml: line 7: ..." with the line of a value's key,
+ * or of the value if it has none. */
 enum assay_status toml_complain(const struct toml_value *value,
                                 struct error *err, const char *format, ...)
     ASSAY_PRINTF(3, 4);
 
-/* Refuses the first key of the table that is not among the known ones:
+/* Refuses the first unknown key of the table:
  * "config.toml: line 7: unknown key bach_size". */
 enum assay_status toml_check_keys(const struct toml_value *table,
                                   const char *const *known, size_t n_known,

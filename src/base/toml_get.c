@@ -1,4 +1,4 @@
-/* base/toml_get.c - asking a TOML tree for values of a kind. */
+/* base/toml_get.c - typed look-ups in a TOML tree. */
 #include "base/toml.h"
 
 #include <inttypes.h>
@@ -59,62 +59,10 @@ enum assay_status toml_get(const struct toml_value *table, const char *key,
     if (!found)
         return ASSAY_OK;
     if (found->kind != kind)
-        return toml_complain(found, err, "%s wants %s, found %s", key,
+        return toml_complain(found, err, "%s must be %s, not %s", key,
                              toml_kind_text(kind), toml_kind_text(found->kind));
     *value = found;
     return ASSAY_OK;
-}
-
-enum assay_status toml_get_string(const struct toml_value *table,
-                                  const char *key, const char **value,
-                                  struct error *err)
-{
-    const struct toml_value *found = NULL;
-    enum assay_status st = toml_get(table, key, TOML_STRING, &found, err);
-
-    if (st || !found)
-        return st;
-    if (strlen(found->string.text) != found->string.n)
-        return toml_complain(found, err, "%s has a NUL in it", key);
-    *value = found->string.text;
-    return ASSAY_OK;
-}
-
-enum assay_status toml_get_int(const struct toml_value *table, const char *key,
-                               int64_t *value, struct error *err)
-{
-    const struct toml_value *found = NULL;
-    enum assay_status st = toml_get(table, key, TOML_INTEGER, &found, err);
-
-    if (st == ASSAY_OK && found)
-        *value = found->integer;
-    return st;
-}
-
-enum assay_status toml_get_double(const struct toml_value *table,
-                                  const char *key, double *value,
-                                  struct error *err)
-{
-    const struct toml_value *found = toml_find(table, key);
-
-    if (!found)
-        return ASSAY_OK;
-    if (found->kind != TOML_FLOAT && found->kind != TOML_INTEGER)
-        return toml_complain(found, err, "%s wants a number, found %s", key,
-                             toml_kind_text(found->kind));
-    *value = found->kind == TOML_FLOAT ? found->real : (double)found->integer;
-    return ASSAY_OK;
-}
-
-enum assay_status toml_get_bool(const struct toml_value *table, const char *key,
-                                bool *value, struct error *err)
-{
-    const struct toml_value *found = NULL;
-    enum assay_status st = toml_get(table, key, TOML_BOOL, &found, err);
-
-    if (st == ASSAY_OK && found)
-        *value = found->boolean;
-    return st;
 }
 
 enum assay_status toml_check_keys(const struct toml_value *table,

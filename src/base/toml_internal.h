@@ -1,7 +1,6 @@
 /* base/toml_internal.h - what the TOML reader's files share.
  *
- * The functions that answer bool note what went wrong in parser->failure
- * before they answer false.
+ * Functions that return false have recorded why in parser->failure.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_TOML_INTERNAL_H
@@ -24,19 +23,22 @@ struct toml_parser {
     const char *line_start;
     uint32_t line;
     struct str scratch; /* the string being read */
-    struct str lookup;  /* the key of the index being looked for */
+    struct str lookup;  /* the index key being looked up */
     struct map index;   /* from table and key to value */
     struct error failure;
 };
 
-/* ---- toml_lexer.c ----------------------------------------------------- */
+/* ---- toml_document.c -------------------------------------------------- */
+
+/* An empty document; NULL if memory runs out. */
+struct toml *toml_new(const char *name);
 
 bool toml_fail(struct toml_parser *parser, const char *what);
-/* The same about another place of the line. */
+/* The same about another place in the line. */
 bool toml_fail_at(struct toml_parser *parser, const char *at, const char *what);
 bool toml_fail_memory(struct toml_parser *parser);
 
-/* The byte `ahead` of the next one; 0 behind the end. */
+/* The byte `ahead` bytes after the next one; 0 past the end. */
 static inline char toml_peek(const struct toml_parser *parser, size_t ahead)
 {
     return ahead < (size_t)(parser->end - parser->at) ? parser->at[ahead]
@@ -46,38 +48,25 @@ static inline char toml_peek(const struct toml_parser *parser, size_t ahead)
 struct toml_place toml_place(const struct toml_parser *parser);
 
 void toml_skip_blanks(struct toml_parser *parser);
-/* A newline, \n or \r\n, if there is one. */
+/* Takes a newline, \n or \r\n, if there is one. */
 bool toml_take_newline(struct toml_parser *parser);
-/* Blanks and a comment up to the end of the line, and that. */
-bool toml_end_line(struct toml_parser *parser);
-/* Blanks, newlines and comments. */
-bool toml_skip_lines(struct toml_parser *parser);
 
 /* The text lives in the arena. */
 bool toml_read_key_part(struct toml_parser *parser, struct toml_text *key);
 
-/* ---- toml_string.c ---------------------------------------------------- */
-
-/* One of the four kinds of string, from its first quote on. */
-bool toml_read_string(struct toml_parser *parser, struct toml_text *string);
-/* The same on one line only, for keys. */
-bool toml_read_line_string(struct toml_parser *parser,
-                           struct toml_text *string);
-
-/* ---- toml_scalar.c and toml_date.c ------------------------------------ */
+/* ---- toml_scalar.c ---------------------------------------------------- */
 
 /* A value that is not an array or a table: kind and content. */
 bool toml_read_scalar(struct toml_parser *parser, struct toml_value *value);
-
-/* True where the n bytes begin as a date or a time does. */
-bool toml_is_time(const char *text, size_t n);
-/* Kind and content of a date, a time or both; false where malformed (nothing is
- * noted). */
-bool toml_read_time(const char *text, size_t n, struct toml_value *value);
+/* A string that ends on its line, for keys. */
+bool toml_read_line_string(struct toml_parser *parser,
+                           struct toml_text *string);
 
 /* ---- toml_table.c ----------------------------------------------------- */
 
-/* A value at the end of an array. */
+/* Adds a value at the end of an array or table. */
+void toml_append_item(struct toml_value *container, struct toml_value *value);
+/* The same with a new value; NULL after a failure. */
 struct toml_value *toml_add_item(struct toml_parser *parser,
                                  struct toml_value *array);
 
@@ -86,7 +75,7 @@ struct toml_value *toml_add_item(struct toml_parser *parser,
 struct toml_value *toml_add_key(struct toml_parser *parser,
                                 struct toml_value *table);
 
-/* Reads a line [a.b] or [[a.b]] and gives the table that it opens. */
+/* Reads a line [a.b] or [[a.b]] and returns the table that it opens. */
 struct toml_value *toml_open_table(struct toml_parser *parser);
 
 #endif

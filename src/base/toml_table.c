@@ -1,4 +1,5 @@
-/* base/toml_table.c - the tree of a TOML document, and who may add to what. */
+/* base/toml_table.c - the tree of a TOML document, and what may be added to
+ * which table. */
 #include "base/toml_internal.h"
 
 #include <inttypes.h>
@@ -6,25 +7,28 @@
 #include <string.h>
 
 /* One part of a dotted key. */
-struct part {
+struct key_part {
     struct toml_text text;
     struct toml_place place;
     const char *at;
 };
 
-static bool fail_taken(struct toml_parser *parser, const struct part *part,
-                       const struct toml_value *found)
+static struct toml_value *fail_taken(struct toml_parser *parser,
+                                     const struct key_part *part,
+                                     const struct toml_value *found)
 {
     char what[160];
 
-    snprintf(what, sizeof what, "%.80s is defined already, in line %" PRIu32,
+    snprintf(what, sizeof what, "%.80s is already defined, in line %" PRIu32,
              part->text.text, found->key_place.line);
-    return toml_fail_at(parser, part->at, what);
+    toml_fail_at(parser, part->at, what);
+    return NULL;
 }
 
-/* The index knows a value by its table's address and its key. */
+/* The index key of a value is its table's address and its key. */
 static bool set_lookup(struct toml_parser *parser,
-                       const struct toml_value *table, const struct part *part)
+                       const struct toml_value *table,
+                       const struct key_part *part)
 {
     uintptr_t address = (uintptr_t)table;
 
@@ -36,10 +40,11 @@ static bool set_lookup(struct toml_parser *parser,
            toml_fail_memory(parser);
 }
 
-/* *found is NULL where the table has no such key. */
+/* *found is NULL if the table has no such key. */
 static bool toml_table_find(struct toml_parser *parser,
                             const struct toml_value *table,
-                            const struct part *part, struct toml_value **found)
+                            const struct key_part *part,
+                            struct toml_value **found)
 {
     uint64_t address = 0;
 
@@ -48,6 +53,18 @@ static bool toml_table_find(struct toml_parser *parser,
     map_find(&parser->index, parser->lookup.text, parser->lookup.n, &address);
     *found = (struct toml_value *)(uintptr_t)address;
     return true;
+}
+
+void toml_append_item(struct toml_value *container, struct toml_value *value)
+{
+    struct toml_items *items = &container->items;
+
+    if (items->last)
+        items->last->next = value;
+    else
+        items->first = value;
+    items->last = value;
+    items->n++;
 }
 
 struct toml_value *toml_add_item(struct toml_parser *parser,
@@ -67,19 +84,14 @@ struct toml_value *toml_add_item(struct toml_parser *parser,
     *value = (struct toml_value){.depth = array->depth + 1,
                                  .file = parser->toml->name,
                                  .place = toml_place(parser)};
-    if (array->items.last)
-        array->items.last->next = value;
-    else
-        array->items.first = value;
-    array->items.last = value;
-    array->items.n++;
+    toml_append_item(array, value);
     return value;
 }
 
-/* After a find() that found nothing, whose look-up text is still there. */
+/* After toml_table_find() found nothing; uses its look-up text. */
 static struct toml_value *toml_table_add(struct toml_parser *parser,
                                          struct toml_value *table,
-                                         const struct part *part)
+                                         const struct key_part *part)
 {
     struct toml_value *value = toml_add_item(parser, table);
 
@@ -95,23 +107,27 @@ static struct toml_value *toml_table_add(struct toml_parser *parser,
     return value;
 }
 
-static struct toml_value *toml_table_add_table(struct toml_parser *parser,
-                                               struct toml_value *table,
-                                               const struct part *part,
-                                               enum toml_origin origin)
+/* The value with this key, or a new table of this origin. */
+static struct toml_value *toml_table_enter(struct toml_parser *parser,
+                                           struct toml_value *table,
+                                           const struct key_part *part,
+                                           enum toml_origin origin)
 {
-    struct toml_value *added = toml_table_add(parser, table, part);
+    struct toml_value *found = NULL;
 
-    if (added) {
-        added->kind = TOML_TABLE;
-        added->origin = origin;
+    if (!toml_table_find(parser, table, part, &found) || found)
+        return found;
+    found = toml_table_add(parser, table, part);
+    if (found) {
+        found->kind = TOML_TABLE;
+        found->origin = origin;
     }
-    return added;
+    return found;
 }
 
-/* Reads one part and the blanks behind it; *is_last where no dot follows. */
-static bool toml_table_read_part(struct toml_parser *parser, struct part *part,
-                                 bool *is_last)
+/* Reads one part and the blanks after it; *is_last if no dot follows. */
+static bool toml_table_read_part(struct toml_parser *parser,
+                                 struct key_part *part, bool *is_last)
 {
     toml_skip_blanks(parser);
     part->place = toml_place(parser);
@@ -124,80 +140,83 @@ static bool toml_table_read_part(struct toml_parser *parser, struct part *part,
     return true;
 }
 
-/* Dotted keys go only through tables that dotted keys have made: those that a
- * header or braces defined are complete. */
+typedef struct toml_value *toml_step(struct toml_parser *parser,
+                                     struct toml_value *table,
+                                     const struct key_part *part);
+
+/* Reads a dotted key and steps through all of its parts but the last, which it
+ * leaves in *last. Returns the table for that; NULL after a failure. */
+static struct toml_value *toml_table_walk(struct toml_parser *parser,
+                                          struct toml_value *table,
+                                          toml_step *step,
+                                          struct key_part *last)
+{
+    bool is_last;
+
+    if (!toml_table_read_part(parser, last, &is_last))
+        return NULL;
+    while (!is_last) {
+        table = step(parser, table, last);
+        if (!table || !toml_table_read_part(parser, last, &is_last))
+            return NULL;
+    }
+    return table;
+}
+
+/* Dotted keys may only pass through tables made by dotted keys: tables defined
+ * by a header or in braces are complete. */
 static struct toml_value *step_dotted(struct toml_parser *parser,
                                       struct toml_value *table,
-                                      const struct part *part)
+                                      const struct key_part *part)
 {
-    struct toml_value *found;
+    struct toml_value *found =
+        toml_table_enter(parser, table, part, TOML_DOTTED);
 
-    if (!toml_table_find(parser, table, part, &found))
-        return NULL;
-    if (!found)
-        return toml_table_add_table(parser, table, part, TOML_DOTTED);
-    if (found->kind == TOML_TABLE && found->origin == TOML_DOTTED)
+    if (!found || (found->kind == TOML_TABLE && found->origin == TOML_DOTTED))
         return found;
-    fail_taken(parser, part, found);
-    return NULL;
+    return fail_taken(parser, part, found);
 }
 
 struct toml_value *toml_add_key(struct toml_parser *parser,
                                 struct toml_value *table)
 {
     struct toml_value *found;
-    struct part part;
-    bool is_last;
+    struct key_part part;
 
-    if (!toml_table_read_part(parser, &part, &is_last))
+    table = toml_table_walk(parser, table, step_dotted, &part);
+    if (!table || !toml_table_find(parser, table, &part, &found))
         return NULL;
-    while (!is_last) {
-        table = step_dotted(parser, table, &part);
-        if (!table || !toml_table_read_part(parser, &part, &is_last))
-            return NULL;
-    }
-    if (!toml_table_find(parser, table, &part, &found))
-        return NULL;
-    if (!found)
-        return toml_table_add(parser, table, &part);
-    fail_taken(parser, &part, found);
-    return NULL;
+    return found ? fail_taken(parser, &part, found)
+                 : toml_table_add(parser, table, &part);
 }
 
-/* Headers go through every table but those in braces, and into the newest of
- * an array of tables. */
+/* Headers pass through every table except inline ones, and into the newest item
+ * of an array of tables. */
 static struct toml_value *step_header(struct toml_parser *parser,
                                       struct toml_value *table,
-                                      const struct part *part)
+                                      const struct key_part *part)
 {
-    struct toml_value *found;
+    struct toml_value *found =
+        toml_table_enter(parser, table, part, TOML_IMPLICIT);
 
-    if (!toml_table_find(parser, table, part, &found))
-        return NULL;
-    if (!found)
-        return toml_table_add_table(parser, table, part, TOML_IMPLICIT);
-    if (found->kind == TOML_TABLE && found->origin != TOML_CLOSED)
+    if (!found || (found->kind == TOML_TABLE && found->origin != TOML_CLOSED))
         return found;
     if (found->kind == TOML_ARRAY && found->origin == TOML_TABLE_ARRAY)
         return found->items.last;
-    fail_taken(parser, part, found);
-    return NULL;
+    return fail_taken(parser, part, found);
 }
 
 static struct toml_value *define_table(struct toml_parser *parser,
                                        struct toml_value *table,
-                                       const struct part *part)
+                                       const struct key_part *part)
 {
-    struct toml_value *found;
+    struct toml_value *found =
+        toml_table_enter(parser, table, part, TOML_IMPLICIT);
 
-    if (!toml_table_find(parser, table, part, &found))
-        return NULL;
     if (!found)
-        return toml_table_add_table(parser, table, part, TOML_HEADER);
-    if (found->kind != TOML_TABLE || found->origin != TOML_IMPLICIT) {
-        fail_taken(parser, part, found);
         return NULL;
-    }
+    if (found->kind != TOML_TABLE || found->origin != TOML_IMPLICIT)
+        return fail_taken(parser, part, found);
     found->origin = TOML_HEADER;
     found->key_place = found->place = part->place;
     return found;
@@ -205,7 +224,7 @@ static struct toml_value *define_table(struct toml_parser *parser,
 
 static struct toml_value *define_item(struct toml_parser *parser,
                                       struct toml_value *table,
-                                      const struct part *part)
+                                      const struct key_part *part)
 {
     struct toml_value *array, *item;
 
@@ -218,8 +237,7 @@ static struct toml_value *define_item(struct toml_parser *parser,
         array->kind = TOML_ARRAY;
         array->origin = TOML_TABLE_ARRAY;
     } else if (array->kind != TOML_ARRAY || array->origin != TOML_TABLE_ARRAY) {
-        fail_taken(parser, part, array);
-        return NULL;
+        return fail_taken(parser, part, array);
     }
     item = toml_add_item(parser, array);
     if (item) {
@@ -233,21 +251,16 @@ static struct toml_value *define_item(struct toml_parser *parser,
 struct toml_value *toml_open_table(struct toml_parser *parser)
 {
     bool is_item = toml_peek(parser, 1) == '[';
-    struct toml_value *table = parser->toml->root;
-    struct part part;
-    bool is_last;
+    struct toml_value *table;
+    struct key_part part;
 
     parser->at += is_item ? 2 : 1;
-    if (!toml_table_read_part(parser, &part, &is_last))
+    table = toml_table_walk(parser, parser->toml->root, step_header, &part);
+    if (!table)
         return NULL;
-    while (!is_last) {
-        table = step_header(parser, table, &part);
-        if (!table || !toml_table_read_part(parser, &part, &is_last))
-            return NULL;
-    }
     if (toml_peek(parser, 0) != ']' ||
         (is_item && toml_peek(parser, 1) != ']')) {
-        toml_fail(parser, is_item ? "]] is wanted" : "] is wanted");
+        toml_fail(parser, is_item ? "expected ]]" : "expected ]");
         return NULL;
     }
     parser->at += is_item ? 2 : 1;

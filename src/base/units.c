@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Decimals that show three significant digits of the value, as it is after
- * rounding to them: 1 for 9.996 too. */
+/* Decimals that show three significant digits of the value after rounding it to
+ * them: 1 for 9.996 too. */
 static int units_decimals_for(double value)
 {
     char digits[UNITS_MAX];
@@ -57,7 +57,7 @@ static const char *with_unit(char buffer[UNITS_MAX], double value,
     return buffer;
 }
 
-/* "3 min 20 s": seconds that are a minute or more. */
+/* "3 min 20 s", for a minute or more. */
 static const char *long_time(char buffer[UNITS_MAX], double seconds)
 {
     double whole = nearbyint(seconds);
@@ -97,8 +97,8 @@ struct unit {
     const char *name;
 };
 
-/* With one decimal below 100 of the largest unit that the value reaches;
- * units[0] is the smallest one, and whole. */
+/* In the largest unit that the value reaches, with one decimal below 100;
+ * units[0] is the smallest one and has no decimals. */
 static const char *in_units(char buffer[UNITS_MAX], double value,
                             const struct unit *units, size_t n)
 {

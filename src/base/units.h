@@ -1,7 +1,7 @@
 /* base/units.h - numbers as people read them: three significant digits.
  *
- * Each writes into a caller's buffer and returns it. NaN and RUN_UNKNOWN-like
- * absences are the caller's to pass as NAN: they come out as "-".
+ * Each writes into the caller's buffer and returns it. NaN comes out as "-":
+ * pass NAN for what is unknown.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_UNITS_H
@@ -15,10 +15,10 @@ enum { UNITS_MAX = 32 };
  * exponent between 1e-6 and 1e15. 0 is "0". */
 const char *units_number(char buffer[UNITS_MAX], double value);
 /* Milliseconds with a fixed point for columns: "784.0", "0.4", "0.04" below
- * 0.1, "1 234" never: no grouping. */
+ * 0.1; thousands are never grouped. */
 const char *units_ms(char buffer[UNITS_MAX], double nanoseconds);
-/* With the unit that fits: "812 ms", "1.23 s", "42.0 us", "17 ns", "3 min 20
- * s". */
+/* In the unit that fits: "812 ms", "1.23 s", "42.0 us", "17 ns",
+ * "3 min 20 s". */
 const char *units_time(char buffer[UNITS_MAX], double nanoseconds);
 /* "612 MiB", "1.5 GiB", "17 B". */
 const char *units_bytes(char buffer[UNITS_MAX], double bytes);

@@ -8,8 +8,8 @@ static bool is_tail(unsigned char byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* The second byte decides about overlong forms, surrogates and the upper
- * end (Unicode 15, table 3-7). */
+/* The second byte rules out overlong forms, surrogates and codes that are too
+ * large (Unicode 15, table 3-7). */
 static bool second_fits(unsigned char first, unsigned char second)
 {
     switch (first) {

@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes (1 to 4) the character at the start of text takes; 0 where
- * the first n bytes do not begin with a whole and well-formed one (overlong
- * forms, surrogates and codes above U+10FFFF are not). n is at least 1. */
+/* The number of bytes (1 to 4) of the character at the start of text; 0 if the
+ * first n bytes do not begin with a complete, well-formed one (overlong forms,
+ * surrogates and codes above U+10FFFF are not). n is at least 1. */
 size_t utf8_length(const char *text, size_t n);
 
-/* Writes a character (not a surrogate, at most U+10FFFF) and returns how many
- * bytes it took. */
+/* Writes a character (not a surrogate, at most U+10FFFF); returns its number
+ * of bytes. */
 size_t utf8_encode(char out[4], uint32_t code);
 
 #endif

@@ -6,10 +6,10 @@
  *             y[i] += x[i];
  *     }
  *
- * defines a static function add() that runs the widest variant of its body
- * which processor_level() allows. What the body calls is compiled for those
- * instruction sets only where it becomes part of the body: declare it
- * VARIANT_PART. All variants compute the same bits.
+ * defines a static function add() that runs the widest variant of its body that
+ * processor_level() allows. A function that the body calls is compiled for
+ * those instruction sets only if it is inlined: declare it VARIANT_PART. All
+ * variants compute the same bits.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_VARIANTS_H
@@ -19,15 +19,15 @@
 
 #define VARIANT_PART static inline __attribute__((always_inline))
 
-/* Results that functions with variants have; ISO C has no "return f();" where
- * f() returns nothing. */
+/* ISO C does not allow "return f();" if f() returns nothing, so each result
+ * type of a function with variants is listed here. */
 #define VARIANT_RETURN_void
 #define VARIANT_RETURN_bool     return
-#define VARIANT_RETURN__Bool    return /* what bool may be a macro for */
+#define VARIANT_RETURN__Bool    return /* bool may be a macro for this */
 #define VARIANT_RETURN_double   return
 #define VARIANT_RETURN_uint64_t return
 
-/* A test sees here which variant runs. */
+/* A test defines this to see which variant runs. */
 #ifndef VARIANT_RUNS
 #define VARIANT_RUNS(level) ((void)0)
 #endif

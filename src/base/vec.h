@@ -7,16 +7,19 @@
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Returns the array, moved where needed, with room for at least n items, and
- * updates *capacity. On failure returns NULL; the old array stays as it was.
+/* Makes room for at least n items in the array that *items points to, which may
+ * move. items is the address of a pointer. False if memory runs out; the array
+ * is then unchanged.
  *
- *     moved = vec_reserve(run->scopes, &run->scopes_capacity,
- *                         run->n_scopes + 1, sizeof *run->scopes);
- *     if (!moved)
- *         return error_nomem(...);
- *     run->scopes = moved; */
+ *     if (!vec_grow(&run->scopes, &run->scopes_capacity, run->n_scopes + 1,
+ *                   sizeof *run->scopes))
+ *         return error_nomem(...); */
+bool vec_grow(void *items, size_t *capacity, size_t n, size_t item_size);
+
+/* The same, but returns the array, or NULL. */
 void *vec_reserve(void *items, size_t *capacity, size_t n, size_t item_size);
 
 #endif

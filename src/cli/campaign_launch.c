@@ -1,5 +1,6 @@
-/* cli/campaign_launch.c - see campaign_launch.h. */
-#include "cli/campaign_launch.h"
+/* cli/campaign_launch.c - a campaign's parts as Slurm jobs, see
+ * campaign_steps.h. */
+#include "cli/campaign_steps.h"
 
 #include "cli/shell_quote.h"
 
@@ -13,9 +14,9 @@
 
 extern char **environ;
 
-/* A path on a line of #SBATCH, which no shell reads: sbatch itself knows
- * quotes, and backslashes before what they would not keep. */
-static enum assay_status put_path(struct str *script, const char *path)
+/* A path on an #SBATCH line, which no shell reads: sbatch itself understands
+ * quotes, and backslashes inside them. */
+static enum assay_status launch_put_path(struct str *script, const char *path)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -31,15 +32,16 @@ static enum assay_status put_path(struct str *script, const char *path)
     return st ? st : str_append_char(script, '"');
 }
 
-/* Slurm reads signs of its own in the name of an output, in the folder that it
- * lies in too, and knows no way to write them that all its versions take. */
-static bool has_signs(const struct launch *launch, const char *folder)
+/* Slurm expands signs in the name of an output and of its folder, and has no
+ * way to escape them that works in all versions. */
+static bool launch_has_signs(const struct launch *launch, const char *folder)
 {
     return strpbrk(folder, "%\\") || strpbrk(launch->log_dir, "%\\");
 }
 
-static enum assay_status put_head(const struct launch *launch,
-                                  const char *folder, struct str *script)
+static enum assay_status campaign_launch_put_head(const struct launch *launch,
+                                                  const char *folder,
+                                                  struct str *script)
 {
     enum assay_status st =
         str_printf(script,
@@ -48,23 +50,24 @@ static enum assay_status put_head(const struct launch *launch,
                    launch->n_shards);
 
     if (!st)
-        st = put_path(script, folder);
+        st = launch_put_path(script, folder);
     if (!st)
         st = str_append(script, "\n#SBATCH --output=");
-    if (!st && has_signs(launch, folder))
+    if (!st && launch_has_signs(launch, folder))
         return str_append(script, "/dev/null\n");
     if (!st)
-        st = put_path(script, launch->log_dir);
+        st = launch_put_path(script, launch->log_dir);
     return st ? st : str_append(script, "/slurm-%a.txt\n");
 }
 
-/* Where Slurm cannot, the job opens its output itself. */
-static enum assay_status put_output(const struct launch *launch,
-                                    const char *folder, struct str *script)
+/* If Slurm cannot, the job redirects its own output. */
+static enum assay_status launch_put_output(const struct launch *launch,
+                                           const char *folder,
+                                           struct str *script)
 {
     enum assay_status st = ASSAY_OK;
 
-    if (!has_signs(launch, folder))
+    if (!launch_has_signs(launch, folder))
         return ASSAY_OK;
     st = str_append(script, "exec >");
     if (!st)
@@ -74,17 +77,18 @@ static enum assay_status put_output(const struct launch *launch,
                            "/slurm-\"$SLURM_ARRAY_TASK_ID\".txt 2>&1\n");
 }
 
-static enum assay_status put_script(const struct launch *launch,
-                                    const char *program, const char *folder,
-                                    struct str *script)
+static enum assay_status launch_put_script(const struct launch *launch,
+                                           const char *program,
+                                           const char *folder,
+                                           struct str *script)
 {
-    enum assay_status st = put_head(launch, folder, script);
+    enum assay_status st = campaign_launch_put_head(launch, folder, script);
 
     if (!st && launch->n_threads)
         st = str_printf(script, "#SBATCH --cpus-per-task=%lld\n",
                         (long long)launch->n_threads);
     if (!st)
-        st = put_output(launch, folder, script);
+        st = launch_put_output(launch, folder, script);
     if (!st)
         st = str_append(script, "exec ");
     if (!st)
@@ -98,17 +102,17 @@ static enum assay_status put_script(const struct launch *launch,
                            launch->n_shards, launch->options);
 }
 
-/* A line end would begin a line of its own in the script. */
-static enum assay_status check_path(const char *what, const char *path,
-                                    struct error *err)
+/* A line end would start a new line in the script. */
+static enum assay_status launch_check_path(const char *what, const char *path,
+                                           struct error *err)
 {
     for (const char *at = path; *at; at++) {
         unsigned char c = (unsigned char)*at;
 
         if (c < ' ' || c == 0x7f)
             return error_set(err, ASSAY_BAD_INPUT,
-                             "%s has a control character in its name (0x%02x), "
-                             "which cannot be in a script for Slurm; rename it",
+                             "%s has a control character (0x%02x) in its path, "
+                             "which a Slurm script cannot hold; rename it",
                              what, c);
     }
     return ASSAY_OK;
@@ -124,18 +128,18 @@ enum assay_status launch_script(const struct launch *launch, struct str *script,
     if (n < 0 || !getcwd(folder, sizeof folder))
         return error_errno(err, errno, "finding this program");
     program[n] = '\0';
-    st = check_path("the folder of the campaign", folder, err);
+    st = launch_check_path("the folder of the campaign", folder, err);
     if (!st)
-        st = check_path("log_dir", launch->log_dir, err);
+        st = launch_check_path("log_dir", launch->log_dir, err);
     if (st)
         return st;
-    return put_script(launch, program, folder, script)
+    return launch_put_script(launch, program, folder, script)
                ? error_nomem(err, script->n, "a script")
                : ASSAY_OK;
 }
 
-/* All that comes out of a pipe. */
-static enum assay_status read_answer(int from, struct str *answer)
+/* Reads a pipe to its end. */
+static enum assay_status launch_read_answer(int from, struct str *answer)
 {
     char buffer[256];
     ssize_t n;
@@ -149,7 +153,7 @@ static enum assay_status read_answer(int from, struct str *answer)
     return ASSAY_OK;
 }
 
-static int start(const char *path, int to, pid_t *child)
+static int campaign_launch_start(const char *path, int to, pid_t *child)
 {
     char *const words[] = {(char *)"sbatch", (char *)path, NULL};
     posix_spawn_file_actions_t actions;
@@ -175,16 +179,16 @@ enum assay_status launch_submit(const char *path, struct str *answer,
 
     if (pipe(ends))
         return error_errno(err, errno, "starting sbatch");
-    rc = start(path, ends[1], &child);
+    rc = campaign_launch_start(path, ends[1], &child);
     close(ends[1]);
     if (rc) {
         close(ends[0]);
         return error_set(err, ASSAY_NOT_FOUND,
-                         "sbatch cannot be started (%s); is Slurm installed? "
+                         "cannot start sbatch (%s); is Slurm installed? "
                          "--dry-run shows the script",
                          strerror(rc));
     }
-    st = read_answer(ends[0], answer);
+    st = launch_read_answer(ends[0], answer);
     close(ends[0]);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;

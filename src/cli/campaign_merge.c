@@ -1,5 +1,6 @@
-/* cli/campaign_merge.c - see campaign_merge.h. */
-#include "cli/campaign_merge.h"
+/* cli/campaign_merge.c - the logs of a campaign's parts as one, see
+ * campaign_steps.h. */
+#include "cli/campaign_steps.h"
 
 #include "base/arena.h"
 #include "base/mem.h"
@@ -14,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_shard(const char *name)
+static bool merge_is_shard(const char *name)
 {
     uint64_t k, n;
 
@@ -55,7 +56,7 @@ static enum assay_status shards_add(struct shards *shards, const char *folder,
     return ASSAY_OK;
 }
 
-/* Fails where there is nothing to join. */
+/* Fails if there is nothing to join. */
 static enum assay_status shards_find(struct shards *shards, const char *folder,
                                      struct error *err)
 {
@@ -66,19 +67,18 @@ static enum assay_status shards_find(struct shards *shards, const char *folder,
     if (!open)
         return error_errno(err, errno, "opening %s", folder);
     while (!st && (entry = readdir(open))) {
-        if (is_shard(entry->d_name))
+        if (merge_is_shard(entry->d_name))
             st = shards_add(shards, folder, entry->d_name, err);
     }
     closedir(open);
     if (!st && !shards->n)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s has no logs of parts, called "
-                       "campaign-K-of-N.sqlite",
+                       "%s has no logs of parts (campaign-K-of-N.sqlite)",
                        folder);
     return st;
 }
 
-/* Before anything is made: each of them can be read. */
+/* Whether each of them can be read, before anything is written. */
 static enum assay_status shards_check(const struct shards *shards,
                                       struct error *err)
 {
@@ -124,8 +124,8 @@ static enum assay_status shards_check_roles(const struct shards *shards,
     return st;
 }
 
-/* Without slashes at its end; short enough for a line. */
-static size_t path_length(const char *path)
+/* Without trailing slashes, and short enough for a line. */
+static size_t merge_path_length(const char *path)
 {
     enum { most = 150 };
     size_t n = strlen(path);
@@ -161,7 +161,7 @@ enum assay_status campaign_merge(const char *folder, struct error *err)
     snprintf(text, sizeof text,
              "merged   %zu logs, %zu new tests\nwrote    %.*s/measurements.csv "
              "and the other files\n",
-             shards.n, n_tests, (int)path_length(folder), folder);
+             shards.n, n_tests, (int)merge_path_length(folder), folder);
     shards_release(&shards);
     return st ? st : result_print(text, err);
 }

@@ -1,14 +1,13 @@
-/* cli/cmd_campaign.c - assay campaign: a family of networks measured on this
- * device. */
+/* cli/cmd_campaign.c - assay campaign: measures a family of pruned networks on
+ * this device. */
 #include "cli/command.h"
 
 #include "base/cache.h"
 #include "base/file.h"
+#include "base/processor.h"
 #include "base/scanner.h"
 #include "base/units.h"
-#include "cli/campaign_launch.h"
-#include "cli/campaign_learn.h"
-#include "cli/campaign_merge.h"
+#include "cli/campaign_steps.h"
 #include "cli/file_roles.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
@@ -27,7 +26,7 @@
 
 struct settings {
     const char *config_file;
-    const char *shard;
+    const char *shard, *device;
     int launcher;
     int64_t shards, threads;
     uint64_t memory;
@@ -42,74 +41,53 @@ static const char *const launchers[] = {"none", "slurm", NULL};
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
 static const struct option options[] = {
-    {.name = "config-file",
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "the configuration, instead of as a word",
+    {OPT_FILE("config-file", "FILE"),
+     .help = "the configuration, instead of the argument CONFIG",
      FIELD(config_file)},
     {.kind = OPTION_SECTION, .help = "Each test"},
-    {.name = "memory",
-     .kind = OPTION_SIZE,
-     .value = "SIZE",
-     .help = "what a test may take",
-     .shown_default = "nine tenths of what is free",
-     FIELD(memory)},
-    {.name = "timeout",
-     .kind = OPTION_TIME,
-     .value = "TIME",
-     .min = 0.001,
-     .max = 1e6,
-     .help = "how long a test may take",
-     .shown_default = "10min",
-     FIELD(timeout)},
+    {OPT_SIZE("memory", "SIZE", 1 << 20, 0x1p60),
+     .help = "memory limit of a test",
+     .shown_default = "nine tenths of the free memory", FIELD(memory)},
+    {OPT_TIME("timeout", "TIME", 0.001, 1e6), .help = "time limit of a test",
+     .shown_default = "10min", FIELD(timeout)},
+    OPTION_DEVICE_TO("where to run the tests, whatever gpu_id says: cpu or "
+                     "cuda:0",
+                     FIELD(device)),
     OPTION_THREADS(FIELD(threads)),
-    {.kind = OPTION_SECTION, .help = "In parts"},
-    {.name = "shard",
-     .kind = OPTION_TEXT,
-     .value = "K/N",
-     .help = "the K-th of N parts, with a log of its own",
+    {.kind = OPTION_SECTION, .help = "Several parts"},
+    {OPT_TEXT("shard", "K/N"),
+     .help = "measure the K-th of N parts, with a log of its own",
      FIELD(shard)},
-    {.name = "launcher",
-     .kind = OPTION_CHOICE,
-     .value = "WHAT",
-     .choices = launchers,
-     .help = "submit the parts as one array of jobs",
-     .shown_default = "none",
+    {OPT_CHOICE("launcher", "WHAT", launchers),
+     .help = "submit the parts as one job array", .shown_default = "none",
      FIELD(launcher)},
-    {.name = "shards",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 10000,
-     .help = "how many parts a launcher makes",
-     .shown_default = "4",
+    {OPT_INTEGER("shards", "N", 1, 10000),
+     .help = "number of parts for the launcher", .shown_default = "4",
      FIELD(shards)},
-    {.name = "dry-run",
-     .kind = OPTION_FLAG,
-     .help =
-         "make the networks, show the list of tests, or a launcher's script; "
-         "measure nothing",
+    {OPT_FLAG("dry-run"),
+     .help = "make the networks and show the list of tests, or the launcher's "
+             "script, but measure nothing",
      FIELD(is_dry)},
     {.kind = OPTION_END},
 };
 
-/* A campaign as the command line asks for it. Start from {0}. */
+/* What the command line asks for. Start from {0}. */
 struct campaign_job {
     const struct settings *settings;
     const char *config_path;
     struct campaign_config config;
     struct campaign_tests tests;
     size_t n_made;
-    struct config_texts left_out; /* networks, each once; in the arena of the
-                                     configuration */
-    bool lost_one;                /* memory was short for the name of one */
-    size_t n_left;                /* tests that were not run: it was stopped */
+    struct config_texts left_out; /* networks, each once; allocated in the
+                                     arena of config */
+    bool lost_one;                /* there was no memory for a name */
+    size_t n_left;                /* tests not run because it was stopped */
     size_t shard, n_shards;
 };
 
-/* ---- telling ------------------------------------------------------------ */
+/* ---- progress ----------------------------------------------------------- */
 
-static void count_made(void *context, const char *path)
+static void campaign_count_made(void *context, const char *path)
 {
     struct campaign_job *job = context;
 
@@ -117,18 +95,8 @@ static void count_made(void *context, const char *path)
     fprintf(stderr, "made %s\n", path);
 }
 
-static bool is_left_out(const struct campaign_job *job, const char *network)
-{
-    for (size_t i = 0; i < job->left_out.n; i++) {
-        if (strcmp(network_canonical(job->left_out.items[i]),
-                   network_canonical(network)) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void note_left_out(void *context, const char *network, int64_t level,
-                          const char *why)
+static void campaign_note_left_out(void *context, const char *network,
+                                   int64_t level, const char *why)
 {
     struct campaign_job *job = context;
     struct network_file file;
@@ -140,7 +108,7 @@ static void note_left_out(void *context, const char *network, int64_t level,
         message_note("%s at %lld %% is left out: %s", network, (long long)level,
                      why);
     if (!network_file_split(&job->config, network, &file) ||
-        is_left_out(job, file.network))
+        networks_include(&job->left_out, file.network))
         return;
     name = arena_strdup(&job->config.arena, file.network);
     if (name)
@@ -148,8 +116,9 @@ static void note_left_out(void *context, const char *network, int64_t level,
     job->lost_one |= !name;
 }
 
-/* A line for each test that has ended. */
-static void tell_test(void *context, const struct campaign_progress *progress)
+/* One line per finished test. */
+static void campaign_report_test(void *context,
+                                 const struct campaign_progress *progress)
 {
     const struct campaign_test *test = progress->test;
     const struct campaign_result *result = progress->result;
@@ -182,8 +151,8 @@ static void tell_test(void *context, const struct campaign_progress *progress)
 
 /* ---- the log ------------------------------------------------------------ */
 
-static enum assay_status log_path(const struct campaign_job *job,
-                                  struct str *path, struct error *err)
+static enum assay_status campaign_log_path(const struct campaign_job *job,
+                                           struct str *path, struct error *err)
 {
     enum assay_status st = str_append(path, job->config.profile.log_dir);
 
@@ -194,9 +163,9 @@ static enum assay_status log_path(const struct campaign_job *job,
     return st ? error_nomem(err, path->n, "a path") : ASSAY_OK;
 }
 
-static enum assay_status show_end(const struct campaign_job *job,
-                                  const struct campaign_progress *progress,
-                                  struct error *err)
+static enum assay_status
+campaign_show_end(const struct campaign_job *job,
+                  const struct campaign_progress *progress, struct error *err)
 {
     size_t n_run = progress->n_done - progress->n_before;
     struct result result;
@@ -209,14 +178,14 @@ static enum assay_status show_end(const struct campaign_job *job,
         sink_printf(result.sink, ", %zu left out", job->left_out.n);
     sink_puts(result.sink, "\n");
     sink_printf(result.sink,
-                "tests    %zu: %zu passed, %zu failed, %zu skipped, %zu were "
-                "there\n",
+                "tests    %zu: %zu passed, %zu failed, %zu skipped, %zu done "
+                "before\n",
                 progress->n_tests,
                 n_run - progress->n_failed - progress->n_skipped,
                 progress->n_failed, progress->n_skipped, progress->n_before);
     if (progress->n_left)
         sink_printf(result.sink,
-                    "left     %zu tests; the same command goes on\n",
+                    "left     %zu tests; run the same command to continue\n",
                     progress->n_left);
     if (!job->n_shards)
         sink_printf(result.sink,
@@ -225,31 +194,52 @@ static enum assay_status show_end(const struct campaign_job *job,
                     job->config.profile.log_dir);
     else
         sink_printf(result.sink,
-                    "next     when all parts have ended: assay campaign merge "
+                    "next     when all parts are done: assay campaign merge "
                     "%s\n",
                     job->config.profile.log_dir);
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
-static enum assay_status measure(struct campaign_job *job, struct error *err)
+/* --device, or the GPU that the configuration names, or the processors. */
+static enum assay_status campaign_find_device(const struct campaign_job *job,
+                                              const struct device **out,
+                                              struct error *err)
+{
+    int64_t gpu = job->config.profile.gpu_id;
+    enum assay_status st;
+    char name[32];
+
+    if (job->settings->device || gpu < 0)
+        return look_device(job->settings->device, out, err);
+    snprintf(name, sizeof name, "cuda:%lld", (long long)gpu);
+    st = look_device(name, out, err);
+    if (st)
+        error_context(err, "%s: gpu_id is %lld", job->config_path,
+                      (long long)gpu);
+    return st;
+}
+
+static enum assay_status campaign_do_tests(struct campaign_job *job,
+                                           struct error *err)
 {
     const struct settings *settings = job->settings;
     struct campaign_options how = {
         .limits = {.memory_bytes = (size_t)settings->memory,
                    .seconds = settings->timeout,
-                   .n_threads = settings->threads ? (int)settings->threads
-                                                  : look_processors()},
+                   .n_threads = look_threads(settings->threads)},
         .shard = job->shard,
         .n_shards = job->n_shards,
         .stop = interrupt_watch(),
-        .told = tell_test};
+        .told = campaign_report_test};
     struct campaign_progress progress;
     struct campaign_log *log = NULL;
     struct str path = {0}, choices = {0};
-    enum assay_status st = log_path(job, &path, err);
+    enum assay_status st = campaign_log_path(job, &path, err);
 
     run_find_choices(&choices);
     how.limits.choices_path = choices.n ? choices.text : NULL;
+    if (!st)
+        st = campaign_find_device(job, &how.limits.device, err);
     if (!st)
         st = campaign_log_open(path.text, &log, err);
     if (!st)
@@ -261,14 +251,15 @@ static enum assay_status measure(struct campaign_job *job, struct error *err)
     str_release(&choices);
     if (!st)
         job->n_left = progress.n_left;
-    return st ? st : show_end(job, &progress, err);
+    return st ? st : campaign_show_end(job, &progress, err);
 }
 
 /* ---- Slurm -------------------------------------------------------------- */
 
-static enum assay_status save_script(const struct campaign_job *job,
-                                     const struct str *script, struct str *path,
-                                     struct error *err)
+static enum assay_status campaign_save_script(const struct campaign_job *job,
+                                              const struct str *script,
+                                              struct str *path,
+                                              struct error *err)
 {
     struct output *output;
     enum assay_status st;
@@ -284,15 +275,21 @@ static enum assay_status save_script(const struct campaign_job *job,
     return output_commit(output, err);
 }
 
-/* What the jobs are told beside their part. */
-static enum assay_status pass_options(const struct settings *settings,
-                                      struct str *words, struct error *err)
+/* The options that the jobs are started with. */
+static enum assay_status campaign_pass_options(const struct settings *settings,
+                                               struct str *words,
+                                               struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
     if (settings->memory)
         st = str_printf(words, " --memory %llu",
                         (unsigned long long)settings->memory);
+    if (!st && settings->device) {
+        st = str_append(words, " --device ");
+        if (!st)
+            st = shell_word(words, settings->device);
+    }
     if (!st && settings->threads)
         st = str_printf(words, " --threads %lld", (long long)settings->threads);
     if (!st)
@@ -300,25 +297,26 @@ static enum assay_status pass_options(const struct settings *settings,
     return st ? error_nomem(err, words->n, "a script") : ASSAY_OK;
 }
 
-static enum assay_status tell_merge(const char *log_dir, struct str *line)
+static enum assay_status campaign_suggest_merge(const char *log_dir,
+                                                struct str *line)
 {
     enum assay_status st = str_append(
-        line, "next     when its jobs have ended: assay campaign merge ");
+        line, "next     when its jobs are done: assay campaign merge ");
 
     if (!st)
         st = shell_word(line, log_dir);
     return st ? st : str_append(line, "\n");
 }
 
-static enum assay_status launch(const struct campaign_job *job,
-                                struct error *err)
+static enum assay_status campaign_launch(const struct campaign_job *job,
+                                         struct error *err)
 {
     struct str script = {0}, words = {0}, path = {0}, answer = {0};
     struct launch how = {.config = job->config_path,
                          .log_dir = job->config.profile.log_dir,
                          .n_shards = (size_t)job->settings->shards,
                          .n_threads = job->settings->threads};
-    enum assay_status st = pass_options(job->settings, &words, err);
+    enum assay_status st = campaign_pass_options(job->settings, &words, err);
 
     how.options = str_text(&words);
     if (!st)
@@ -326,10 +324,10 @@ static enum assay_status launch(const struct campaign_job *job,
     if (!st && job->settings->is_dry) {
         st = result_print(script.text, err);
     } else if (!st) {
-        st = save_script(job, &script, &path, err);
+        st = campaign_save_script(job, &script, &path, err);
         if (!st)
             st = launch_submit(path.text, &answer, err);
-        if (!st && tell_merge(job->config.profile.log_dir, &answer))
+        if (!st && campaign_suggest_merge(job->config.profile.log_dir, &answer))
             st = error_nomem(err, answer.n, "a line");
         if (!st)
             st = result_print(str_text(&answer), err);
@@ -341,10 +339,10 @@ static enum assay_status launch(const struct campaign_job *job,
     return st;
 }
 
-/* ---- the command ----------------------------------------------------------
- */
+/* ---- the command -------------------------------------------------------- */
 
-static enum assay_status read_shard(struct campaign_job *job, struct error *err)
+static enum assay_status campaign_read_shard(struct campaign_job *job,
+                                             struct error *err)
 {
     enum { most = 999999 };
     const char *text = job->settings->shard, *at = text;
@@ -359,13 +357,13 @@ static enum assay_status read_shard(struct campaign_job *job, struct error *err)
         return ASSAY_OK;
     }
     return error_set(err, ASSAY_BAD_USAGE,
-                     "--shard wants K/N, as 2/8 for the second of eight parts, "
-                     "not '%s'",
+                     "--shard needs K/N, such as 2/8 for the second of eight "
+                     "parts, not '%s'",
                      text);
 }
 
-static enum assay_status show_tests(const struct campaign_job *job,
-                                    struct error *err)
+static enum assay_status campaign_show_tests(const struct campaign_job *job,
+                                             struct error *err)
 {
     struct result result;
     enum assay_status st = result_open(NULL, &result, err);
@@ -381,15 +379,14 @@ static enum assay_status show_tests(const struct campaign_job *job,
                         (long long)test->batch, stage_names[test->stage],
                         target_names[test->target], test->file);
     }
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
-/* ---- what is wrong is told before anything is measured -------------------
- */
+/* ---- checks before anything is measured ---------------------------------- */
 
-/* Every file that a list of tests names is there. */
-static enum assay_status check_files(const struct campaign_job *job,
-                                     struct error *err)
+/* Every file in the list of tests exists. */
+static enum assay_status campaign_check_files(const struct campaign_job *job,
+                                              struct error *err)
 {
     const char *last = "";
 
@@ -405,16 +402,16 @@ static enum assay_status check_files(const struct campaign_job *job,
 }
 
 /* Every network that [profile] names has a file. */
-static enum assay_status check_listed(const struct campaign_job *job,
-                                      struct error *err)
+static enum assay_status campaign_check_listed(const struct campaign_job *job,
+                                               struct error *err)
 {
-    const struct profile_config *wanted = &job->config.profile;
+    const struct profile_config *profile = &job->config.profile;
 
-    if (wanted->test_config && !wanted->create_config)
-        return check_files(job, err);
-    for (size_t i = 0; i < wanted->network.n; i++) {
-        const char *network = network_canonical(wanted->network.items[i]);
-        bool is_there = is_left_out(job, network);
+    if (profile->test_config && !profile->create_config)
+        return campaign_check_files(job, err);
+    for (size_t i = 0; i < profile->network.n; i++) {
+        const char *network = network_canonical(profile->network.items[i]);
+        bool is_there = networks_include(&job->left_out, network);
 
         for (size_t k = 0; !is_there && k < job->tests.n; k++)
             is_there = strcmp(network_canonical(job->tests.items[k].network),
@@ -423,14 +420,15 @@ static enum assay_status check_listed(const struct campaign_job *job,
             return error_set(err, ASSAY_BAD_INPUT,
                              "[profile] network: there is no %.60s_LEVEL.net "
                              "or .onnx in the folder of networks",
-                             wanted->network.items[i]);
+                             profile->network.items[i]);
     }
     return ASSAY_OK;
 }
 
-/* The rows that there will be, with those of a log that is there. */
-static enum assay_status expect_rows(const struct campaign_job *job,
-                                     struct data_set *set, struct error *err)
+/* The rows that there will be, including those of an existing log. */
+static enum assay_status campaign_read_expected(const struct campaign_job *job,
+                                                struct data_set *set,
+                                                struct error *err)
 {
     struct campaign_log *log = NULL;
     struct str path = {0};
@@ -447,14 +445,14 @@ static enum assay_status expect_rows(const struct campaign_job *job,
     return st;
 }
 
-static enum assay_status check_learning(const struct campaign_job *job,
-                                        struct error *err)
+static enum assay_status campaign_check_learning(const struct campaign_job *job,
+                                                 struct error *err)
 {
     struct data_set expected = {0};
     struct campaign_rows rows = {.config = &job->config,
                                  .expected = &expected,
                                  .left_out = &job->left_out};
-    enum assay_status st = expect_rows(job, &expected, err);
+    enum assay_status st = campaign_read_expected(job, &expected, err);
 
     if (!st)
         st = campaign_learn_check(&rows, err);
@@ -462,35 +460,39 @@ static enum assay_status check_learning(const struct campaign_job *job,
     return st;
 }
 
-static enum assay_status profile(struct campaign_job *job, struct error *err)
+static enum assay_status campaign_profile(struct campaign_job *job,
+                                          struct error *err)
 {
-    const struct profile_config *wanted = &job->config.profile;
-    bool is_idle = !wanted->run_profiling && !job->settings->is_dry;
+    const struct profile_config *profile = &job->config.profile;
+    bool is_idle = !profile->run_profiling && !job->settings->is_dry;
     enum assay_status st;
 
-    if (is_idle && !wanted->create_config)
+    if (is_idle && !profile->create_config)
         return ASSAY_OK;
     st = campaign_list_tests(&job->config, &job->tests, err);
     if (!st)
-        st = check_listed(job, err);
+        st = campaign_check_listed(job, err);
     if (!st && !is_idle && job->config.has_fingerprint && !job->n_shards)
-        st = check_learning(job, err); /* a part learns nothing */
-    if (!st && wanted->create_config && wanted->test_config)
-        st = cache_make_folders(wanted->test_config, err);
-    if (!st && wanted->create_config && wanted->test_config)
+        st = campaign_check_learning(job,
+                                     err); /* a single part learns nothing */
+    if (!st && profile->create_config && profile->test_config)
+        st = cache_make_folders(profile->test_config, err);
+    if (!st && profile->create_config && profile->test_config)
         st = campaign_write_tests(&job->config, &job->tests,
-                                  wanted->test_config, err);
+                                  profile->test_config, err);
     if (st || is_idle)
         return st;
     if (job->settings->launcher)
-        return launch(job, err);
-    return job->settings->is_dry ? show_tests(job, err) : measure(job, err);
+        return campaign_launch(job, err);
+    return job->settings->is_dry ? campaign_show_tests(job, err)
+                                 : campaign_do_tests(job, err);
 }
 
-static enum assay_status make_networks(struct campaign_job *job,
-                                       struct error *err)
+static enum assay_status campaign_create(struct campaign_job *job,
+                                         struct error *err)
 {
-    struct campaign_listener listener = {count_made, note_left_out, job};
+    struct campaign_listener listener = {campaign_count_made,
+                                         campaign_note_left_out, job};
     size_t n = job->config.create.networks.n;
     enum assay_status st;
 
@@ -505,26 +507,26 @@ static enum assay_status make_networks(struct campaign_job *job,
     return st;
 }
 
-static enum assay_status run_sections(struct campaign_job *job,
-                                      struct error *err)
+static enum assay_status campaign_do_sections(struct campaign_job *job,
+                                              struct error *err)
 {
     struct campaign_rows rows = {.config = &job->config,
                                  .left_out = &job->left_out};
     enum assay_status st = ASSAY_OK;
 
     if (job->config.has_create)
-        st = make_networks(job, err);
+        st = campaign_create(job, err);
     if (!st && job->config.has_profile)
-        st = profile(job, err);
+        st = campaign_profile(job, err);
     if (!st && job->config.has_fingerprint && !job->n_shards && !job->n_left &&
         !job->settings->launcher && !job->settings->is_dry)
-        st = campaign_learn(&rows, look_processors(), err);
+        st = campaign_learn(&rows, processor_count(), err);
     return st;
 }
 
-/* What the configuration has written is not what it is read from. */
-static enum assay_status check_roles(const struct campaign_job *job,
-                                     struct error *err)
+/* No output may be the configuration or the list of tests that is read. */
+static enum assay_status campaign_check_roles(const struct campaign_job *job,
+                                              struct error *err)
 {
     const struct profile_config *profile = &job->config.profile;
     struct file_roles roles = {0};
@@ -537,7 +539,7 @@ static enum assay_status check_roles(const struct campaign_job *job,
     else
         file_roles_read(&roles, profile->test_config);
     if (job->config.has_profile && profile->log_dir) {
-        st = log_path(job, &log, err);
+        st = campaign_log_path(job, &log, err);
         file_roles_write(&roles, "the log", str_text(&log));
         file_roles_write_all(&roles, "a table", profile->log_dir,
                              data_folder_files);
@@ -549,19 +551,20 @@ static enum assay_status check_roles(const struct campaign_job *job,
     return st;
 }
 
-static enum assay_status run_job(struct campaign_job *job, struct error *err)
+static enum assay_status campaign_do_job(struct campaign_job *job,
+                                         struct error *err)
 {
-    enum assay_status st = read_shard(job, err);
+    enum assay_status st = campaign_read_shard(job, err);
 
     if (!st)
         st = campaign_config_read(&job->config, job->config_path, err);
     if (!st)
-        st = check_roles(job, err);
+        st = campaign_check_roles(job, err);
     if (!st)
-        st = run_sections(job, err);
+        st = campaign_do_sections(job, err);
     if (!st && job->left_out.n)
         st = error_set(err, ASSAY_CHECK_FAILED,
-                       "%zu of %zu networks were left out, as said above",
+                       "%zu of %zu networks were left out, see above",
                        job->left_out.n, job->config.create.networks.n);
     return st;
 }
@@ -578,16 +581,16 @@ static enum assay_status run_campaign(const struct arguments *arguments,
         return words->n == 2
                    ? campaign_merge(words->items[1], err)
                    : error_set(err, ASSAY_BAD_USAGE,
-                               "merge what? assay campaign merge LOG_DIR");
+                               "merge which folder? assay campaign merge "
+                               "LOG_DIR");
     if (words->n > 1 || (words->n && settings->config_file))
         return error_set(err, ASSAY_BAD_USAGE,
-                         "one configuration is wanted, not two");
+                         "give one configuration, not two");
     job.config_path = words->n ? words->items[0] : settings->config_file;
     if (!job.config_path)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "a configuration is missing: assay campaign "
-                         "config.ini");
-    st = run_job(&job, err);
+                         "missing a configuration: assay campaign config.ini");
+    st = campaign_do_job(&job, err);
     campaign_tests_release(&job.tests);
     campaign_config_release(&job.config);
     return st;
@@ -596,33 +599,26 @@ static enum assay_status run_campaign(const struct arguments *arguments,
 const struct command cmd_campaign = {
     .name = "campaign",
     .section = "Models",
-    .purpose = "prune networks, and measure them on this device",
-    .usage = (const char *const[]){"campaign [options] CONFIG",
-                                   "campaign merge LOG_DIR", NULL},
-    .operands = {.max = 2,
-                 .endings = (const char *const[]){".ini", ".toml", NULL}},
+    .purpose = "prune networks and measure them on this device",
+    .usage = TEXTS("campaign [options] CONFIG", "campaign merge LOG_DIR"),
+    .operands = {.max = 2, .endings = TEXTS(".ini", ".toml")},
     .description =
-        (const char *const[]){
-            "CONFIG is an INI file with the sections create_network_dataset, "
-            "profile and fingerprint, as perf4sight has them, or the same as "
-            "TOML. Every test runs in a process of its own under a limit of "
-            "memory and time; one that fails is noted with the reason, and the "
-            "campaign goes on.",
-            "What comes of a test is in LOG_DIR/campaign.sqlite at once. The "
-            "same command goes on where it was stopped. merge joins the logs "
-            "of parts.",
-            NULL,
-        },
+        TEXTS("CONFIG is an INI file with the sections create_network_dataset, "
+              "profile and fingerprint, as in perf4sight, or the same as TOML. "
+              "Every test runs in its own process with a limit on memory and "
+              "time. A test that fails is logged with the reason, and the "
+              "campaign continues.",
+              "Results go to LOG_DIR/campaign.sqlite immediately, and running "
+              "the same command again continues where it was stopped. merge "
+              "joins the logs of several parts."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"campaign config.ini", "prune, measure, log; may be stopped"},
-            {"campaign config.ini --shard 2/8", "the second of eight parts"},
-            {"campaign config.ini --launcher slurm --shards 8 --dry-run",
-             "the script for Slurm"},
-            {"campaign merge logs/", "join the logs of the parts"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"campaign config.ini",
+         "prune, measure and log; may be stopped at any time"},
+        {"campaign config.ini --shard 2/8", "the second of eight parts"},
+        {"campaign config.ini --launcher slurm --shards 8 --dry-run",
+         "show the Slurm script"},
+        {"campaign merge logs/", "join the logs of all parts"}),
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
     .run = run_campaign,

@@ -1,37 +1,48 @@
-/* cli/cmd_compare.c - assay compare: what differs between runs by more than
- * noise, and a gate for continuous integration. */
+/* cli/cmd_compare.c - assay compare: differences between runs that are more
+ * than noise, and a gate for continuous integration. */
 #include "cli/command.h"
 
-#include "base/units.h"
 #include "cli/inputs.h"
 #include "cli/result.h"
+#include "cli/turns.h"
 #include "run/compare.h"
 #include "views/views.h"
 
 #include <math.h>
+#include <string.h>
 
-enum layout { LAYOUT_TEXT, LAYOUT_JSON, LAYOUT_MARKDOWN };
+enum compare_layout {
+    LAYOUT_TEXT,
+    LAYOUT_JSON,
+    LAYOUT_MARKDOWN,
+    LAYOUT_GITHUB
+};
 
-static enum assay_status (*const views[])(const struct comparison *comparison,
-                                          const struct compare_view *options,
-                                          struct sink *sink,
-                                          struct error *err) = {
+static comparison_view *const views[] = {
     [LAYOUT_TEXT] = view_compare,
     [LAYOUT_JSON] = view_compare_json,
     [LAYOUT_MARKDOWN] = view_compare_markdown,
+    [LAYOUT_GITHUB] = view_compare_github,
 };
 
 struct settings {
     struct words a, b;
-    double fail_above; /* NaN: not asked for */
+    double fail_above; /* NaN: no gate */
     const char *budgets;
-    double confidence;
+    double confidence, floor;
     bool all;
-    enum layout layout;
-    const char *output;
+    enum compare_layout layout;
+    const char *output, *junit;
+    int64_t pairs;
+    double limit_s;
+    const char *runs;
 };
 
-static const struct settings defaults = {.fail_above = NAN, .confidence = 0.95};
+static const struct settings defaults = {.fail_above = NAN,
+                                         .confidence = 0.95,
+                                         .floor = COMPARE_FLOOR,
+                                         .pairs = 20,
+                                         .limit_s = 600};
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
@@ -48,52 +59,54 @@ static const struct option options[] = {
      .help = "the runs of side B, the new one",
      FIELD(b)},
 
+    {.kind = OPTION_SECTION, .help = "Commands, started in turn"},
+    {OPT_INTEGER("pairs", "N", 1, 1000),
+     .help = "start each command at most this often", .shown_default = "20",
+     FIELD(pairs)},
+    {OPT_TIME("limit", "TIME", 0, 1e6),
+     .help = "start no further pair after this time", .shown_default = "10 min",
+     FIELD(limit_s)},
+    {OPT_FILE("runs", "DIR"), .role = ROLE_OUTPUT,
+     .help = "keep the run files of the commands in this folder", FIELD(runs)},
+
     {.kind = OPTION_SECTION, .help = "Gate"},
-    {.name = "fail-above",
-     .kind = OPTION_PERCENT,
-     .value = "N%",
-     .max = 100,
+    {OPT_PERCENT("fail-above", "N%", 0, 100),
      .help = "fail when a scope of B is slower than A by more than this, "
              "beyond noise",
      FIELD(fail_above)},
-    {.name = "budgets",
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "a TOML file with budgets for single scopes, which come before "
+    {OPT_FILE("budgets", "FILE"),
+     .help = "a TOML file with budgets for single scopes, which override "
              "--fail-above",
      FIELD(budgets)},
-    {.name = "confidence",
-     .kind = OPTION_PERCENT,
-     .value = "N%",
-     .min = 0.5,
-     .max = 0.9999,
-     .help = "certainty of the comparison as a whole",
-     .shown_default = "95%",
+    {OPT_PERCENT("floor", "N%", 0, 1),
+     .help = "a change counts from this share of the whole on",
+     .shown_default = "0.5%", FIELD(floor)},
+    {OPT_PERCENT("confidence", "N%", 0.5, 0.9999),
+     .help = "confidence of the comparison as a whole", .shown_default = "95%",
      FIELD(confidence)},
 
     {.kind = OPTION_SECTION, .help = "Layout"},
-    {.name = "all",
-     .kind = OPTION_FLAG,
-     .help = "every scope, not only those that changed",
+    {OPT_FLAG("all"), .help = "show every scope, not only those that changed",
      FIELD(all)},
-    {.name = "json",
-     .kind = OPTION_MODE,
-     .mode = LAYOUT_JSON,
-     .help = "everything about every scope, as JSON",
+    {OPT_MODE("json", LAYOUT_JSON),
+     .help = "everything about every scope, as JSON", FIELD(layout)},
+    {OPT_MODE("md", LAYOUT_MARKDOWN),
+     .help = "a Markdown table, for a pull request", FIELD(layout)},
+    {OPT_MODE("github", LAYOUT_GITHUB),
+     .help = "the screen, and the gate's verdict as an annotation of GitHub "
+             "Actions",
      FIELD(layout)},
-    {.name = "md",
-     .kind = OPTION_MODE,
-     .mode = LAYOUT_MARKDOWN,
-     .help = "a Markdown table, for a pull request",
-     FIELD(layout)},
+    {OPT_FILE("junit", "FILE"), .role = ROLE_OUTPUT,
+     .help = "also write the gate's verdicts to this file, as JUnit's XML",
+     FIELD(junit)},
     OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
 
-/* Two words, or --a and --b. */
-static enum assay_status find_sides(const struct arguments *arguments,
-                                    struct words *a, struct words *b,
-                                    struct error *err)
+/* Two operands, or --a and --b. */
+static enum assay_status compare_find_sides(const struct arguments *arguments,
+                                            struct words *a, struct words *b,
+                                            struct error *err)
 {
     const struct settings *settings = arguments->settings;
     const struct words *operands = &arguments->operands;
@@ -101,14 +114,14 @@ static enum assay_status find_sides(const struct arguments *arguments,
 
     if (has_options && operands->n > 0)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "'%s' is on no side; name all runs behind --a and "
+                         "'%s' is on neither side; name all runs after --a and "
                          "--b",
                          operands->items[0]);
     if (has_options ? settings->a.n == 0 || settings->b.n == 0
                     : operands->n != 2)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "two sides are wanted: assay compare A B, or --a "
-                         "FILE... --b FILE...");
+                         "needs two sides: assay compare A B, --a FILE... "
+                         "--b FILE..., or -- COMMAND... -- COMMAND...");
     *a = settings->a;
     *b = settings->b;
     if (!has_options) {
@@ -118,15 +131,27 @@ static enum assay_status find_sides(const struct arguments *arguments,
     return ASSAY_OK;
 }
 
-static bool has_gate(const struct settings *settings)
+static bool compare_has_gate(const struct settings *settings)
 {
     return !isnan(settings->fail_above) || settings->budgets;
 }
 
-/* The last budget that fits a scope holds: those of the file go behind. */
-static enum assay_status read_budgets(const struct settings *settings,
-                                      struct budgets *budgets,
-                                      struct error *err)
+static enum assay_status compare_check_gate(const struct settings *settings,
+                                            struct error *err)
+{
+    if (compare_has_gate(settings) ||
+        (!settings->junit && settings->layout != LAYOUT_GITHUB))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "%s reports the verdict of a gate; add --fail-above 5%% "
+                     "or --budgets FILE",
+                     settings->junit ? "--junit" : "--github");
+}
+
+/* The last matching budget holds, so those of the file come after. */
+static enum assay_status compare_read_budgets(const struct settings *settings,
+                                              struct budgets *budgets,
+                                              struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -137,162 +162,303 @@ static enum assay_status read_budgets(const struct settings *settings,
     return st;
 }
 
-/* What the exit code says, in words. */
-static enum assay_status gate_status(const struct comparison *comparison,
-                                     const struct gate_result *gate,
-                                     struct error *err)
+/* The exit code in words: those of the screen. */
+static enum assay_status
+compare_gate_status(const struct comparison *comparison,
+                    const struct gate_result *gate, struct error *err)
 {
-    char above[UNITS_MAX], change[UNITS_MAX];
-    const struct compare_row *row;
-    struct str path = {0};
+    struct str text = {0};
     enum assay_status st;
 
     if (gate->gate == GATE_PASSED)
         return ASSAY_OK;
-    row = compare_row(comparison, gate->row);
-    if (compare_row_path(comparison, gate->row, &path)) {
-        str_release(&path);
-        return error_nomem(err, 1, "a scope's path");
-    }
-    units_percent(above, gate->above, 0);
-    units_percent(change, row->ratio - 1, 0);
-    if (gate->gate == GATE_FAILED)
-        st = error_set(err, ASSAY_CHECK_FAILED,
-                       "the gate failed: %s is slower by %s, %s is allowed",
-                       str_text(&path), change, above);
+    if (compare_gate_words(comparison, gate, &text))
+        st = error_nomem(err, text.n, "the verdict of a gate");
     else
-        st = error_set(err, ASSAY_TOO_NOISY,
-                       "too noisy to tell whether %s stays within %s; "
-                       "record more iterations or runs",
-                       str_text(&path), above);
-    str_release(&path);
+        st = error_set(
+            err,
+            gate->gate == GATE_FAILED ? ASSAY_CHECK_FAILED : ASSAY_TOO_NOISY,
+            "the %s%s", gate->gate == GATE_FAILED ? "gate " : "runs are ",
+            str_text(&text));
+    str_release(&text);
     return st;
 }
 
-struct sides {
-    struct words a, b; /* paths */
-    struct run_list runs_a, runs_b;
-    struct str name_a, name_b;
+/* ---- a comparison and its verdict ---------------------------------------- */
+
+/* What is compared, how, and what came of it. */
+struct compare_case {
+    const struct settings *settings;
+    struct budgets budgets;
+    struct comparison *comparison; /* NULL: none yet */
+    struct gate_result gate;
+    struct str name_a, name_b, how;
 };
 
-static void sides_release(struct sides *sides)
+static void compare_case_forget(struct compare_case *c)
 {
-    run_list_release(&sides->runs_a);
-    run_list_release(&sides->runs_b);
-    str_release(&sides->name_a);
-    str_release(&sides->name_b);
+    gate_result_release(&c->gate);
+    compare_free(c->comparison);
+    c->comparison = NULL;
 }
 
-static enum assay_status sides_load(struct sides *sides, struct error *err)
+static void compare_case_release(struct compare_case *c)
 {
-    enum assay_status st = run_list_load(&sides->runs_a, &sides->a, err);
+    compare_case_forget(c);
+    budgets_release(&c->budgets);
+    str_release(&c->name_a);
+    str_release(&c->name_b);
+    str_release(&c->how);
+}
 
-    if (!st)
-        st = run_list_load(&sides->runs_b, &sides->b, err);
-    if (!st)
-        st = inputs_name(&sides->a, &sides->name_a, err);
-    if (!st)
-        st = inputs_name(&sides->b, &sides->name_b, err);
+static enum assay_status compare_case_judge(struct compare_case *c,
+                                            const struct run_list *a,
+                                            const struct run_list *b,
+                                            struct compare_options how,
+                                            struct error *err)
+{
+    struct compare_side side_a = {(const struct run *const *)a->items, a->n};
+    struct compare_side side_b = {(const struct run *const *)b->items, b->n};
+    enum assay_status st;
+
+    compare_case_forget(c);
+    how.confidence = c->settings->confidence;
+    how.floor = c->settings->floor;
+    st = compare_new(&side_a, &side_b, &how, &c->comparison, err);
+    if (!st && compare_has_gate(c->settings))
+        st = compare_gate(c->comparison, &c->budgets, &c->gate, err);
     return st;
 }
 
-static enum assay_status compare_sides(const struct sides *sides,
-                                       const struct settings *settings,
-                                       struct comparison **out,
-                                       struct error *err)
+struct compare_results {
+    struct result screen, junit;
+};
+
+/* The gate's verdict comes back in *verdict: it is not a failure to show the
+ * result, which is kept. */
+static enum assay_status compare_case_show(const struct compare_case *c,
+                                           struct compare_results *results,
+                                           enum assay_status *verdict,
+                                           struct error *err)
 {
-    struct compare_side a = {(const struct run *const *)sides->runs_a.items,
-                             sides->runs_a.n};
-    struct compare_side b = {(const struct run *const *)sides->runs_b.items,
-                             sides->runs_b.n};
-    struct compare_options how = {.confidence = settings->confidence};
+    const struct settings *settings = c->settings;
+    struct compare_view view = {.term = results->screen.term,
+                                .all = settings->all,
+                                .name_a = str_text(&c->name_a),
+                                .name_b = str_text(&c->name_b),
+                                .how = c->how.n ? c->how.text : NULL,
+                                .gate = compare_has_gate(settings) ? &c->gate
+                                                                   : NULL};
+    enum assay_status st = views[settings->layout](c->comparison, &view,
+                                                   results->screen.sink, err);
 
-    return compare_new(&a, &b, &how, out, err);
-}
-
-/* The verdict of the gate is not a failure to show it: it comes back in
- * *verdict, and the result is kept. */
-static enum assay_status show(const struct settings *settings,
-                              struct sides *sides,
-                              const struct budgets *budgets,
-                              struct result *result, enum assay_status *verdict,
-                              struct error *err)
-{
-    struct comparison *comparison = NULL;
-    struct compare_view view = {.term = result->term, .all = settings->all};
-    struct gate_result gate;
-    enum assay_status st = sides_load(sides, err);
-
-    if (!st)
-        st = compare_sides(sides, settings, &comparison, err);
-    if (!st && has_gate(settings)) {
-        st = compare_gate(comparison, budgets, &gate, err);
-        view.gate = &gate;
-    }
-    if (!st) {
-        view.name_a = str_text(&sides->name_a);
-        view.name_b = str_text(&sides->name_b);
-        st = views[settings->layout](comparison, &view, result->sink, err);
-    }
+    if (!st && settings->junit)
+        st = view_compare_junit(c->comparison, &view, results->junit.sink, err);
     if (!st && view.gate)
-        *verdict = gate_status(comparison, &gate, err);
-    compare_free(comparison);
+        *verdict = compare_gate_status(c->comparison, &c->gate, err);
     return st;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static enum assay_status
+compare_files(struct compare_case *c, const struct words *a,
+              const struct words *b, struct compare_results *results,
+              enum assay_status *verdict, struct error *err)
+{
+    struct run_list runs_a = {0}, runs_b = {0};
+    enum assay_status st = run_list_load(&runs_a, a, err);
+
+    if (!st)
+        st = run_list_load(&runs_b, b, err);
+    if (!st)
+        st = inputs_name(a, &c->name_a, err);
+    if (!st)
+        st = inputs_name(b, &c->name_b, err);
+    if (!st)
+        st = compare_case_judge(c, &runs_a, &runs_b,
+                                (struct compare_options){0}, err);
+    if (!st)
+        st = compare_case_show(c, results, verdict, err);
+    compare_case_forget(c);
+    run_list_release(&runs_a);
+    run_list_release(&runs_b);
+    return st;
+}
+
+/* ---- commands ------------------------------------------------------------ */
+
+/* Two commands have a -- between them. */
+static bool compare_find_commands(const struct words *operands, struct words *a,
+                                  struct words *b)
+{
+    size_t at = 0;
+
+    while (at < operands->n && strcmp(operands->items[at], "--") != 0)
+        at++;
+    if (at == operands->n)
+        return false;
+    *a = (struct words){operands->items, at};
+    *b = (struct words){operands->items + at + 1, operands->n - at - 1};
+    return true;
+}
+
+/* Without a gate: the whole differs, or is known to one percent. */
+static bool compare_is_known(const struct comparison *comparison)
+{
+    static const double precise = 0.01;
+    const struct compare_row *whole = compare_row(comparison, 0);
+
+    return whole->is_counted || (whole->high - whole->low) / 2 <= precise;
+}
+
+struct compare_look {
+    struct compare_case *c;
+    const struct looks *looks;
+};
+
+static enum assay_status compare_look(void *context, const struct turns *turns,
+                                      bool *is_decided, struct error *err)
+{
+    const struct compare_look *look = context;
+    struct compare_options how = {.are_pairs = !turns->are_starts,
+                                  .are_starts = turns->are_starts,
+                                  .n_looks = looks_count(look->looks)};
+    enum assay_status st =
+        compare_case_judge(look->c, &turns->a, &turns->b, how, err);
+
+    if (!st)
+        *is_decided = compare_has_gate(look->c->settings)
+                          ? look->c->gate.gate != GATE_NOISY
+                          : compare_is_known(look->c->comparison);
+    return st;
+}
+
+/* "20 pairs of runs, in turn, in 42 s; 1 disturbed pair left out" */
+static enum assay_status compare_how_words(struct compare_case *c,
+                                           const struct turns *turns)
+{
+    size_t n = compare_pairs_left_out(c->comparison);
+    enum assay_status st = turns_words(turns, &c->how);
+
+    if (!st && n > 0)
+        st = str_printf(&c->how, "; %zu disturbed pair%s left out", n,
+                        n == 1 ? "" : "s");
+    return st;
+}
+
+static enum assay_status
+compare_commands(struct compare_case *c, const struct words *a,
+                 const struct words *b, struct compare_results *results,
+                 enum assay_status *verdict, struct error *err)
+{
+    const struct settings *settings = c->settings;
+    struct turns_settings how = {.a = *a,
+                                 .b = *b,
+                                 .looks = {.most = (size_t)settings->pairs},
+                                 .seconds = settings->limit_s,
+                                 .folder = settings->runs};
+    struct compare_look look = {c, &how.looks};
+    struct turns turns = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (turns_command(a, &c->name_a) || turns_command(b, &c->name_b))
+        st = error_nomem(err, 1, "the text of a command");
+    if (!st)
+        st = turns_run(&how, compare_look, &look, &turns, err);
+    if (!st && compare_how_words(c, &turns))
+        st = error_nomem(err, c->how.n, "a text");
+    if (!st)
+        st = compare_case_show(c, results, verdict, err);
+    compare_case_forget(c);
+    turns_release(&turns);
+    return st;
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static enum assay_status compare_check_words(const struct arguments *arguments,
+                                             struct words *a, struct words *b,
+                                             bool *are_commands,
+                                             struct error *err)
+{
+    const struct settings *settings = arguments->settings;
+
+    *are_commands = compare_find_commands(&arguments->operands, a, b);
+    if (!*are_commands)
+        return compare_find_sides(arguments, a, b, err);
+    if (settings->a.n || settings->b.n)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--a and --b name files; leave them out to start "
+                         "commands");
+    if (a->n == 0 || b->n == 0)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "missing a command; write assay compare -- COMMAND "
+                         "... -- COMMAND ...");
+    return ASSAY_OK;
 }
 
 static enum assay_status run_compare(const struct arguments *arguments,
                                      struct error *err)
 {
-    const struct settings *settings = arguments->settings;
+    struct compare_case c = {.settings = arguments->settings};
     enum assay_status verdict = ASSAY_OK;
-    struct budgets budgets = {0};
-    struct sides sides = {0};
-    struct result result = {0};
-    enum assay_status st = find_sides(arguments, &sides.a, &sides.b, err);
+    struct compare_results results = {0};
+    struct words a, b;
+    bool are_commands = false;
+    enum assay_status st =
+        compare_check_words(arguments, &a, &b, &are_commands, err);
 
     if (!st)
-        st = read_budgets(settings, &budgets, err);
+        st = compare_check_gate(c.settings, err);
     if (!st)
-        st = result_open(settings->output, &result, err);
+        st = compare_read_budgets(c.settings, &c.budgets, err);
     if (!st)
-        st = show(settings, &sides, &budgets, &result, &verdict, err);
-    st = result_close(&result, st, err);
-    sides_release(&sides);
-    budgets_release(&budgets);
+        st = result_open(c.settings->output, &results.screen, err);
+    if (!st && c.settings->junit)
+        st = result_open(c.settings->junit, &results.junit, err);
+    if (!st)
+        st = are_commands
+                 ? compare_commands(&c, &a, &b, &results, &verdict, err)
+                 : compare_files(&c, &a, &b, &results, &verdict, err);
+    st = result_close(&results.screen, st, err);
+    st = result_close(&results.junit, st, err);
+    compare_case_release(&c);
     return st ? st : verdict;
 }
 
 const struct command cmd_compare = {
     .name = "compare",
     .section = "Runs",
-    .purpose = "what differs between runs by more than noise",
-    .usage = (const char *const[]){"compare [options] A B",
-                                   "compare [options] --a FILE... --b FILE...",
-                                   NULL},
-    .operands = {.max = 2, .endings = run_endings},
-    .description =
-        (const char *const[]){
-            "Aligns the trees of two runs and tells for every scope what it "
-            "took in A and in B, and whether the difference is more than "
-            "noise. Scopes that were added, removed or renamed are marked.",
-            "Several runs a side are better than one long run: they show how "
-            "much one start of the program differs from the next.",
-            NULL,
-        },
+    .purpose = "show what differs between runs by more than noise",
+    .usage = TEXTS("compare [options] A B",
+                   "compare [options] --a FILE... --b FILE...",
+                   "compare [options] -- COMMAND... -- COMMAND..."),
+    .operands = {.max = SIZE_MAX, .endings = run_endings},
+    .description = TEXTS(
+        "Aligns the trees of two runs and shows for every scope how long "
+        "it took in A and in B, and whether the difference is more than "
+        "noise. Scopes that were added, removed or renamed are marked.",
+        "Several runs per side are better than one long run: they show how "
+        "much one start of the program differs from the next.",
+        "With two commands, each after a --, both are started in turn until "
+        "it is decided, or for --pairs and --limit. {} stands for the run "
+        "file that a command writes; assay run and assay train get it "
+        "without. Commands that write none are compared by their wall "
+        "time."),
     .options = options,
     .exit_codes =
-        "0 when no gate was asked for or it passed; 1 when a scope is slower "
-        "than its budget, beyond noise; 5 when the runs are too noisy to "
-        "decide.",
+        "0 if there is no gate or it passed; 1 if a scope exceeds its budget "
+        "by more than noise; 5 if the runs are too noisy to decide.",
     .examples =
-        (const struct example[]){
-            {"compare old.assay new.assay", "what changed"},
-            {"compare --a old*.assay --b new*.assay --fail-above 5%",
-             "a gate: exit code 1 when anything became 5 % slower"},
-            {"compare old.assay new.assay --md -o report.md",
-             "a table for a pull request"},
-            {NULL, NULL},
-        },
+        EXAMPLES({"compare old.assay new.assay", "what changed"},
+                 {"compare --a old*.assay --b new*.assay --fail-above 5%",
+                  "a gate: exit code 1 if anything became 5 % slower"},
+                 {"compare --fail-above 5% -- old/assay run m.onnx -- "
+                  "new/assay run m.onnx",
+                  "the same for two programs, started in turn"},
+                 {"compare old.assay new.assay --md -o report.md",
+                  "a table for a pull request"}),
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
     .run = run_compare,

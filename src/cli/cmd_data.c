@@ -1,13 +1,10 @@
-/* cli/cmd_data.c - assay data: what datasets hold, and fetching them. */
+/* cli/cmd_data.c - assay data: inspects and fetches datasets. */
 #include "cli/command.h"
 
-#include "base/nearest.h"
-#include "cli/action_word.h"
 #include "cli/data_fetch.h"
 #include "cli/data_show.h"
+#include "cli/messages.h"
 #include "cli/result.h"
-
-#include <string.h>
 
 static const char default_folder[] = "data";
 
@@ -17,7 +14,7 @@ static const char *const kind_names[] = {
 static const char *const splits[] = {"train", "test", NULL};
 
 struct settings {
-    int kind;  /* of kind_names; -1: found out */
+    int kind;  /* of kind_names; -1: recognised */
     int split; /* of splits; -1: both */
     bool images, classes, all, json, keep;
     const char *to, *url, *sums;
@@ -27,70 +24,48 @@ static const struct settings defaults = {.kind = -1, .split = -1};
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
+/* The actions, as bits of struct option. */
+enum { SHOW = 1 << 0, LIST = 1 << 1, FETCH = 1 << 2 };
+
 static const struct option options[] = {
-    {.kind = OPTION_SECTION, .help = "What is shown"},
-    {.name = "dataset",
-     .kind = OPTION_CHOICE,
-     .value = "KIND",
-     .choices = kind_names,
+    {.kind = OPTION_SECTION, .help = "show"},
+    {OPT_CHOICE("dataset", "KIND", kind_names),
      .help = "how the files are laid out",
-     .shown_default = "found out",
+     .shown_default = "recognised from the files", .actions = SHOW,
      FIELD(kind)},
-    {.name = "split",
-     .kind = OPTION_CHOICE,
-     .value = "PART",
-     .choices = splits,
-     .help = "one part alone",
-     .shown_default = "both",
-     FIELD(split)},
-    {.name = "images",
-     .kind = OPTION_FLAG,
-     .help = "read every image: is it whole, and of the size it should have",
-     FIELD(images)},
-    {.name = "classes",
-     .kind = OPTION_FLAG,
-     .help = "list the classes with their counts",
-     FIELD(classes)},
-    {.name = "all",
-     .kind = OPTION_FLAG,
-     .help = "list all that is odd, not only 20",
-     FIELD(all)},
-    OPTION_JSON("show and list: as JSON", FIELD(json)),
-    {.kind = OPTION_SECTION, .help = "What is fetched"},
-    {.name = "to",
-     .kind = OPTION_FILE,
-     .value = "DIR",
-     .help = "the folder that the dataset becomes a folder of",
-     .shown_default = default_folder,
-     FIELD(to)},
-    {.name = "url",
-     .kind = OPTION_TEXT,
-     .value = "BASE",
-     .help = "where the archives are",
-     .shown_default = "where they are published",
-     FIELD(url)},
-    {.name = "sums",
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "their MD5 sums, as md5sum writes them, where they were packed "
-             "anew",
-     .shown_default = "the published ones",
-     FIELD(sums)},
-    {.name = "keep",
-     .kind = OPTION_FLAG,
-     .help = "keep the archives beside what was unpacked",
-     FIELD(keep)},
+    {OPT_CHOICE("split", "PART", splits), .help = "only this part",
+     .shown_default = "both", .actions = SHOW, FIELD(split)},
+    {OPT_FLAG("images"),
+     .help = "read every image and check that it is whole and has the right "
+             "size",
+     .actions = SHOW, FIELD(images)},
+    {OPT_FLAG("classes"), .help = "list the classes with their counts",
+     .actions = SHOW, FIELD(classes)},
+    {OPT_FLAG("all"),
+     .help = "list everything that is odd, not only the first 20",
+     .actions = SHOW, FIELD(all)},
+    OPTION_JSON("print JSON (show and list)", .actions = SHOW | LIST,
+                FIELD(json)),
+    {.kind = OPTION_SECTION, .help = "fetch"},
+    {OPT_FILE("to", "DIR"), .help = "folder to put the dataset's folder in",
+     .shown_default = default_folder, .actions = FETCH, FIELD(to)},
+    {OPT_TEXT("url", "BASE"), .help = "where the archives are",
+     .shown_default = "where they are published", .actions = FETCH, FIELD(url)},
+    {OPT_FILE("sums", "FILE"),
+     .help = "the MD5 sums of repacked archives, as md5sum writes them",
+     .shown_default = "the published ones", .actions = FETCH, FIELD(sums)},
+    {OPT_FLAG("keep"), .help = "keep the archives after unpacking them",
+     .actions = FETCH, FIELD(keep)},
     {.kind = OPTION_END},
 };
 
-/* ---- what is done ------------------------------------------------------ */
+/* ---- the actions ------------------------------------------------------- */
 
-static enum assay_status show(const char *const *words,
-                              const struct settings *settings,
-                              struct sink *sink, const struct term *term,
-                              struct error *err)
+static enum assay_status cmd_data_show(const char *const *words,
+                                       const void *context, struct error *err)
 {
-    const struct data_show wanted = {
+    const struct settings *settings = context;
+    const struct data_show show = {
         .path = words[0],
         .kind = settings->kind < 0 ? NULL : kind_names[settings->kind],
         .split = settings->split < 0    ? -1
@@ -99,23 +74,32 @@ static enum assay_status show(const char *const *words,
         .reads_images = settings->images,
         .lists_classes = settings->classes,
         .lists_all = settings->all};
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
 
-    return data_show(&wanted, settings->json, sink, term, err);
+    if (st)
+        return st;
+    st = data_show(&show, settings->json, result.sink, &result.term, err);
+    return result_close(&result, st, err);
 }
 
-static enum assay_status list(const char *const *words,
-                              const struct settings *settings,
-                              struct sink *sink, const struct term *term,
-                              struct error *err)
+static enum assay_status cmd_data_list(const char *const *words,
+                                       const void *context, struct error *err)
 {
-    (void)words, (void)term, (void)err;
-    data_list(settings->json, sink);
-    return ASSAY_OK;
+    const struct settings *settings = context;
+    struct result result;
+    enum assay_status st = result_open(NULL, &result, err);
+
+    (void)words;
+    if (st)
+        return st;
+    data_list(settings->json, result.sink);
+    return result_close(&result, ASSAY_OK, err);
 }
 
-static enum assay_status find_published(const char *name,
-                                        const struct data_published **out,
-                                        struct error *err)
+static enum assay_status
+cmd_data_find_published(const char *name, const struct data_published **out,
+                        struct error *err)
 {
     struct nearest nearest = nearest_to(name);
 
@@ -124,130 +108,59 @@ static enum assay_status find_published(const char *name,
         return ASSAY_OK;
     for (const struct data_published *p = data_published; p->url; p++)
         nearest_offer(&nearest, dataset_kind_name(p->kind));
-    return error_set(err, ASSAY_BAD_USAGE, "'%s' cannot be fetched; %s '%s'%s",
-                     name, nearest.candidate ? "did you mean" : "there is",
-                     dataset_kind_name(data_published[0].kind),
-                     nearest.candidate ? "?" : "");
+    return message_unknown("cannot fetch", &nearest,
+                           "only 'oxford-iiit-pet' can be fetched", err);
 }
 
-static enum assay_status fetch(const char *const *words,
-                               const struct settings *settings,
-                               struct sink *sink, const struct term *term,
-                               struct error *err)
+static enum assay_status cmd_data_fetch(const char *const *words,
+                                        const void *context, struct error *err)
 {
-    struct data_fetch wanted = {.to = settings->to ? settings->to
-                                                   : default_folder,
-                                .url = settings->url,
-                                .sums = settings->sums,
-                                .keeps_archives = settings->keep};
-    enum assay_status st = find_published(words[0], &wanted.published, err);
-
-    (void)term;
-    return st ? st : data_fetch(&wanted, sink, err);
-}
-
-/* ---- the command ------------------------------------------------------- */
-
-static const char *const action_names[] = {"show", "list", "fetch", NULL};
-
-/* What goes with each of the names. */
-static const struct action {
-    size_t n_words;     /* behind the name */
-    const char *wanted; /* those, in words */
-    enum assay_status (*run)(const char *const *words,
-                             const struct settings *settings, struct sink *sink,
-                             const struct term *term, struct error *err);
-} actions[] = {
-    {1, "the path of a dataset", show},
-    {0, "no more words", list},
-    {1, "the name of a dataset; 'assay data list' has them", fetch},
-};
-
-static const struct action_words action_words = {
-    .names = action_names,
-    .what = "data",
-    .all = "'show PATH', 'list' and 'fetch NAME'"};
-
-static enum assay_status check_options(const struct settings *settings,
-                                       size_t action, struct error *err)
-{
-    enum { SHOW = 1 << 0, LIST = 1 << 1, FETCH = 1 << 2 };
-    const struct action_option given[] = {
-        {"to", settings->to != NULL, FETCH},
-        {"url", settings->url != NULL, FETCH},
-        {"sums", settings->sums != NULL, FETCH},
-        {"keep", settings->keep, FETCH},
-        {"dataset", settings->kind >= 0, SHOW},
-        {"split", settings->split >= 0, SHOW},
-        {"images", settings->images, SHOW},
-        {"classes", settings->classes, SHOW},
-        {"all", settings->all, SHOW},
-        {"json", settings->json, SHOW | LIST},
-    };
-
-    return action_check_options(&action_words, action, given,
-                                sizeof given / sizeof *given, err);
-}
-
-static enum assay_status run_data(const struct arguments *arguments,
-                                  struct error *err)
-{
-    const struct settings *settings = arguments->settings;
-    const char *const *words = arguments->operands.items;
-    const struct action *action;
-    size_t found = 0;
+    const struct settings *settings = context;
+    struct data_fetch fetch = {.to =
+                                   settings->to ? settings->to : default_folder,
+                               .url = settings->url,
+                               .sums = settings->sums,
+                               .keeps_archives = settings->keep};
     struct result result;
-    enum assay_status st = action_find(&action_words, words[0], &found, err);
+    enum assay_status st =
+        cmd_data_find_published(words[0], &fetch.published, err);
 
-    action = &actions[found];
-    if (!st)
-        st = check_options(settings, found, err);
-    if (!st && arguments->operands.n - 1 != action->n_words)
-        st = error_set(err, ASSAY_BAD_USAGE, "'%s' wants %s", words[0],
-                       action->wanted);
     if (!st)
         st = result_open(NULL, &result, err);
     if (st)
         return st;
-    st = action->run(words + 1, settings, result.sink, &result.term, err);
-    return result_close(&result, st ? st : sink_status(result.sink, err), err);
+    st = data_fetch(&fetch, result.sink, err);
+    return result_close(&result, st, err);
 }
 
 const struct command cmd_data = {
     .name = "data",
     .section = "Models",
-    .purpose = "look into datasets, fetch Oxford-IIIT Pet",
-    .usage =
-        (const char *const[]){
-            "data show [--dataset KIND] [--images] [--classes] PATH",
-            "data list [--json]",
-            "data fetch [--to DIR] [--url BASE] oxford-iiit-pet", NULL},
-    .operands = {.min = 1,
-                 .max = 2,
-                 .missing = "'show', 'list' or 'fetch'",
-                 .words = action_names},
-    .description =
-        (const char *const[]){
-            "Shows what a dataset holds: samples, classes and boxes of each "
-            "split, sizes, and what is odd in it: files that are missing or "
-            "belong to nothing, annotations without a box, boxes outside "
-            "their image. Which kind it is is found out.",
-            "Lists the kinds of datasets that training and evaluation read.",
-            "Fetches a published dataset and unpacks it where 'assay train' "
-            "looks for it. Archives are checked against their published MD5 "
-            "sums; a download that was interrupted goes on where it ended, "
-            "and a folder appears only when it is whole.",
-            NULL,
-        },
+    .purpose = "inspect datasets, fetch Oxford-IIIT Pet",
+    .usage = TEXTS("data show [--dataset KIND] [--images] [--classes] PATH",
+                   "data list [--json]",
+                   "data fetch [--to DIR] [--url BASE] oxford-iiit-pet"),
+    .description = TEXTS(
+        "show prints what a dataset holds: samples, classes and boxes of "
+        "each split, image sizes, and what is odd: files that are missing "
+        "or belong to nothing, annotations without a box, boxes outside "
+        "their image. It recognises the kind of dataset.",
+        "list names the kinds of datasets that training and evaluation "
+        "read.",
+        "fetch downloads a published dataset and unpacks it where 'assay "
+        "train' looks for it. Archives are checked against their published "
+        "MD5 sums; an interrupted download continues where it stopped, and "
+        "a folder appears only when it is complete."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"data fetch oxford-iiit-pet", "811 MB into data/oxford-iiit-pet"},
-            {"data show data/oxford-iiit-pet --images",
-             "what is in it, with every image read"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"data fetch oxford-iiit-pet", "811 MB into data/oxford-iiit-pet"},
+        {"data show data/oxford-iiit-pet --images",
+         "what is in it, with every image read"}),
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
-    .run = run_data,
+    .actions = ACTIONS({"show", 1, "the path of a dataset", cmd_data_show},
+                       {"list", 0, NULL, cmd_data_list},
+                       {"fetch", 1,
+                        "the name of a dataset; 'assay data list' has them",
+                        cmd_data_fetch}),
 };

@@ -1,4 +1,4 @@
-/* cli/cmd_export.c - assay export: a model as a file that others read. */
+/* cli/cmd_export.c - assay export: writes a model to a file. */
 #include "cli/command.h"
 
 #include "cli/model_graph.h"
@@ -11,37 +11,20 @@ struct settings {
 
 static const struct settings defaults = {.run = RUN_DEFAULTS};
 
-#define FIELD(field) OPTION_FIELD(struct settings, field)
+#define FIELD(field)     OPTION_FIELD(struct settings, field)
+#define RUN_FIELD(field) FIELD(run.field)
 
 static const struct option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .role = ROLE_OUTPUT,
-     .value = "FILE",
-     .help = "where it goes: FILE.onnx or FILE.net",
-     FIELD(output)},
-    {.name = "weights",
-     .letter = 'w',
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .is_once = true,
-     .help = "weights of a built-in model",
-     .shown_default = "random ones",
-     FIELD(run.weights)},
-    {.name = "seed",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .max = 9007199254740992.0,
-     .help = "of random weights",
-     .shown_default = "0",
-     FIELD(run.seed)},
-    RUN_MODEL_OPTIONS,
+    OPTION_OUTPUT("FILE", "write to FILE.onnx or FILE.net", FIELD(output)),
+    RUN_WEIGHTS_OPTION("weights of a built-in model",
+                       .shown_default = "random weights", FIELD(run.weights)),
+    OPTION_SEED("seed for the random weights", FIELD(run.seed)),
+    RUN_MODEL_OPTIONS(RUN_FIELD),
     {.kind = OPTION_END},
 };
 
-static enum assay_status show(const struct model_graph *model,
-                              struct error *err)
+static enum assay_status export_show(const struct model_graph *model,
+                                     struct error *err)
 {
     struct str text = {0};
     enum assay_status st =
@@ -62,7 +45,7 @@ static enum assay_status run_export(const struct arguments *arguments,
 
     if (!settings.output)
         st = error_set(err, ASSAY_BAD_USAGE,
-                       "where to? -o FILE.onnx or -o FILE.net says");
+                       "missing the output: -o FILE.onnx or -o FILE.net");
     if (!st)
         st = model_graph_check_path(settings.output, err);
     if (!st)
@@ -73,7 +56,7 @@ static enum assay_status run_export(const struct arguments *arguments,
     if (!st)
         st = model_graph_save(&model, model.graph, settings.output, NULL, err);
     if (!st)
-        st = show(&model, err);
+        st = export_show(&model, err);
     model_graph_release(&model);
     return st;
 }
@@ -82,27 +65,19 @@ const struct command cmd_export = {
     .name = "export",
     .section = "Models",
     .purpose = "write a model as ONNX or as a network description",
-    .usage =
-        (const char *const[]){"export [options] MODEL -o FILE.onnx",
-                              "export [options] FILE.net -o FILE.onnx", NULL},
+    .usage = TEXTS("export [options] MODEL -o FILE.onnx",
+                   "export [options] FILE.net -o FILE.onnx"),
     .operands = RUN_MODEL_OPERAND,
     .description =
-        (const char *const[]){
-            "ONNX files are of opset 13, or of the first later one that has "
-            "all ops. The number of images stays free, their size is fixed. "
-            "Detectors of the zoo have ops that ONNX does not know; as "
-            "FILE.net "
-            "they can be written.",
-            NULL,
-        },
+        TEXTS("ONNX files use opset 13, or the first later one that has all "
+              "ops. The number of images stays open, their size is fixed. The "
+              "built-in detectors have ops that ONNX does not know; they can "
+              "only be written as FILE.net."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"export resnet18 -w resnet18.pth -o resnet18.onnx",
-             "for other runtimes"},
-            {"export yolo.onnx -o yolo.net", "to read what it is made of"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"export resnet18 -w resnet18.pth -o resnet18.onnx",
+         "for other runtimes"},
+        {"export yolo.onnx -o yolo.net", "to read what it is made of"}),
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
     .run = run_export,

@@ -1,9 +1,10 @@
-/* cli/cmd_fit.c - assay fit: the largest batch that trains within a limit. */
+/* cli/cmd_fit.c - assay fit: the largest batch that trains within a memory
+ * limit. */
 #include "cli/command.h"
 
 #include "base/mem.h"
+#include "base/processor.h"
 #include "base/units.h"
-#include "cli/look.h"
 #include "cli/messages.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
@@ -15,7 +16,7 @@
 #include <inttypes.h>
 
 struct fit_settings {
-    struct train_settings train; /* those of `assay train` that matter here */
+    struct train_settings train; /* only some of them matter here */
     uint64_t memory;             /* 0: not given */
     int64_t most, steps;
 };
@@ -31,43 +32,23 @@ static const struct fit_settings defaults = {
 
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "The search"},
-    {.name = "memory",
-     .letter = 'm',
-     .kind = OPTION_SIZE,
-     .value = "SIZE",
-     .help = "what the training may have: 8GiB",
-     FIELD(memory)},
-    {.name = "most",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 65536,
-     .help = "try no larger batch",
-     .shown_default = "256, for detectors 48",
-     FIELD(most)},
-    {.name = "steps",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 2,
-     .max = 1e6,
-     .help = "steps that the answer is checked with",
-     .shown_default = "5",
+    {OPT_SIZE("memory", "SIZE", 1 << 20, 0x1p60), .letter = 'm',
+     .help = "memory limit of the training: 8GiB", FIELD(memory)},
+    {OPT_INTEGER("most", "N", 1, 65536), .help = "try no larger batch",
+     .shown_default = "256, 48 for detectors", FIELD(most)},
+    {OPT_INTEGER("steps", "N", 2, 1e6), .letter = 'n',
+     .help = "steps to check the answer with", .shown_default = "5",
      FIELD(steps)},
-    {.kind = OPTION_SECTION, .help = "Over what the file says"},
+    {.kind = OPTION_SECTION, .help = "Override the file"},
     TRAIN_OVER_OPTIONS(TRAIN_FIELD),
-    {.name = "set",
-     .kind = OPTION_LIST,
-     .value = "SECTION.KEY=VALUE",
-     .help = "any setting of the file: --set model.name=resnet50",
-     FIELD(train.set)},
+    TRAIN_SET_OPTION("model.name=resnet50", FIELD(train.set)),
     TRAIN_RECOMPUTE_OPTION(TRAIN_FIELD),
     {.kind = OPTION_END},
 };
 
 /* ---- a trial, in its own process ---------------------------------------- */
 
-struct search {
+struct fit_job {
     const struct fit_settings *settings;
     struct train_config config;
     const char **recompute;
@@ -75,13 +56,13 @@ struct search {
     struct result screen;
 };
 
-/* Of the steps behind the first, which chooses kernels. */
+/* Of the steps after the first, which chooses kernels. */
 struct pace {
     uint64_t n_images;
     int64_t spent_ns;
 };
 
-static void add_pace(void *context, const struct train_step *step)
+static void fit_add_pace(void *context, const struct train_step *step)
 {
     struct pace *pace = context;
 
@@ -91,13 +72,13 @@ static void add_pace(void *context, const struct train_step *step)
     pace->spent_ns += step->duration_ns;
 }
 
-/* Two steps: in the second one the optimizer has its state. */
-static enum assay_status train_batch(void *context, int64_t batch,
-                                     bool is_check, double *images_per_s,
-                                     struct error *err)
+/* Two steps: the optimizer has its state only in the second. */
+static enum assay_status fit_train_batch(void *context, int64_t batch,
+                                         bool is_check, double *images_per_s,
+                                         struct error *err)
 {
     enum { trial_steps = 2 };
-    const struct search *search = context;
+    const struct fit_job *search = context;
     struct train_config config = search->config;
     struct pace pace = {0};
     struct train_report report;
@@ -105,8 +86,8 @@ static enum assay_status train_batch(void *context, int64_t batch,
         .config = &config,
         .recompute = search->recompute,
         .choices_path = search->choices.n ? search->choices.text : NULL,
-        .n_processors = look_processors(),
-        .stepped = add_pace,
+        .n_processors = processor_count(),
+        .stepped = fit_add_pace,
         .context = &pace,
     };
     enum assay_status st;
@@ -121,7 +102,7 @@ static enum assay_status train_batch(void *context, int64_t batch,
 
 /* ---- the screen --------------------------------------------------------- */
 
-static const char *end_text(enum fit_end end)
+static const char *fit_end_text(enum fit_end end)
 {
     switch (end) {
     case FIT_FITS:
@@ -136,16 +117,16 @@ static const char *end_text(enum fit_end end)
     return "";
 }
 
-static void show_trial(void *context, const struct fit_trial *trial)
+static void fit_show_trial(void *context, const struct fit_trial *trial)
 {
-    const struct search *search = context;
+    const struct fit_job *search = context;
     struct sink *sink = search->screen.sink;
     char bytes[UNITS_MAX], rate[UNITS_MAX];
 
     sink_printf(sink, "%-8s batch %-5" PRId64 " %-9s %s",
                 trial->is_check ? "check" : "trial", trial->batch,
                 units_bytes(bytes, (double)trial->peak_bytes),
-                end_text(trial->end));
+                fit_end_text(trial->end));
     if (trial->end == FIT_FITS)
         sink_printf(sink, "   %s images/s",
                     units_number(rate, trial->images_per_s));
@@ -153,21 +134,20 @@ static void show_trial(void *context, const struct fit_trial *trial)
     fflush(stdout);
 }
 
-static void show_start(const struct search *search)
+static void fit_show_start(const struct fit_job *search)
 {
     char bytes[UNITS_MAX];
 
     sink_printf(
         search->screen.sink,
-        "model    %s on %s\nlimit    %s, each trial in a process of "
-        "its own\n",
+        "model    %s on %s\nlimit    %s, each trial in its own process\n",
         search->config.model.name,
         train_dataset_name((enum train_dataset)search->config.dataset.kind),
         units_bytes(bytes, (double)search->settings->memory));
     fflush(stdout);
 }
 
-static void put_word(struct sink *sink, const char *word)
+static void fit_put_word(struct sink *sink, const char *word)
 {
     struct str text = {0};
 
@@ -176,37 +156,41 @@ static void put_word(struct sink *sink, const char *word)
     str_release(&text);
 }
 
-static void put_list(struct sink *sink, const char *option,
-                     const struct words *words)
+static void fit_put_list(struct sink *sink, const char *option,
+                         const struct words *words)
 {
     for (size_t i = 0; i < words->n; i++) {
         sink_printf(sink, " %s", option);
-        put_word(sink, words->items[i]);
+        fit_put_word(sink, words->items[i]);
     }
 }
 
-/* The training that was tried. */
-static void put_command(const struct search *search, struct sink *sink)
+/* The command that trains like the trials. */
+static void fit_put_command(const struct fit_job *search, struct sink *sink)
 {
     const struct train_settings *given = &search->settings->train;
 
     sink_puts(sink, "assay train");
     if (search->config.path)
-        put_word(sink, search->config.path);
+        fit_put_word(sink, search->config.path);
     if (given->is_synthetic)
         sink_puts(sink, " --synthetic");
     if (given->min_size)
         sink_printf(sink, " --min-size %" PRId64, given->min_size);
     if (given->workers >= 0)
         sink_printf(sink, " --workers %" PRId64, given->workers);
+    if (given->device) {
+        sink_puts(sink, " --device");
+        fit_put_word(sink, given->device);
+    }
     if (given->threads)
         sink_printf(sink, " --threads %" PRId64, given->threads);
-    put_list(sink, "--set", &given->set);
-    put_list(sink, "--recompute", &given->recompute);
+    fit_put_list(sink, "--set", &given->set);
+    fit_put_list(sink, "--recompute", &given->recompute);
 }
 
-static void show_answer(const struct search *search,
-                        const struct fit_result *result)
+static void fit_show_answer(const struct fit_job *search,
+                            const struct fit_result *result)
 {
     struct sink *sink = search->screen.sink;
     char bytes[UNITS_MAX], limit[UNITS_MAX];
@@ -218,25 +202,25 @@ static void show_answer(const struct search *search,
         units_bytes(limit, (double)search->settings->memory),
         search->settings->steps);
     if (result->is_most)
-        sink_puts(sink, "; no larger one was to be tried");
+        sink_puts(sink, "; --most allows no larger one");
     else
         sink_printf(sink, "; %" PRId64 " does not fit", result->batch + 1);
     sink_puts(sink, "\nnext     ");
-    put_command(search, sink);
+    fit_put_command(search, sink);
     sink_printf(sink, " --batch %" PRId64 "\n", result->batch);
 }
 
 /* ---- the command -------------------------------------------------------- */
 
-static enum assay_status prepare(struct search *search, const char *path,
-                                 struct error *err)
+static enum assay_status fit_prepare(struct fit_job *search, const char *path,
+                                     struct error *err)
 {
     const struct words *words = &search->settings->train.recompute;
     enum assay_status st;
 
     if (!search->settings->memory)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "how much memory may it have? --memory 8GiB");
+                         "missing the memory limit: --memory 8GiB");
     st = train_settings_read(&search->settings->train, path, &search->config,
                              err);
     if (st)
@@ -250,7 +234,7 @@ static enum assay_status prepare(struct search *search, const char *path,
     return result_open(NULL, &search->screen, err);
 }
 
-static int64_t most_images(const struct search *search)
+static int64_t fit_most_images(const struct fit_job *search)
 {
     int64_t most = search->settings->most;
     const char *model = model_full_name(search->config.model.name);
@@ -259,41 +243,42 @@ static int64_t most_images(const struct search *search)
     return is_detector && most > MODEL_MAX_IMAGES ? MODEL_MAX_IMAGES : most;
 }
 
-static enum assay_status too_small(const struct search *search,
-                                   struct error *err)
+static enum assay_status fit_too_small(const struct fit_job *search,
+                                       struct error *err)
 {
     char limit[UNITS_MAX];
 
     return error_set(err, ASSAY_NOMEM,
-                     "not even a batch of 1 trains within %s; allow more, or "
-                     "smaller images (--min-size), or --recompute MODULE",
+                     "not even a batch of 1 trains within %s; allow more "
+                     "memory, use smaller images (--min-size) or --recompute "
+                     "MODULE",
                      units_bytes(limit, (double)search->settings->memory));
 }
 
 static enum assay_status run_fit(const struct arguments *arguments,
                                  struct error *err)
 {
-    struct search search = {.settings = arguments->settings};
+    struct fit_job search = {.settings = arguments->settings};
     struct fit_result result = {0};
-    enum assay_status st = prepare(
+    enum assay_status st = fit_prepare(
         &search, arguments->operands.n ? arguments->operands.items[0] : NULL,
         err);
 
     if (!st) {
         const struct fit_options fit = {
             .memory_bytes = search.settings->memory,
-            .most = most_images(&search),
-            .train = train_batch,
-            .tried = show_trial,
+            .most = fit_most_images(&search),
+            .train = fit_train_batch,
+            .tried = fit_show_trial,
             .context = &search,
         };
 
-        show_start(&search);
+        fit_show_start(&search);
         st = fit_search(&fit, &result, err);
         if (!st && !result.batch)
-            st = too_small(&search, err);
+            st = fit_too_small(&search, err);
         if (!st)
-            show_answer(&search, &result);
+            fit_show_answer(&search, &result);
         st = result_close(&search.screen, st, err);
     }
     train_config_release(&search.config);
@@ -305,32 +290,24 @@ static enum assay_status run_fit(const struct arguments *arguments,
 const struct command cmd_fit = {
     .name = "fit",
     .section = "Models",
-    .purpose = "find the largest batch that trains within a limit of memory",
-    .usage =
-        (const char *const[]){"fit [options] [CONFIG] --memory SIZE", NULL},
-    .operands = {.max = 1, .endings = (const char *const[]){".toml", NULL}},
-    .description =
-        (const char *const[]){
-            "Tries batches of a training, each in a process of its own that "
-            "is ended where it takes more memory than the limit, until the "
-            "largest that fits is known; then checks it with more steps. "
-            "Nothing is estimated but which batch to try next, and nothing is "
-            "left behind.",
-            "CONFIG is that of 'assay train'. The limit is one of resident "
-            "memory of the whole process: model, images, kernels, the program "
-            "itself.",
-            NULL,
-        },
+    .purpose = "find the largest batch that trains within a memory limit",
+    .usage = TEXTS("fit [options] [CONFIG] --memory SIZE"),
+    .operands = {.max = 1, .endings = TEXTS(".toml")},
+    .description = TEXTS(
+        "Tries batch sizes, each in its own process, which is ended if it "
+        "takes more memory than the limit, until the largest that fits is "
+        "known; then checks that one with more steps. Only the order of "
+        "the trials is estimated, and nothing is left behind.",
+        "CONFIG is the file of 'assay train'. The limit applies to the "
+        "resident memory of the whole process: model, images, kernels and "
+        "the program itself."),
     .options = options,
     .examples =
-        (const struct example[]){
-            {"fit my.toml --memory 8GiB",
-             "the largest batch for a machine with 8 GiB to spare"},
-            {"fit --synthetic --min-size 400 --memory 4GiB",
-             "without a dataset, of images that become about 400 pixels high"},
-            {NULL, NULL},
-        },
-    .exit_codes = "4 where not even a batch of 1 fits",
+        EXAMPLES({"fit my.toml --memory 8GiB",
+                  "the largest batch for a machine with 8 GiB to spare"},
+                 {"fit --synthetic --min-size 400 --memory 4GiB",
+                  "without a dataset, for images about 400 pixels high"}),
+    .exit_codes = "4 if not even a batch of 1 fits",
     .settings_bytes = sizeof(struct fit_settings),
     .defaults = &defaults,
     .run = run_fit,

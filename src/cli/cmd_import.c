@@ -19,40 +19,38 @@ struct settings {
     const char *output;
     uint64_t buffer_bytes;
     const char *temporary_dir;
+    int keep;
 };
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
+static const char *const keeps[] = {[IMPORT_KEEP_MOST] = "most",
+                                    [IMPORT_KEEP_ALL] = "all",
+                                    [IMPORT_KEEP_FEW] = "few",
+                                    NULL};
+
 static const struct option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .role = ROLE_OUTPUT,
-     .value = "RUN",
-     .help = "write the run there",
-     .shown_default = "the trace's name with .assay, in this folder; of "
-                      "standard input run.assay",
-     FIELD(output)},
-    {.name = "buffer",
-     .kind = OPTION_SIZE,
-     .value = "SIZE",
-     .min = 1 << 20,
-     .max = 0x1p40,
-     .help = "events held in memory before they are sorted on disk",
-     .shown_default = "128M",
-     FIELD(buffer_bytes)},
-    {.name = "temporary",
-     .kind = OPTION_FILE,
-     .value = "FOLDER",
-     .help = "where they are sorted",
-     .shown_default = "TMPDIR, else /var/tmp",
-     FIELD(temporary_dir)},
+    OPTION_OUTPUT("RUN", "write the run to this file",
+                  .shown_default =
+                      "the trace's name with .assay, in the current folder; "
+                      "run.assay for standard input",
+                  FIELD(output)),
+    {OPT_CHOICE("keep", "WHICH", keeps),
+     .help = "how many spans to keep in full: few are those of the first, the "
+             "median, the slowest and the last iteration, most are all up to 4 "
+             "million",
+     .shown_default = "most", FIELD(keep)},
+    {OPT_SIZE("buffer", "SIZE", 1 << 20, 0x1p40),
+     .help = "memory for events before they are sorted on disk",
+     .shown_default = "128M", FIELD(buffer_bytes)},
+    {OPT_FILE("temporary", "FOLDER"), .help = "folder for sorting them",
+     .shown_default = "$TMPDIR, or /var/tmp", FIELD(temporary_dir)},
     {.kind = OPTION_END},
 };
 
 /* "/data/resnet.json.gz" becomes "resnet.assay". */
-static enum assay_status default_output(const char *path, struct str *out,
-                                        struct error *err)
+static enum assay_status
+import_default_output(const char *path, struct str *out, struct error *err)
 {
     static const char *const endings[] = {".gz", ".json", NULL};
     const char *slash = strrchr(path, '/');
@@ -63,35 +61,37 @@ static enum assay_status default_output(const char *path, struct str *out,
                        err);
 }
 
-static double file_bytes(const char *path)
+static double import_file_bytes(const char *path)
 {
     struct stat info;
 
     return stat(path, &info) == 0 ? (double)info.st_size : 0;
 }
 
-static const char *fact_or(const struct run *run, const char *key,
-                           const char *otherwise)
+static const char *import_fact_or(const struct run *run, const char *key,
+                                  const char *otherwise)
 {
     const char *value = run_fact(run, key);
 
     return value ? value : otherwise;
 }
 
-static void print_count(struct sink *sink, const char *count, const char *noun)
+static void import_print_count(struct sink *sink, const char *count,
+                               const char *noun)
 {
     sink_printf(sink, "%s %s%s", count, noun,
                 strcmp(count, "1") == 0 ? "" : "s");
 }
 
 /* "12345 events: X 12000, B 300, ..." */
-static void print_events(const struct run *run, struct sink *sink)
+static void import_print_events(const struct run *run, struct sink *sink)
 {
     static const char prefix[] = "import.events.";
     const char *between = ": ";
 
     sink_puts(sink, "read   ");
-    print_count(sink, fact_or(run, "import.events", "0"), "event");
+    import_print_count(sink, import_fact_or(run, "import.events", "0"),
+                       "event");
     for (size_t i = 0; i < run_fact_count(run); i++) {
         const char *key, *value;
 
@@ -104,28 +104,48 @@ static void print_events(const struct run *run, struct sink *sink)
     sink_puts(sink, "\n");
 }
 
-static void print_found(const struct run *run, struct sink *sink)
+static void import_print_found(const struct run *run, struct sink *sink)
 {
-    double kernels_us = strtod(fact_or(run, "import.kernels_us", "0"), NULL);
+    double kernels_us =
+        strtod(import_fact_or(run, "import.kernels_us", "0"), NULL);
     char text[UNITS_MAX];
 
     sink_puts(sink, "found  ");
-    print_count(sink, fact_or(run, "import.operators", "0"), "operator");
+    import_print_count(sink, import_fact_or(run, "import.operators", "0"),
+                       "operator");
     sink_puts(sink, ", ");
-    print_count(sink, fact_or(run, "import.kernels", "0"), "kernel");
+    import_print_count(sink, import_fact_or(run, "import.kernels", "0"),
+                       "kernel");
     if (kernels_us > 0)
-        sink_printf(sink, " (%s)", units_time(text, kernels_us * 1e3));
+        sink_printf(sink,
+                    " (%s, %s of them under the operator that launched "
+                    "them)",
+                    units_time(text, kernels_us * 1e3),
+                    import_fact_or(run, "import.kernels_linked", "0"));
     snprintf(text, sizeof text, "%zu", run_thread_count(run));
     sink_puts(sink, ", ");
-    print_count(sink, text, "thread");
+    import_print_count(sink, text, "thread");
     snprintf(text, sizeof text, "%" PRIu64, run_iteration_count(run));
     sink_puts(sink, ", ");
-    print_count(sink, text, "iteration");
+    import_print_count(sink, text, "iteration");
     sink_puts(sink, "\n");
 }
 
-static enum assay_status print_result(const struct run *run, const char *output,
-                                      struct error *err)
+/* Nothing if all are kept. */
+static void import_print_kept(const struct run *run, struct sink *sink)
+{
+    struct kept_share share = run_kept_share(run);
+
+    if (share.samples < share.of_samples)
+        sink_printf(sink,
+                    "kept   %" PRIu64 " of %" PRIu64
+                    " spans in full; --keep all keeps the others too\n",
+                    share.samples, share.of_samples);
+}
+
+static enum assay_status import_print_result(const struct run *run,
+                                             const char *output,
+                                             struct error *err)
 {
     char size[UNITS_MAX];
     struct result result;
@@ -133,27 +153,29 @@ static enum assay_status print_result(const struct run *run, const char *output,
 
     if (st)
         return st;
-    print_events(run, result.sink);
-    print_found(run, result.sink);
+    import_print_events(run, result.sink);
+    import_print_found(run, result.sink);
+    import_print_kept(run, result.sink);
     sink_printf(result.sink, "wrote  %s  %s\n", output,
-                units_file_size(size, file_bytes(output)));
+                units_file_size(size, import_file_bytes(output)));
     sink_printf(result.sink, "next   assay show %s\n", output);
     return result_close(&result, ASSAY_OK, err);
 }
 
-static enum assay_status read_trace(const char *path,
-                                    const struct settings *settings,
-                                    struct run **out, struct error *err)
+static enum assay_status import_read_trace(const char *path,
+                                           const struct settings *settings,
+                                           struct run **out, struct error *err)
 {
     struct term term = term_of(stderr);
     struct sink screen = sink_to_file(stderr, "standard error");
     struct progress progress =
         progress_start(&screen, &term, clock_real(), "importing", "bytes",
-                       (uint64_t)file_bytes(path));
+                       (uint64_t)import_file_bytes(path));
     struct import_options import = {
         .buffer_bytes = (size_t)settings->buffer_bytes,
         .temporary_dir = settings->temporary_dir,
         .progress = &progress,
+        .keep = (enum import_keep)settings->keep,
     };
     enum assay_status st = import_trace(path, &import, out, err);
 
@@ -161,16 +183,18 @@ static enum assay_status read_trace(const char *path,
     return st;
 }
 
-/* It is needed only when the buffer is full, which may take a while. */
-static enum assay_status check_temporary(const char *folder, struct error *err)
+/* It is needed only once the buffer is full, which may take a while. */
+static enum assay_status import_check_temporary(const char *folder,
+                                                struct error *err)
 {
     if (folder && access(folder, W_OK | X_OK))
         return error_errno(err, errno, "cannot write to %s", folder);
     return ASSAY_OK;
 }
 
-/* In the first second, not when all of the trace was read. */
-static enum assay_status check_output(const char *output, struct error *err)
+/* Fails in the first second, not after reading the whole trace. */
+static enum assay_status import_check_output(const char *output,
+                                             struct error *err)
 {
     struct store_writer *writer = NULL;
     enum assay_status st = store_open(output, &writer, err);
@@ -188,15 +212,15 @@ static enum assay_status import_to(const char *path, const char *output,
         strcmp(path, "-") == 0 ? ASSAY_OK : file_check_stream(path, err);
 
     if (!st)
-        st = check_temporary(settings->temporary_dir, err);
+        st = import_check_temporary(settings->temporary_dir, err);
     if (!st)
-        st = check_output(output, err);
+        st = import_check_output(output, err);
     if (!st)
-        st = read_trace(path, settings, &run, err);
+        st = import_read_trace(path, settings, &run, err);
     if (!st)
         st = store_save(run, output, err);
     if (!st)
-        st = print_result(run, output, err);
+        st = import_print_result(run, output, err);
     run_free(run);
     return st;
 }
@@ -213,7 +237,7 @@ static enum assay_status run_import(const struct arguments *arguments,
     if (output) {
         st = result_check_run(output, err);
     } else {
-        st = default_output(path, &name, err);
+        st = import_default_output(path, &name, err);
         output = str_text(&name);
         if (!st)
             st = file_roles_check_one("the run", output, &arguments->operands,
@@ -228,30 +252,24 @@ static enum assay_status run_import(const struct arguments *arguments,
 const struct command cmd_import = {
     .name = "import",
     .section = "Runs",
-    .purpose = "make a run of a trace that another profiler wrote",
-    .usage = (const char *const[]){"import [options] TRACE", NULL},
+    .purpose = "turn a trace of another profiler into a run",
+    .usage = TEXTS("import [options] TRACE"),
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a trace",
-                 .endings = (const char *const[]){".json", ".json.gz", NULL}},
+                 .endings = TEXTS(".json", ".json.gz")},
     .description =
-        (const char *const[]){
-            "Reads Chrome trace event JSON, plain or gzip, as PyTorch's "
-            "profiler exports it, and writes a run that every other command "
-            "takes. Traces of any length are read in bounded memory; TRACE - "
-            "is standard input.",
-            NULL,
-        },
+        TEXTS("Reads Chrome trace event JSON, plain or gzip, as PyTorch's "
+              "profiler exports it, and writes a run for all other commands. "
+              "Memory use is bounded however long the trace is. TRACE - is "
+              "standard input."),
     .options = options,
     .examples =
-        (const struct example[]){
-            {"import trace.json", "write trace.assay"},
-            {"import /data/resnet.pt.trace.json.gz -o resnet.assay",
-             "from a compressed trace, under another name"},
-            {"import - -o resnet.assay",
-             "what another program unpacks, through a pipe"},
-            {NULL, NULL},
-        },
+        EXAMPLES({"import trace.json", "write trace.assay"},
+                 {"import /data/resnet.pt.trace.json.gz -o resnet.assay",
+                  "from a compressed trace, with another name"},
+                 {"import - -o resnet.assay",
+                  "the output of another program, through a pipe"}),
     .settings_bytes = sizeof(struct settings),
     .run = run_import,
 };

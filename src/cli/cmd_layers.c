@@ -6,9 +6,6 @@
 #include "cli/layers_show.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
-#include "detect/model_inputs.h"
-#include "formats/model_file.h"
-#include "metrics/measured_run.h"
 
 static layers_show *const formats[] = {
     [FORMAT_TABLE] = layers_show_table,
@@ -18,7 +15,7 @@ static layers_show *const formats[] = {
 };
 
 struct settings {
-    struct run_settings run; /* first: its options are those of assay run */
+    struct run_settings run;
     bool has_run;
     int format;
     const char *output;
@@ -26,47 +23,33 @@ struct settings {
 
 static const struct settings defaults = {.run = RUN_DEFAULTS};
 
-#define FIELD(field) OPTION_FIELD(struct settings, field)
+#define RUN_FIELD(field) FIELD(run.field)
+#define FIELD(field)     OPTION_FIELD(struct settings, field)
 
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "The model"},
-    RUN_BUILD_OPTIONS,
-    {.name = "batch",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = DETECT_MAX_BATCH,
-     .help = "images that are read at once",
-     .shown_default = "1",
-     FIELD(run.batch)},
-    RUN_SHAPE_OPTIONS,
+    RUN_BUILD_OPTIONS(RUN_FIELD),
+    RUN_BATCH_OPTION(FIELD(run.batch)),
+    RUN_SHAPE_OPTIONS(RUN_FIELD),
     {.kind = OPTION_SECTION, .help = "Times"},
-    {.name = "run",
-     .kind = OPTION_FLAG,
-     .help = "run it on random values, and show what each layer takes",
+    {OPT_FLAG("run"),
+     .help = "run the model on random values and show how long each layer "
+             "takes",
      FIELD(has_run)},
-    {.name = "iters",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1e9,
-     .help = "images to measure",
-     .shown_default = "5",
-     FIELD(run.images)},
+    RUN_ITERS_OPTION("images to measure", .shown_default = "5",
+                     FIELD(run.images)),
+    OPTION_DEVICE(FIELD(run.device)),
     OPTION_THREADS(FIELD(run.threads)),
-    {.name = "plain",
-     .kind = OPTION_FLAG,
-     .help = "a kernel a layer: nothing is fused",
+    {OPT_FLAG("plain"), .help = "one kernel per layer: nothing is fused",
      FIELD(run.is_plain)},
-    {.kind = OPTION_SECTION, .help = "How it is shown"},
+    {.kind = OPTION_SECTION, .help = "Output"},
     OPTION_FORMATS(FIELD(format)),
     OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
 
-/* A model that is looked at. Start from {0}. */
-struct subject {
+/* Start from {0}. */
+struct layers_subject {
     struct run_job job;
     struct pool *pool;
     struct graph *graph;
@@ -77,7 +60,7 @@ struct subject {
     struct run *run;
 };
 
-static void subject_release(struct subject *subject)
+static void layers_subject_release(struct layers_subject *subject)
 {
     run_free(subject->run);
     str_release(&subject->input);
@@ -89,25 +72,24 @@ static void subject_release(struct subject *subject)
     run_job_release(&subject->job);
 }
 
-/* Without weights, where the model is built in. */
-static enum assay_status open_graph(struct subject *subject, struct error *err)
+/* A built-in model gets no weights. */
+static enum assay_status layers_open_graph(struct layers_subject *subject,
+                                           struct error *err)
 {
-    const struct detect_options *job = &subject->job.options;
     enum assay_status st = pool_new(&subject->pool, err);
 
-    if (st)
-        return st;
-    if (job->is_onnx)
-        return model_file_load(job->model, &job->onnx, subject->pool,
-                               &subject->graph, err);
-    return model_build(job->model, &job->build, &subject->graph, err);
+    return st ? st
+              : model_open(&subject->job.options.session.model, subject->pool,
+                           &subject->graph, err);
 }
 
-static enum assay_status survey(struct subject *subject, struct error *err)
+static enum assay_status layers_survey(struct layers_subject *subject,
+                                       struct error *err)
 {
     struct model_inputs inputs = {0};
-    enum assay_status st = model_inputs_shapes(&inputs, &subject->job.options,
-                                               subject->graph, err);
+    const struct session_options *session = &subject->job.options.session;
+    enum assay_status st = model_inputs_shapes(
+        &inputs, &session->model, &session->vision, subject->graph, err);
 
     if (!st)
         st = survey_graph(&subject->survey, subject->graph, inputs.shapes, err);
@@ -120,24 +102,24 @@ static enum assay_status survey(struct subject *subject, struct error *err)
     return st;
 }
 
-static enum assay_status measure(struct subject *subject, struct error *err)
+static enum assay_status layers_measure(struct layers_subject *subject,
+                                        struct error *err)
 {
-    struct detect_options *job = &subject->job.options;
+    struct profile_options *job = &subject->job.options;
     enum assay_status st;
 
     job->stop = interrupt_watch();
-    st = measured_run(job, &subject->run, err);
+    st = profile_model(job, &subject->run, err);
     return st ? st
               : layer_times_read(subject->run, subject->graph, &subject->layers,
                                  &subject->times, err);
 }
 
-/* ---- the command ------------------------------------------------------------
- */
+/* ---- the command -------------------------------------------------------- */
 
-static enum assay_status show(const struct subject *subject,
-                              const struct settings *settings,
-                              struct error *err)
+static enum assay_status cmd_layers_show(const struct layers_subject *subject,
+                                         const struct settings *settings,
+                                         struct error *err)
 {
     struct layers_view view = {.graph = subject->graph,
                                .layers = &subject->layers,
@@ -151,28 +133,28 @@ static enum assay_status show(const struct subject *subject,
     for (size_t i = 0; i < subject->layers.n; i++)
         view.n_unknown += !subject->layers.items[i].is_known;
     formats[settings->format](&view, result.sink, &result.term);
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
 static enum assay_status show_layers(const struct arguments *arguments,
                                      struct error *err)
 {
     struct settings settings = *(const struct settings *)arguments->settings;
-    struct subject subject = {0};
+    struct layers_subject subject = {0};
     enum assay_status st;
 
     settings.run.is_random = true;
     settings.run.precision_goal = 0;
     st = run_job_make(&subject.job, &settings.run, &arguments->operands, err);
     if (!st)
-        st = open_graph(&subject, err);
+        st = layers_open_graph(&subject, err);
     if (!st)
-        st = survey(&subject, err);
+        st = layers_survey(&subject, err);
     if (!st && settings.has_run)
-        st = measure(&subject, err);
+        st = layers_measure(&subject, err);
     if (!st)
-        st = show(&subject, &settings, err);
-    subject_release(&subject);
+        st = cmd_layers_show(&subject, &settings, err);
+    layers_subject_release(&subject);
     return st;
 }
 
@@ -180,25 +162,19 @@ const struct command cmd_layers = {
     .name = "layers",
     .section = "Models",
     .purpose = "show a model layer by layer: shapes, parameters, MACs, times",
-    .usage = (const char *const[]){"layers [options] MODEL", NULL},
+    .usage = TEXTS("layers [options] MODEL"),
     .operands = RUN_MODEL_OPERAND,
     .description =
-        (const char *const[]){
-            "Lists the modules that compute, and the ops that modules do "
-            "themselves, in the order they are called: class, the shape of the "
-            "output, parameters, multiply-adds, memory. Nothing runs unless "
-            "--run is given. MODEL is one of those of `assay run`, or a file "
-            "of ONNX or Keras.",
-            NULL,
-        },
+        TEXTS("Lists the modules that compute, and the ops that modules run "
+              "themselves, in the order of their calls: class, shape of the "
+              "output, parameters, multiply-adds, memory. Nothing runs without "
+              "--run. MODEL is any model of `assay run`, or an ONNX or Keras "
+              "file."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"layers mobilenet_v2", "all layers, without running them"},
-            {"layers resnet50 --run --threads 2", "and what each takes"},
-            {"layers yolo.onnx --csv -o layers.csv", "for a spreadsheet"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"layers mobilenet_v2", "all layers, without running the model"},
+        {"layers resnet50 --run --threads 2", "with the time of each"},
+        {"layers yolo.onnx --csv -o layers.csv", "for a spreadsheet"}),
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
     .run = show_layers,

@@ -5,6 +5,8 @@
 #include "cli/machine_show.h"
 #include "cli/result.h"
 
+#include <stdio.h>
+
 struct settings {
     bool json, refresh;
     int64_t threads;
@@ -13,38 +15,47 @@ struct settings {
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
 static const struct option options[] = {
-    {.name = "threads",
-     .letter = 't',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1024,
-     .help = "threads to measure with",
-     .shown_default = "the processors assay may use",
-     FIELD(threads)},
-    {.name = "refresh",
-     .kind = OPTION_FLAG,
-     .help = "measure again what was measured before",
+    OPTION_THREADS_TO("threads to measure with",
+                      .shown_default = "all processors assay may use",
+                      FIELD(threads)),
+    {OPT_FLAG("refresh"), .help = "measure again even if the peaks are known",
      FIELD(refresh)},
-    OPTION_JSON("as JSON", FIELD(json)),
+    OPTION_JSON("print JSON", FIELD(json)),
     {.kind = OPTION_END},
 };
 
-static enum assay_status show(const struct settings *settings,
-                              const struct machine *machine, struct error *err)
+static struct machine_devices list_devices(void)
 {
-    char library[64] = "kernels of its own";
+    struct machine_devices list = {0};
+    const struct device *device;
+
+    while (list.n < sizeof list.items / sizeof *list.items &&
+           (device = device_at(list.n))) {
+        char *library = list.items[list.n].library;
+        size_t size = sizeof list.items[list.n].library;
+
+        list.items[list.n++].name = device->name;
+        snprintf(library, size, "built-in kernels");
+        if (device->backend->library)
+            device->backend->library(library, size);
+    }
+    return list;
+}
+
+static enum assay_status machine_show(const struct settings *settings,
+                                      const struct machine *machine,
+                                      struct error *err)
+{
+    const struct machine_devices devices = list_devices();
     struct result result;
     enum assay_status st = result_open(NULL, &result, err);
 
     if (st)
         return st;
-    if (backend_best()->library)
-        backend_best()->library(library, sizeof library);
     if (settings->json)
-        st = machine_show_json(machine, library, result.sink, err);
+        st = machine_show_json(machine, &devices, result.sink, err);
     else
-        st = machine_show_screen(machine, library, result.sink, &result.term,
+        st = machine_show_screen(machine, &devices, result.sink, &result.term,
                                  err);
     return result_close(&result, st, err);
 }
@@ -55,13 +66,13 @@ static enum assay_status run_machine(const struct arguments *arguments,
     const struct settings *settings = arguments->settings;
     struct str path = {0};
     struct machine_options wanted =
-        look_options(settings->threads,
+        look_options(device_cpu(), settings->threads,
                      settings->refresh ? MACHINE_AGAIN : MACHINE_NEEDED, &path);
     struct machine machine;
     enum assay_status st = machine_look(&wanted, &machine, err);
 
     if (!st)
-        st = show(settings, &machine, err);
+        st = machine_show(settings, &machine, err);
     str_release(&path);
     return st;
 }
@@ -69,25 +80,19 @@ static enum assay_status run_machine(const struct arguments *arguments,
 const struct command cmd_machine = {
     .name = "machine",
     .section = "Models",
-    .purpose = "what this machine can do at best, measured",
-    .usage = (const char *const[]){"machine [options]", NULL},
-    .description =
-        (const char *const[]){
-            "Measures once, in at most 3 seconds, how fast this machine "
-            "computes, reads, writes and copies memory and starts a kernel, "
-            "and remembers it for each number of threads. 'assay run' sets "
-            "every module against these peaks.",
-            "Also says what the processor and its caches are, how busy the "
-            "machine is now, and what cannot be measured on it and why.",
-            NULL,
-        },
+    .purpose = "show what this machine can do at best, measured",
+    .usage = TEXTS("machine [options]"),
+    .description = TEXTS(
+        "Measures once, in at most 3 seconds, how fast this machine "
+        "computes, reads, writes and copies memory and starts a kernel, "
+        "and remembers it per number of threads. 'assay run' compares "
+        "every module with these peaks.",
+        "Also shows the processor and its caches, how busy the machine is "
+        "now, and what cannot be measured on it and why."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"machine", "the peaks with all processors"},
-            {"machine --threads 1 --refresh", "of one thread, measured anew"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"machine", "the peaks with all processors"},
+        {"machine --threads 1 --refresh", "of one thread, measured again"}),
     .settings_bytes = sizeof(struct settings),
     .run = run_machine,
 };

@@ -7,13 +7,13 @@
 #include <string.h>
 
 static const struct example environment[] = {
-    {"COLUMNS", "the width of the screen; without it the terminal is asked"},
-    {"LC_ALL, LC_CTYPE, LANG", "lines and bars are drawn with UTF-8 where the "
-                               "locale has it, with ASCII elsewhere"},
-    {"NO_COLOR", "when set and not empty, no colour is used"},
-    {"TMPDIR", "where 'assay import' sorts traces that are too long for "
-               "memory; /var/tmp without it"},
-    {"XDG_CACHE_HOME", "the folder with the cache; ~/.cache without it"},
+    {"COLUMNS", "width of the screen; by default that of the terminal"},
+    {"LC_ALL, LC_CTYPE, LANG", "lines and bars are drawn with UTF-8 if the "
+                               "locale has it, otherwise with ASCII"},
+    {"NO_COLOR", "if set and not empty, no colour is used"},
+    {"TMPDIR", "where 'assay import' sorts traces that do not fit into "
+               "memory; /var/tmp by default"},
+    {"XDG_CACHE_HOME", "the folder of the cache; ~/.cache by default"},
     {NULL, NULL},
 };
 
@@ -22,13 +22,13 @@ static const struct example files[] = {
     {"*.assay.PID-*.part",
      "a run that is being recorded, or whose program died; it can be shown "
      "like any other"},
-    {"~/.cache/assay/weights", "what 'assay weights fetch' fetched"},
+    {"~/.cache/assay/weights", "weights from 'assay weights fetch'"},
     {NULL, NULL},
 };
 
-/* Text as troff prints it: a backslash, a minus that can be copied into a
- * shell, and no control line by accident. */
-static void put_text(struct sink *sink, const char *text)
+/* Text as troff prints it: escapes backslashes, makes a minus that can be
+ * copied into a shell, and avoids accidental control lines. */
+static void man_put_text(struct sink *sink, const char *text)
 {
     if (*text == '.' || *text == '\'')
         sink_puts(sink, "\\&");
@@ -50,30 +50,30 @@ static void put_text(struct sink *sink, const char *text)
     }
 }
 
-static void put_line(struct sink *sink, const char *text)
+static void man_put_line(struct sink *sink, const char *text)
 {
-    put_text(sink, text);
+    man_put_text(sink, text);
     sink_puts(sink, "\n");
 }
 
-/* A sentence out of a text that has neither a capital nor a full stop. */
-static void put_sentence(struct sink *sink, const char *text)
+/* Makes a sentence from a text without a capital and a full stop. */
+static void man_put_sentence(struct sink *sink, const char *text)
 {
     sink_printf(sink, "%c", toupper((unsigned char)*text));
-    put_text(sink, text + 1);
+    man_put_text(sink, text + 1);
     sink_puts(sink, ".\n");
 }
 
-static void put_bold(struct sink *sink, const char *text)
+static void man_put_bold(struct sink *sink, const char *text)
 {
     sink_puts(sink, "\\fB");
-    put_text(sink, text);
+    man_put_text(sink, text);
     sink_puts(sink, "\\fR");
 }
 
-/* Options in bold, their values in italics: as other manuals have them. */
-static enum assay_status put_option(struct sink *sink,
-                                    const struct option *option)
+/* Options in bold, their values in italics, as in other manuals. */
+static enum assay_status man_put_option(struct sink *sink,
+                                        const struct option *option)
 {
     struct str sentence = {0};
     enum assay_status st = option_sentence(option, &sentence);
@@ -86,7 +86,7 @@ static enum assay_status put_option(struct sink *sink,
     if (option->letter)
         sink_printf(sink, "\\fB\\-%c\\fR, ", option->letter);
     sink_puts(sink, "\\fB\\-\\-");
-    put_text(sink, option->name);
+    man_put_text(sink, option->name);
     sink_puts(sink, "\\fR");
     if (option_needs_value(option))
         sink_printf(sink, " \\fI%s\\fR%s", option->value,
@@ -94,72 +94,72 @@ static enum assay_status put_option(struct sink *sink,
     else if (option_has_value(option))
         sink_printf(sink, "[=\\fI%s\\fR]", option->value);
     sink_puts(sink, "\n");
-    put_sentence(sink, str_text(&sentence));
+    man_put_sentence(sink, str_text(&sentence));
     str_release(&sentence);
     return ASSAY_OK;
 }
 
-static enum assay_status put_options(struct sink *sink,
-                                     const struct option *options)
+static enum assay_status man_put_options(struct sink *sink,
+                                         const struct option *options)
 {
     enum assay_status st = ASSAY_OK;
 
     for (; options->kind && !st; options++) {
         if (options->kind != OPTION_SECTION) {
-            st = put_option(sink, options);
+            st = man_put_option(sink, options);
             continue;
         }
         sink_puts(sink, ".PP\n\\fI");
-        put_text(sink, options->help);
+        man_put_text(sink, options->help);
         sink_puts(sink, "\\fR\n");
     }
     return st;
 }
 
-static void put_usage(struct sink *sink, const struct command *command)
+static void man_put_usage(struct sink *sink, const struct command *command)
 {
     for (size_t i = 0; command->usage[i]; i++) {
         sink_puts(sink, i ? ".br\n" : ".PP\n");
-        put_bold(sink, "assay ");
-        put_bold(sink, command->name);
-        put_line(sink, command->usage[i] + strlen(command->name));
+        man_put_bold(sink, "assay ");
+        man_put_bold(sink, command->name);
+        man_put_line(sink, command->usage[i] + strlen(command->name));
     }
 }
 
-static enum assay_status put_command(struct sink *sink,
-                                     const struct command *command)
+static enum assay_status man_put_command(struct sink *sink,
+                                         const struct command *command)
 {
     sink_puts(sink, ".SS ");
-    put_text(sink, command->name);
+    man_put_text(sink, command->name);
     sink_puts(sink, "\n");
-    put_sentence(sink, command->purpose);
-    put_usage(sink, command);
+    man_put_sentence(sink, command->purpose);
+    man_put_usage(sink, command);
     for (size_t i = 0; command->description[i]; i++) {
         sink_puts(sink, ".PP\n");
-        put_line(sink, command->description[i]);
+        man_put_line(sink, command->description[i]);
     }
-    if (put_options(sink, command->options))
+    if (man_put_options(sink, command->options))
         return ASSAY_NOMEM;
     if (command->exit_codes) {
         sink_puts(sink, ".PP\nExit status: ");
-        put_line(sink, command->exit_codes);
+        man_put_line(sink, command->exit_codes);
     }
     return ASSAY_OK;
 }
 
-static void put_entries(struct sink *sink, const char *title,
-                        const struct example *entries)
+static void man_put_entries(struct sink *sink, const char *title,
+                            const struct example *entries)
 {
     sink_printf(sink, ".SH %s\n", title);
     for (; entries->line; entries++) {
         sink_puts(sink, ".TP\n");
-        put_bold(sink, entries->line);
+        man_put_bold(sink, entries->line);
         sink_puts(sink, "\n");
-        put_sentence(sink, entries->what);
+        man_put_sentence(sink, entries->what);
     }
 }
 
-static void put_examples(struct sink *sink)
+static void man_put_examples(struct sink *sink)
 {
     sink_puts(sink, ".SH EXAMPLES\n");
     for (size_t i = 0; commands[i]; i++) {
@@ -167,24 +167,24 @@ static void put_examples(struct sink *sink)
 
         for (; e && e->line; e++) {
             sink_puts(sink, ".TP\n");
-            put_bold(sink, "assay ");
-            put_bold(sink, e->line);
+            man_put_bold(sink, "assay ");
+            man_put_bold(sink, e->line);
             sink_puts(sink, "\n");
-            put_sentence(sink, e->what);
+            man_put_sentence(sink, e->what);
         }
     }
 }
 
-static void put_exit_codes(struct sink *sink)
+static void man_put_exit_codes(struct sink *sink)
 {
     sink_puts(sink, ".SH EXIT STATUS\n");
     for (const struct exit_code *e = exit_codes; e->meaning; e++) {
         sink_printf(sink, ".TP\n\\fB%d\\fR\n", e->code);
-        put_sentence(sink, e->meaning);
+        man_put_sentence(sink, e->meaning);
     }
 }
 
-static void put_head(struct sink *sink)
+static void man_put_head(struct sink *sink)
 {
     sink_puts(sink, ".\\\" Written by `assay man`: the text is in src/cli.\n"
                     ".TH ASSAY 1 \"\" \"assay " ASSAY_VERSION "\" "
@@ -194,14 +194,16 @@ static void put_head(struct sink *sink)
                     ".SH SYNOPSIS\n"
                     "\\fBassay\\fR \\fICOMMAND\\fR [options] ...\n"
                     ".SH DESCRIPTION\n");
-    put_line(sink, "Assay records what a program does, span by span, into a "
-                   "run file, and shows, compares and exports such files. It "
-                   "also reads the traces of other profilers.");
+    man_put_line(sink,
+                 "Assay records what a program does, span by span, into a run "
+                 "file, and shows, compares and exports such files. It also "
+                 "imports traces of other profilers.");
     sink_puts(sink, ".PP\n");
-    put_line(sink, "Results go to standard output, progress and failures to "
-                   "standard error. Options may stand anywhere behind the "
-                   "command, as --name value or --name=value; -- ends them. "
-                   "Every command has --help.");
+    man_put_line(sink,
+                 "Results go to standard output, progress and failures to "
+                 "standard error. Options may appear anywhere after the "
+                 "command, as --name value or --name=value; -- ends them. "
+                 "Every command has --help.");
 }
 
 static enum assay_status run_man(const struct arguments *arguments,
@@ -213,37 +215,28 @@ static enum assay_status run_man(const struct arguments *arguments,
     (void)arguments;
     if (st)
         return st;
-    put_head(result.sink);
+    man_put_head(result.sink);
     sink_puts(result.sink, ".SH COMMANDS\n");
     for (size_t i = 0; commands[i] && !st; i++)
-        st = put_command(result.sink, commands[i]);
+        st = man_put_command(result.sink, commands[i]);
     if (st)
         error_nomem(err, 1, "the manual page");
-    put_exit_codes(result.sink);
-    put_entries(result.sink, "ENVIRONMENT", environment);
-    put_entries(result.sink, "FILES", files);
-    put_examples(result.sink);
-    if (!st)
-        st = sink_status(result.sink, err);
+    man_put_exit_codes(result.sink);
+    man_put_entries(result.sink, "ENVIRONMENT", environment);
+    man_put_entries(result.sink, "FILES", files);
+    man_put_examples(result.sink);
     return result_close(&result, st, err);
 }
 
 const struct command cmd_man = {
     .name = "man",
     .section = "This program",
-    .purpose = "the manual page, as troff",
-    .usage = (const char *const[]){"man", NULL},
-    .description =
-        (const char *const[]){
-            "One page about all commands. 'make install' puts it where "
-            "'man assay' finds it.",
-            NULL,
-        },
+    .purpose = "print the manual page, as troff",
+    .usage = TEXTS("man"),
+    .description = TEXTS(
+        "One page about all commands. 'make install' installs it for 'man "
+        "assay'."),
     .options = no_options,
-    .examples =
-        (const struct example[]){
-            {"man | man -l -", "read it without installing it"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES({"man | man -l -", "read it without installing it"}),
     .run = run_man,
 };

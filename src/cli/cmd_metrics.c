@@ -1,4 +1,4 @@
-/* cli/cmd_metrics.c - assay metrics: the figures of a model, or of two. */
+/* cli/cmd_metrics.c - assay metrics: the figures of one model, or of two. */
 #include "cli/command.h"
 
 #include "cli/metrics_show.h"
@@ -21,162 +21,71 @@ static const struct metrics_settings defaults = {.batch = 1};
 
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "The model"},
-    {.name = "compare",
-     .kind = OPTION_TEXT,
-     .role = ROLE_INPUT,
-     .value = "MODEL",
-     .is_once = true,
-     .help = "a second model, and what it does better",
-     FIELD(compare)},
-    {.name = "compare-weights",
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .is_once = true,
-     .help = "a checkpoint for the second model",
-     .shown_default = "random weights",
-     FIELD(compare_weights)},
-    {.name = "dataset",
-     .kind = OPTION_CHOICE,
-     .value = "NAME",
-     .choices = metrics_datasets,
-     .help = "what images a built-in classifier is for: their size, the "
-             "classes, and the variant of the model; and what --data is",
-     .shown_default = "imagenet; of a detector coco",
-     FIELD(dataset.name)},
-    {.name = "classes",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 100000,
-     .help = "classes; of a detector the background included",
-     .shown_default = "those of the dataset",
-     FIELD(classes)},
-    {.name = "batch",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = DETECT_MAX_BATCH,
-     .help = "images of one pass",
-     .shown_default = "1",
-     FIELD(batch)},
-    {.name = "min-size",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 16,
-     .max = 10000,
-     .help = "of a detector, pixels that the shorter side of images is "
-             "resized to",
-     .shown_default = "800",
-     FIELD(min_size)},
-    {.name = "shape",
-     .kind = OPTION_LIST,
-     .value = "[INPUT=]SHAPE",
-     .help = "a shape for an input of a file that leaves sizes free",
-     FIELD(shapes)},
-    {.name = "weights",
-     .letter = 'w',
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .is_once = true,
-     .help = "a checkpoint of PyTorch, or safetensors",
-     .shown_default = "random weights",
-     FIELD(weights)},
-    {.name = "seed",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .max = 0x1p53,
-     .help = "of the random weights",
-     .shown_default = "0",
-     FIELD(seed)},
-    {.name = "no-weights",
-     .kind = OPTION_FLAG,
-     .help = "neither load nor make weights: only what the graph tells",
+    {OPT_TEXT("compare", "MODEL"), .role = ROLE_INPUT, .is_once = true,
+     .help = "compare with this second model", FIELD(compare)},
+    {OPT_FILE("compare-weights", "FILE"), .is_once = true,
+     .help = "checkpoint of the second model",
+     .shown_default = "random weights", FIELD(compare_weights)},
+    {OPT_CHOICE("dataset", "NAME", metrics_datasets),
+     .help = "the images that a built-in classifier is built for (their size, "
+             "the classes, the variant of the model), and the kind of --data",
+     .shown_default = "imagenet, or coco for a detector", FIELD(dataset.name)},
+    RUN_CLASSES_OPTION(.shown_default = "those of the dataset", FIELD(classes)),
+    RUN_BATCH_OPTION(FIELD(batch)),
+    {OPT_INTEGER("min-size", "N", 16, 10000),
+     .help = "resize the shorter side of a detector's images to this many "
+             "pixels",
+     .shown_default = "800", FIELD(min_size)},
+    RUN_SHAPE_OPTION(FIELD(shapes)),
+    RUN_WEIGHTS_OPTION("a PyTorch checkpoint or safetensors file",
+                       .shown_default = "random weights", FIELD(weights)),
+    OPTION_SEED("seed for the random weights", FIELD(seed)),
+    {OPT_FLAG("no-weights"),
+     .help = "neither load nor make weights: only what the graph shows",
      FIELD(has_no_weights)},
-    {.kind = OPTION_SECTION, .help = "The dataset that it is evaluated on"},
-    {.name = "data",
-     .kind = OPTION_FILE,
-     .value = "PATH",
-     .help = "where it is: a folder, or a file of COCO annotations",
-     .shown_default = "nothing is evaluated",
-     FIELD(dataset.path)},
-    {.name = "split",
-     .kind = OPTION_CHOICE,
-     .value = "NAME",
-     .choices = metrics_splits,
-     .help = "which part of it",
-     .shown_default = "test",
-     FIELD(dataset.split)},
-    {.name = "limit",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1e9,
-     .help = "samples, at most",
-     .shown_default = "all of them",
-     FIELD(dataset.limit)},
-    {.name = "input",
-     .kind = OPTION_TEXT,
-     .value = "KEY=VALUE,...",
-     .help = "how a picture becomes the input of a model file, as in `assay "
+    {.kind = OPTION_SECTION, .help = "The dataset to evaluate on"},
+    {OPT_FILE("data", "PATH"),
+     .help = "path of a folder, or of a file of COCO annotations",
+     .shown_default = "nothing is evaluated", FIELD(dataset.path)},
+    {OPT_CHOICE("split", "NAME", metrics_splits), .help = "part of the dataset",
+     .shown_default = "test", FIELD(dataset.split)},
+    {OPT_INTEGER("limit", "N", 1, 1e9), .help = "largest number of samples",
+     .shown_default = "all of them", FIELD(dataset.limit)},
+    {OPT_TEXT("input", "KEY=VALUE,..."),
+     .help = "how an image becomes the input of a model file, as in `assay "
              "run`",
      FIELD(dataset.input)},
-    {.name = "decode",
-     .kind = OPTION_CHOICE,
-     .value = "KIND",
-     .choices = run_decodes,
-     .help = "what the outputs of a model file are",
-     .shown_default = "none",
-     FIELD(dataset.decode)},
+    RUN_DECODE_OPTION(FIELD(dataset.decode)),
     {.kind = OPTION_SECTION, .help = "The metrics"},
-    {.name = "only",
-     .kind = OPTION_TEXT,
-     .value = "KEY,...",
-     .help = "compute and show these alone",
+    {OPT_TEXT("only", "KEY,..."), .help = "compute and show only these",
      FIELD(only)},
-    {.name = "metric",
-     .kind = OPTION_LIST,
-     .role = ROLE_INPUT,
-     .value = "FILE",
-     .help = "a plug-in with metrics (.so), or a folder of them",
+    {OPT_LIST("metric", "FILE"), .role = ROLE_INPUT,
+     .help = "plug-in with metrics (.so), or a folder of plug-ins",
      FIELD(plugins)},
-    {.name = "override",
-     .kind = OPTION_FLAG,
-     .help = "metrics of the plug-ins take the place of others for good",
+    {OPT_FLAG("override"),
+     .help = "let metrics of the plug-ins replace built-in ones",
      FIELD(is_override)},
-    {.name = "set",
-     .kind = OPTION_LIST,
-     .value = "NAME=VALUE",
-     .help = "an argument that a metric takes",
+    {OPT_LIST("set", "NAME=VALUE"), .help = "argument for a metric",
      FIELD(arguments)},
-    {.name = "iters",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1e9,
-     .help = "passes to measure",
-     .shown_default = "until the median is known to 2 %, or for 5 seconds",
-     FIELD(iterations)},
+    RUN_ITERS_OPTION("passes to measure",
+                     .shown_default =
+                         "until the median is known to 2 %, or for 5 seconds",
+                     FIELD(iterations)),
+    OPTION_DEVICE(FIELD(device)),
     OPTION_THREADS(FIELD(threads)),
-    {.kind = OPTION_SECTION, .help = "How it is shown"},
-    {.name = "short",
-     .kind = OPTION_FLAG,
-     .help = "without the layers",
-     FIELD(is_short)},
-    {.name = "notes",
-     .kind = OPTION_FLAG,
-     .help = "say below what each metric is",
+    {.kind = OPTION_SECTION, .help = "Output"},
+    {OPT_FLAG("short"), .help = "leave out the layers", FIELD(is_short)},
+    {OPT_FLAG("notes"), .help = "explain each metric below the table",
      FIELD(has_notes)},
     OPTION_FORMATS(FIELD(format)),
     OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
 
-/* ---- the command ---------------------------------------------------------
- */
+/* ---- the command -------------------------------------------------------- */
 
-static bool shows_layers(const struct metrics_settings *settings,
-                         const struct metrics_subject *subject)
+static bool metrics_shows_layers(const struct metrics_settings *settings,
+                                 const struct metrics_subject *subject)
 {
     static const char key[] = "layerwise_summary";
 
@@ -189,18 +98,18 @@ static bool shows_layers(const struct metrics_settings *settings,
     return false;
 }
 
-/* words: what the models are called on the command line, for two that have one
- * name. */
-static enum assay_status show(const struct metrics_settings *settings,
-                              const struct metrics_subject subjects[2],
-                              const char *const words[2], size_t n,
-                              struct error *err)
+/* words: the names of the models on the command line, used if both models have
+ * the same name. */
+static enum assay_status
+cmd_metrics_show(const struct metrics_settings *settings,
+                 const struct metrics_subject subjects[2],
+                 const char *const words[2], size_t n, struct error *err)
 {
-    struct metrics_view view = {.n_models = n,
-                                .n_keys = subjects[0].n_keys,
-                                .has_notes = settings->has_notes,
-                                .has_layers =
-                                    shows_layers(settings, &subjects[0])};
+    struct metrics_view view = {
+        .n_models = n,
+        .n_keys = subjects[0].n_keys,
+        .has_notes = settings->has_notes,
+        .has_layers = metrics_shows_layers(settings, &subjects[0])};
     struct result result;
     enum assay_status st = result_open(settings->output, &result, err);
 
@@ -216,14 +125,14 @@ static enum assay_status show(const struct metrics_settings *settings,
     if (n == 2 && strcmp(view.names[0], view.names[1]) == 0)
         memcpy(view.names, words, sizeof view.names);
     formats[settings->format](&view, result.sink, &result.term);
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
-/* Whoever asks for a value by name, or brings the metric along, wants to know
- * that there is none; the others are told in the table. */
-static enum assay_status check_values(const struct metrics_settings *settings,
-                                      const struct metrics_subject *subject,
-                                      struct error *err)
+/* Whoever asks for a metric by name, or brings it along, should learn that it
+ * has no value; for the others the table says so. */
+static enum assay_status
+metrics_check_values(const struct metrics_settings *settings,
+                     const struct metrics_subject *subject, struct error *err)
 {
     for (size_t i = 0; i < subject->n_keys; i++) {
         const struct assay_result *result =
@@ -249,8 +158,8 @@ static enum assay_status show_metrics(const struct arguments *arguments,
 
     if (settings->compare_weights && n == 1)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "--compare-weights is for the model of --compare, "
-                         "which is missing");
+                         "--compare-weights needs --compare, whose model it is "
+                         "for");
     for (size_t i = 0; !st && i < n; i++) {
         st = metrics_subject_open(settings, words[i], weights[i], &subjects[i],
                                   err);
@@ -260,9 +169,9 @@ static enum assay_status show_metrics(const struct arguments *arguments,
     for (size_t i = 0; !st && i < n; i++)
         st = metrics_subject_compute(settings, &subjects[i], err);
     if (!st)
-        st = show(settings, subjects, words, n, err);
+        st = cmd_metrics_show(settings, subjects, words, n, err);
     for (size_t i = 0; !st && i < n; i++)
-        st = check_values(settings, &subjects[i], err);
+        st = metrics_check_values(settings, &subjects[i], err);
     for (size_t i = 0; i < n; i++)
         metrics_subject_release(&subjects[i]);
     return st;
@@ -272,46 +181,40 @@ const struct command cmd_metrics = {
     .name = "metrics",
     .section = "Models",
     .purpose = "show the figures of a model, or of two side by side",
-    .usage =
-        (const char *const[]){"metrics [options] MODEL",
-                              "metrics [options] MODEL --compare MODEL", NULL},
+    .usage = TEXTS("metrics [options] MODEL",
+                   "metrics [options] MODEL --compare MODEL"),
     .operands = RUN_MODEL_OPERAND,
-    .description =
-        (const char *const[]){
-            "Size, multiply-adds, parameters, memory, times, and metrics of "
-            "your own, in one table; then the layers. MODEL is one of those "
-            "of `assay run`, or a file of ONNX or Keras. What has no value "
-            "says why.",
-            "With --data it is evaluated: a classifier on CIFAR or a folder a "
-            "class, a detector on COCO or Pascal VOC (docs/datasets.md); with "
-            "--dataset synthetic on shapes made up on the way, as `assay "
-            "train --synthetic` does.",
-            "Keys for --only: eval_metric, eval_top5, eval_missed, of "
-            "detectors eval_map_50, eval_map_75, eval_map_small, "
-            "eval_map_medium, eval_map_large and eval_mask_map..., "
-            "model_size, complexity, complexity_products, total_params, "
-            "memory_footprint, memory_measured, execution_time, throughput, "
-            "inference_time, layerwise_summary, and those of plug-ins.",
-            NULL,
-        },
+    .description = TEXTS(
+        "Size, multiply-adds, parameters, memory, times, and your own "
+        "metrics in one table, followed by the layers. MODEL is any model "
+        "of `assay run`, or an ONNX or Keras file. For a metric without a "
+        "value the reason is given.",
+        "With --data the model is evaluated: a classifier on CIFAR or on "
+        "one folder per class, a detector on COCO or Pascal VOC "
+        "(docs/datasets.md). --dataset synthetic evaluates on generated "
+        "shapes, the same as `assay train --synthetic`.",
+        "Keys for --only: eval_metric, eval_top5, eval_missed, for "
+        "detectors eval_map_50, eval_map_75, eval_map_small, "
+        "eval_map_medium, eval_map_large, eval_ar_1, eval_ar_10, "
+        "eval_ar_100, eval_ar_small, eval_ar_medium, eval_ar_large and "
+        "eval_mask_map..., eval_mask_ar..., "
+        "model_size, complexity, complexity_products, total_params, "
+        "memory_footprint, memory_measured, execution_time, throughput, "
+        "inference_time, layerwise_summary, and those of plug-ins."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"metrics resnet18 --dataset cifar100",
-             "as it is built for images of 32x32"},
-            {"metrics yolo.onnx --decode yolov8 --dataset coco --data coco/",
-             "how well it finds the objects of COCO"},
-            {"metrics teacher.onnx --compare student.onnx --short",
-             "two models, with the enhancement in between"},
-            {"metrics resnet50 -w a.pth --compare resnet18 --compare-weights "
-             "b.pth",
-             "each with its own weights"},
-            {"metrics vgg16 --only model_size,complexity --no-weights",
-             "in milliseconds: nothing is run"},
-            {"metrics resnet50 --metric ./libsparsity.so --set threshold=1e-3",
-             "with a metric of your own: docs/metrics.md"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"metrics resnet18 --dataset cifar100", "built for images of 32x32"},
+        {"metrics yolo.onnx --decode yolov8 --dataset coco --data coco/",
+         "how well it finds the objects of COCO"},
+        {"metrics teacher.onnx --compare student.onnx --short",
+         "two models and the improvement from one to the other"},
+        {"metrics resnet50 -w a.pth --compare resnet18 --compare-weights "
+         "b.pth",
+         "each with its own weights"},
+        {"metrics vgg16 --only model_size,complexity --no-weights",
+         "in milliseconds: nothing is run"},
+        {"metrics resnet50 --metric ./libsparsity.so --set threshold=1e-3",
+         "with a metric of your own, see docs/metrics.md"}),
     .settings_bytes = sizeof(struct metrics_settings),
     .defaults = &defaults,
     .run = show_metrics,

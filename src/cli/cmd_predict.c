@@ -2,13 +2,11 @@
 #include "cli/command.h"
 
 #include "base/mem.h"
+#include "base/processor.h"
 #include "base/vec.h"
-#include "cli/look.h"
 #include "cli/predict_show.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
-#include "detect/model_inputs.h"
-#include "formats/model_file.h"
 #include "predict/campaign_names.h"
 #include "predict/describe_graph.h"
 
@@ -17,8 +15,7 @@
 #include <string.h>
 
 struct settings {
-    struct run_settings run; /* first: some of its options are those of assay
-                                run */
+    struct run_settings run;
     const char *on;
     struct range batch;
     uint64_t memory;
@@ -29,7 +26,7 @@ struct settings {
     const char *output;
 };
 
-/* A range that no one can give stands for none. */
+/* An empty range stands for none: nobody can give one. */
 static const struct settings defaults = {
     .run = RUN_DEFAULTS, .batch = {1, 0}, .level = -1};
 
@@ -37,75 +34,43 @@ enum { largest_batch = 1 << 16 };
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
+#define RUN_FIELD(field) FIELD(run.field)
+
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "The device"},
-    {.name = "on",
-     .kind = OPTION_FILE,
-     .value = "FILE",
-     .help = "its fingerprint, as `assay fingerprint fit` makes it",
-     FIELD(on)},
-    {.name = "memory",
-     .kind = OPTION_SIZE,
-     .value = "SIZE",
-     .help = "its memory, where it has another than the one measured: 7.6GiB",
-     .shown_default = "the measured one's",
-     FIELD(memory)},
-    {.kind = OPTION_SECTION, .help = "What is asked"},
-    {.name = "batch",
-     .letter = 'b',
-     .kind = OPTION_RANGE,
-     .value = "N",
-     .help = "images of a batch: 32, or 1..256 for the curve and the largest "
-             "that fits",
-     .shown_default = "1 to the largest that was measured",
-     FIELD(batch)},
-    {.name = "stage",
-     .kind = OPTION_CHOICE,
-     .value = "STAGE",
-     .choices = stage_names,
-     .help = "a step of training, or of inference",
-     .shown_default = "training",
-     FIELD(stage)},
-    {.name = "anyway",
-     .kind = OPTION_FLAG,
-     .help = "predict although the network lies outside of what was seen",
+    {OPT_FILE("on", "FILE"),
+     .help = "its fingerprint, written by `assay fingerprint fit`", FIELD(on)},
+    {OPT_SIZE("memory", "SIZE", 1 << 20, 0x1p60),
+     .help = "its memory if it differs from the measured device's: 7.6GiB",
+     .shown_default = "that of the measured device", FIELD(memory)},
+    {.kind = OPTION_SECTION, .help = "The question"},
+    {OPT_RANGE("batch", "N"), .letter = 'b',
+     .help = "images per batch: 32, or 1..256 for the curve and the largest "
+             "batch that fits",
+     .shown_default = "1 to the largest measured batch", FIELD(batch)},
+    {OPT_CHOICE("stage", "STAGE", stage_names), .help = "what a step is",
+     .shown_default = "training", FIELD(stage)},
+    {OPT_FLAG("anyway"),
+     .help = "predict even if the network is unlike all that were measured",
      FIELD(anyway)},
     {.kind = OPTION_SECTION, .help = "The model"},
-    {.name = "family",
-     .kind = OPTION_TEXT,
-     .value = "NETWORK",
-     .help = "the network that it is a pruned level of",
-     .shown_default = "the one of its name, a level behind it or not",
-     FIELD(family)},
-    {.name = "level",
-     .kind = OPTION_INTEGER,
-     .value = "PERCENT",
-     .min = 0,
-     .max = 95,
-     .help = "of its filters that were pruned",
-     .shown_default = "what its multiply-adds tell",
-     FIELD(level)},
-    RUN_MODEL_OPTIONS,
-    {.kind = OPTION_SECTION, .help = "How it is shown"},
-    OPTION_JSON("as JSON", FIELD(json)),
+    {OPT_TEXT("family", "NETWORK"),
+     .help = "the network that it was pruned from",
+     .shown_default = "its name, without a level at the end", FIELD(family)},
+    {OPT_INTEGER("level", "PERCENT", 0, 95),
+     .help = "percentage of its filters that were pruned",
+     .shown_default = "estimated from its multiply-adds", FIELD(level)},
+    RUN_MODEL_OPTIONS(RUN_FIELD),
+    {.kind = OPTION_SECTION, .help = "Output"},
+    OPTION_JSON("print JSON", FIELD(json)),
     OPTION_RESULT(FIELD(output)),
     {.kind = OPTION_END},
 };
 
-/* ---- the network ----------------------------------------------------------
- */
+/* ---- the network -------------------------------------------------------- */
 
-static enum assay_status open_graph(const struct detect_options *job,
-                                    struct pool *pool, struct graph **graph,
-                                    struct error *err)
-{
-    return job->is_onnx
-               ? model_file_load(job->model, &job->onnx, pool, graph, err)
-               : model_build(job->model, &job->build, graph, err);
-}
-
-/* Images that an input has room for: [n,c,h,w], or a photograph. */
-static int64_t images_of(const struct model_inputs *inputs)
+/* Number of images in an input: n of [n,c,h,w], or one photograph. */
+static int64_t predict_images_of(const struct model_inputs *inputs)
 {
     const struct shape *first = inputs->shapes;
 
@@ -113,8 +78,9 @@ static int64_t images_of(const struct model_inputs *inputs)
                                                                : 1;
 }
 
-static enum assay_status describe(const struct detect_options *job,
-                                  struct description *out, struct error *err)
+static enum assay_status predict_describe(const struct session_options *job,
+                                          struct description *out,
+                                          struct error *err)
 {
     struct model_inputs inputs = {0};
     struct survey survey = {0};
@@ -123,13 +89,15 @@ static enum assay_status describe(const struct detect_options *job,
     enum assay_status st = pool_new(&pool, err);
 
     if (!st)
-        st = open_graph(job, pool, &graph, err);
+        st = model_open(&job->model, pool, &graph, err);
     if (!st)
-        st = model_inputs_shapes(&inputs, job, graph, err);
+        st =
+            model_inputs_shapes(&inputs, &job->model, &job->vision, graph, err);
     if (!st)
         st = survey_graph(&survey, graph, inputs.shapes, err);
     if (!st)
-        st = describe_graph(graph, &survey, images_of(&inputs), out, err);
+        st = describe_graph(graph, &survey, predict_images_of(&inputs), out,
+                            err);
     survey_release(&survey);
     model_inputs_release(&inputs);
     graph_free(graph);
@@ -137,10 +105,10 @@ static enum assay_status describe(const struct detect_options *job,
     return st;
 }
 
-static enum assay_status describe_model(const struct settings *settings,
-                                        const char *model,
-                                        struct description *out,
-                                        struct error *err)
+static enum assay_status predict_describe_model(const struct settings *settings,
+                                                const char *model,
+                                                struct description *out,
+                                                struct error *err)
 {
     const char *name = network_model(model);
     struct words operands = {&name, 1};
@@ -151,15 +119,14 @@ static enum assay_status describe_model(const struct settings *settings,
     run.is_random = true;
     st = run_job_make(&job, &run, &operands, err);
     if (!st)
-        st = describe(&job.options, out, err);
+        st = predict_describe(&job.options.session, out, err);
     run_job_release(&job);
     if (!st && settings->level >= 0)
         out->level = settings->level;
     return st;
 }
 
-/* ---- the curve ------------------------------------------------------------
- */
+/* ---- the curve ---------------------------------------------------------- */
 
 static enum assay_status predict_one(const struct prediction *prediction,
                                      const struct description *description,
@@ -181,8 +148,8 @@ static enum assay_status predict_one(const struct prediction *prediction,
     return st;
 }
 
-/* The ends, and the powers of two between them. */
-static int64_t next_shown(int64_t batch, int64_t last)
+/* The first and the last, and the powers of two between them. */
+static int64_t predict_next_shown(int64_t batch, int64_t last)
 {
     int64_t power = 1;
 
@@ -191,16 +158,16 @@ static int64_t next_shown(int64_t batch, int64_t last)
     return power < last ? power : last;
 }
 
-static enum assay_status draw_curve(struct prediction *prediction,
-                                    const struct description *description,
-                                    int64_t first, int64_t last,
-                                    struct error *err)
+static enum assay_status
+predict_draw_curve(struct prediction *prediction,
+                   const struct description *description, int64_t first,
+                   int64_t last, struct error *err)
 {
     size_t capacity = 0;
     int64_t batch = first;
     enum assay_status st = ASSAY_OK;
 
-    for (;; batch = next_shown(batch, last)) {
+    for (;; batch = predict_next_shown(batch, last)) {
         struct predicted *moved = vec_reserve(
             prediction->rows, &capacity, prediction->n_rows + 1, sizeof *moved);
 
@@ -217,12 +184,12 @@ static enum assay_status draw_curve(struct prediction *prediction,
     }
 }
 
-/* The largest batch of the range whose demand, times e^width, can be had; 0:
- * none. Demand grows with the batch but for small steps, so all are tried. */
-static enum assay_status find_largest(struct prediction *prediction,
-                                      const struct description *description,
-                                      int64_t first, int64_t last,
-                                      struct error *err)
+/* The largest batches of the range that fit; 0: none. Demand does not always
+ * grow with the batch, so all are tried. */
+static enum assay_status
+predict_find_largest(struct prediction *prediction,
+                     const struct description *description, int64_t first,
+                     int64_t last, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -246,10 +213,10 @@ static enum assay_status find_largest(struct prediction *prediction,
     return st;
 }
 
-static enum assay_status find_range(const struct settings *settings,
-                                    const struct prediction *prediction,
-                                    bool is_given, int64_t *first,
-                                    int64_t *last, struct error *err)
+static enum assay_status predict_find_range(const struct settings *settings,
+                                            const struct prediction *prediction,
+                                            bool is_given, int64_t *first,
+                                            int64_t *last, struct error *err)
 {
     double least, most;
 
@@ -265,17 +232,15 @@ static enum assay_status find_range(const struct settings *settings,
         *last = (int64_t)fmin((double)settings->batch.last, 1e9);
     if (*first > *last || *last > largest_batch || !settings->batch.last)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "--batch: batches lie between 1 and %d",
-                         largest_batch);
+                         "--batch must be between 1 and %d", largest_batch);
     return ASSAY_OK;
 }
 
-/* ---- the command ----------------------------------------------------------
- */
+/* ---- the command -------------------------------------------------------- */
 
-static enum assay_status show(const struct prediction *prediction,
-                              const struct settings *settings,
-                              struct error *err)
+static enum assay_status predict_show(const struct prediction *prediction,
+                                      const struct settings *settings,
+                                      struct error *err)
 {
     struct result result;
     enum assay_status st = result_open(settings->output, &result, err);
@@ -286,11 +251,12 @@ static enum assay_status show(const struct prediction *prediction,
         prediction_show_json(prediction, result.sink);
     else
         prediction_show_table(prediction, result.sink, &result.term);
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
-static enum assay_status check_stage(struct prediction *prediction,
-                                     const char *path, struct error *err)
+static enum assay_status predict_check_stage(struct prediction *prediction,
+                                             const char *path,
+                                             struct error *err)
 {
     bool has_any = false;
 
@@ -301,16 +267,15 @@ static enum assay_status check_stage(struct prediction *prediction,
     }
     return has_any ? ASSAY_OK
                    : error_set(err, ASSAY_UNSUPPORTED,
-                               "%s knows nothing of %s; --stage chooses the "
-                               "other",
+                               "%s has no predictions for %s; try the other "
+                               "--stage",
                                path, stage_names[prediction->stage]);
 }
 
-/* Outside of what was seen: refused, or said beside the numbers. */
-static enum assay_status check_network(struct prediction *prediction,
-                                       const struct description *description,
-                                       const struct settings *settings,
-                                       struct error *why, struct error *err)
+/* A network unlike all that were measured is refused, or noted. */
+static enum assay_status predict_check_network(
+    struct prediction *prediction, const struct description *description,
+    const struct settings *settings, struct error *why, struct error *err)
 {
     struct description shown = *description;
 
@@ -319,15 +284,15 @@ static enum assay_status check_network(struct prediction *prediction,
                            why))
         return ASSAY_OK;
     prediction->outside = why->text;
-    return settings->anyway ? ASSAY_OK
-                            : error_set(err, why->status,
-                                        "%s; --anyway predicts it", why->text);
+    return settings->anyway
+               ? ASSAY_OK
+               : error_set(err, why->status,
+                           "%s; --anyway predicts it regardless", why->text);
 }
 
-/* The name that the fingerprint has for a network it was made from; NULL: it
- * was not. */
-static const char *find_network(const struct fingerprint *fingerprint,
-                                const char *name)
+/* The fingerprint's name for a network that it was learned from; else NULL. */
+static const char *predict_find_network(const struct fingerprint *fingerprint,
+                                        const char *name)
 {
     const struct data_set *data = fingerprint_data(fingerprint);
 
@@ -338,12 +303,12 @@ static const char *find_network(const struct fingerprint *fingerprint,
     return NULL;
 }
 
-/* "resnet50_30", and "resnet50_30_2", are levels of resnet50: so `assay prune`
- * and campaigns are wont to call them. */
-static const char *find_family(const struct fingerprint *fingerprint,
-                               const char *name)
+/* "resnet50_30" and "resnet50_30_2" are levels of resnet50: `assay prune` and
+ * campaigns use such names. */
+static const char *predict_find_family(const struct fingerprint *fingerprint,
+                                       const char *name)
 {
-    const char *found = find_network(fingerprint, name);
+    const char *found = predict_find_network(fingerprint, name);
     char shorter[128];
     size_t n = strlen(name);
     int64_t number;
@@ -352,45 +317,47 @@ static const char *find_family(const struct fingerprint *fingerprint,
         if (!name_take_number(name, &n, &number))
             return NULL;
         snprintf(shorter, sizeof shorter, "%.*s", (int)n, name);
-        found = find_network(fingerprint, shorter);
+        found = predict_find_network(fingerprint, shorter);
     }
     return found;
 }
 
 /* A description under the name of its family; borrows everything. */
-static enum assay_status name_family(struct prediction *prediction,
-                                     const struct settings *settings,
-                                     const struct description *description,
-                                     struct description *as, struct error *err)
+static enum assay_status
+predict_name_family(struct prediction *prediction,
+                    const struct settings *settings,
+                    const struct description *description,
+                    struct description *as, struct error *err)
 {
     const char *name =
         settings->family ? settings->family : description->network;
 
     *as = *description;
-    prediction->family = settings->family
-                             ? find_network(prediction->fingerprint, name)
-                             : find_family(prediction->fingerprint, name);
+    prediction->family =
+        settings->family ? predict_find_network(prediction->fingerprint, name)
+                         : predict_find_family(prediction->fingerprint, name);
     if (prediction->family)
         as->network = (char *)prediction->family;
     else if (settings->family || settings->level >= 0)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "%s: the fingerprint was not made from '%s'; 'assay "
-                         "fingerprint show' names those it was made from%s",
-                         settings->family ? "--family" : "--level", name,
-                         settings->family ? "" : ", --family one of them");
+        return error_set(
+            err, ASSAY_BAD_USAGE,
+            "%s: the fingerprint was not learned from '%s'; 'assay "
+            "fingerprint show' lists the networks%s",
+            settings->family ? "--family" : "--level", name,
+            settings->family ? "" : ", --family chooses one");
     return ASSAY_OK;
 }
 
-/* As the user calls it; of a file, as that calls its model. */
-static const char *shown_name(const char *model,
-                              const struct description *description)
+/* As the user named it; for a file, the name in it. */
+static const char *predict_shown_name(const char *model,
+                                      const struct description *description)
 {
     return model_full_name(network_model(model)) ? model : description->network;
 }
 
-static enum assay_status predict(struct prediction *prediction,
-                                 const struct arguments *arguments,
-                                 struct error *err)
+static enum assay_status predict_networks(struct prediction *prediction,
+                                          const struct arguments *arguments,
+                                          struct error *err)
 {
     const struct settings *settings = arguments->settings;
     const char *model = arguments->operands.items[0];
@@ -398,30 +365,34 @@ static enum assay_status predict(struct prediction *prediction,
     struct error why = {0};
     int64_t first = 1, last = 1;
     bool has_range = settings->batch.first <= settings->batch.last;
-    enum assay_status st = check_stage(prediction, settings->on, err);
+    enum assay_status st = predict_check_stage(prediction, settings->on, err);
 
     if (!st)
-        st = find_range(settings, prediction, has_range, &first, &last, err);
+        st = predict_find_range(settings, prediction, has_range, &first, &last,
+                                err);
     if (!st)
-        st = describe_model(settings, model, &description, err);
+        st = predict_describe_model(settings, model, &description, err);
     if (!st) {
-        prediction->network = shown_name(model, &description);
+        prediction->network = predict_shown_name(model, &description);
         prediction->uncounted = description.uncounted;
         prediction->n_uncounted = description.n_uncounted;
     }
     if (!st)
-        st = check_network(prediction, &description, settings, &why, err);
+        st = predict_check_network(prediction, &description, settings, &why,
+                                   err);
     if (!st)
-        st = name_family(prediction, settings, &description, &as, err);
+        st = predict_name_family(prediction, settings, &description, &as, err);
+    prediction->capacity_mb = fingerprint_capacity_mb(prediction->fingerprint);
+    prediction->memory_mb = settings->memory ? (double)settings->memory / 0x1p20
+                                             : prediction->capacity_mb;
     prediction->usable_mb = fingerprint_usable_mb(
-        prediction->fingerprint, prediction->stage,
-        settings->memory ? (double)settings->memory / 0x1p20 : (double)NAN);
+        prediction->fingerprint, prediction->stage, prediction->memory_mb);
     if (!st)
-        st = draw_curve(prediction, &as, first, last, err);
+        st = predict_draw_curve(prediction, &as, first, last, err);
     if (!st)
-        st = find_largest(prediction, &as, first, last, err);
+        st = predict_find_largest(prediction, &as, first, last, err);
     if (!st)
-        st = show(prediction, settings, err);
+        st = predict_show(prediction, settings, err);
     mem_free(prediction->rows);
     description_release(&description);
     return st;
@@ -437,11 +408,11 @@ static enum assay_status run_predict(const struct arguments *arguments,
 
     if (!settings->on)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "--on FILE is missing: the fingerprint of a device");
-    st = fingerprint_read(settings->on, look_processors(), &fingerprint, err);
+                         "missing --on FILE, the fingerprint of a device");
+    st = fingerprint_read(settings->on, processor_count(), &fingerprint, err);
     prediction.fingerprint = fingerprint;
     if (!st)
-        st = predict(&prediction, arguments, err);
+        st = predict_networks(&prediction, arguments, err);
     fingerprint_free(fingerprint);
     return st;
 }
@@ -449,30 +420,23 @@ static enum assay_status run_predict(const struct arguments *arguments,
 const struct command cmd_predict = {
     .name = "predict",
     .section = "Models",
-    .purpose = "say what a network will cost on a device, without running it",
-    .usage =
-        (const char *const[]){"predict MODEL --on FILE [options]",
-                              "predict FILE.onnx --on FILE [options]", NULL},
+    .purpose = "predict what a network costs on a device, without running it",
+    .usage = TEXTS("predict MODEL --on FILE [options]",
+                   "predict FILE.onnx --on FILE [options]"),
     .operands = RUN_MODEL_OPERAND,
-    .description =
-        (const char *const[]){
-            "Predicts how long a step takes and how much memory it wants, with "
-            "intervals that hold 90 % of the cases, and the largest batch that "
-            "fits. A network that lies outside of what the fingerprint has "
-            "seen is refused, with what is outside and how far. MODEL is one "
-            "of those of `assay run`.",
-            NULL,
-        },
+    .description = TEXTS(
+        "Predicts how long a step takes and how much memory it needs, with "
+        "90 % intervals, and the largest batch that fits. A network that "
+        "is unlike all that the fingerprint was learned from is refused, "
+        "with what is unlike and by how much. MODEL is any model of `assay "
+        "run`."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"predict mobilenet_v2 --on tx2.fp --batch 32", "one batch size"},
-            {"predict my.onnx --on tx2.fp --batch 1..256 --memory 7.6GiB",
-             "the curve, and the largest batch that fits"},
-            {"predict r30.net --on tx2.fp --family resnet50",
-             "a pruned network, by what was measured of its kin"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"predict mobilenet_v2 --on tx2.fp --batch 32", "one batch size"},
+        {"predict my.onnx --on tx2.fp --batch 1..256 --memory 7.6GiB",
+         "the curve, and the largest batch that fits"},
+        {"predict r30.net --on tx2.fp --family resnet50",
+         "a pruned network, predicted from other levels of its family"}),
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
     .run = run_predict,

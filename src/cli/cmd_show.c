@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum layout {
+enum show_layout {
     LAYOUT_SUMMARY,
     LAYOUT_TREE,
     LAYOUT_TREE_PLAIN,
@@ -19,10 +19,7 @@ enum layout {
     LAYOUT_MARKDOWN
 };
 
-static enum assay_status (*const views[])(const struct run *run,
-                                          const struct view_options *options,
-                                          struct sink *sink,
-                                          struct error *err) = {
+static run_view *const views[] = {
     [LAYOUT_SUMMARY] = view_summary,
     [LAYOUT_TREE] = view_tree,
     [LAYOUT_TREE_PLAIN] = view_tree_plain,
@@ -35,12 +32,12 @@ static enum assay_status (*const views[])(const struct run *run,
 };
 
 struct settings {
-    enum layout layout;
+    enum show_layout layout;
     int64_t depth;
     bool all;
-    double hide_below; /* NaN: as the view has it */
-    int64_t limit;     /* 0: as the view has it */
-    int sort;          /* -1: as the view has it */
+    double hide_below; /* NaN: the view's default */
+    int64_t limit;     /* 0: the view's default */
+    int sort;          /* -1: the view's default */
     enum view_group group;
     const char *phase, *thread;
     struct range iterations;
@@ -70,118 +67,63 @@ static const char *const groups[] = {[GROUP_SCOPE] = "scope",
 
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "Layout"},
-    {.name = "tree",
-     .kind = OPTION_MODE,
-     .mode = LAYOUT_TREE,
-     .choices = looks,
-     .value = "plain",
+    {OPT_MODE("tree", LAYOUT_TREE), .choices = looks, .value = "plain",
      .help = "the tree of scopes; plain is a stable layout for programs",
      FIELD(layout)},
-    {.name = "table",
-     .kind = OPTION_MODE,
-     .mode = LAYOUT_TABLE,
-     .choices = looks,
-     .value = "plain",
-     .help = "a row a scope, the most expensive first; plain is a stable "
+    {OPT_MODE("table", LAYOUT_TABLE), .choices = looks, .value = "plain",
+     .help = "one row per scope, the most expensive first; plain is a stable "
              "layout for programs",
      FIELD(layout)},
-    {.name = "memory",
-     .kind = OPTION_MODE,
-     .mode = LAYOUT_MEMORY,
-     .help = "who owned the memory when the most of it was held",
+    {OPT_MODE("memory", LAYOUT_MEMORY),
+     .help = "who owned the memory at its peak", FIELD(layout)},
+    {OPT_MODE("json", LAYOUT_JSON),
+     .help = "everything that is known about the run, as JSON", FIELD(layout)},
+    {OPT_MODE("csv", LAYOUT_CSV), .help = "the table as comma-separated values",
      FIELD(layout)},
-    {.name = "json",
-     .kind = OPTION_MODE,
-     .mode = LAYOUT_JSON,
-     .help = "everything that is known about the run, as JSON",
-     FIELD(layout)},
-    {.name = "csv",
-     .kind = OPTION_MODE,
-     .mode = LAYOUT_CSV,
-     .help = "the table as comma-separated values",
-     FIELD(layout)},
-    {.name = "md",
-     .kind = OPTION_MODE,
-     .mode = LAYOUT_MARKDOWN,
-     .help = "the table as Markdown, for reports",
-     FIELD(layout)},
+    {OPT_MODE("md", LAYOUT_MARKDOWN),
+     .help = "the table as Markdown, for reports", FIELD(layout)},
     OPTION_RESULT(FIELD(output)),
 
     {.kind = OPTION_SECTION, .help = "How much of it"},
-    {.name = "depth",
-     .letter = 'd',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .max = RUN_MAX_DEPTH,
-     .help = "levels of the tree below its root",
-     .shown_default = "chosen to fit",
-     FIELD(depth)},
-    {.name = "all",
-     .letter = 'a',
-     .kind = OPTION_FLAG,
-     .help = "hide nothing, however small or deep",
-     FIELD(all)},
-    {.name = "hide-below",
-     .kind = OPTION_PERCENT,
-     .value = "N%",
-     .max = 1,
-     .help = "leave scopes with less of the time out of the tree",
-     .shown_default = "2%",
-     FIELD(hide_below)},
-    {.name = "limit",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1e9,
-     .help = "rows of the table",
-     .shown_default = "20",
-     FIELD(limit)},
-    {.name = "sort",
-     .letter = 's',
-     .kind = OPTION_CHOICE,
-     .value = "KEY",
-     .choices = sorts,
-     .help = "order of the rows",
-     .shown_default = "self",
-     FIELD(sort)},
-    {.name = "by",
-     .kind = OPTION_CHOICE,
-     .value = "GROUP",
-     .choices = groups,
-     .help = "what a row of the table stands for",
-     .shown_default = "scope",
+    {OPT_INTEGER("depth", "N", 0, RUN_MAX_DEPTH), .letter = 'd',
+     .help = "levels of the tree below the root",
+     .shown_default = "chosen to fit", FIELD(depth)},
+    {OPT_FLAG("all"), .letter = 'a',
+     .help = "hide nothing, however small or deep", FIELD(all)},
+    {OPT_PERCENT("hide-below", "N%", 0, 1),
+     .help = "hide scopes with a smaller share of the time in the tree",
+     .shown_default = "2%", FIELD(hide_below)},
+    {OPT_INTEGER("limit", "N", 1, 1e9), .letter = 'n',
+     .help = "rows of the table", .shown_default = "20", FIELD(limit)},
+    {OPT_CHOICE("sort", "KEY", sorts), .letter = 's',
+     .help = "order of the rows", .shown_default = "self", FIELD(sort)},
+    {OPT_CHOICE("by", "GROUP", groups),
+     .help = "what a row of the table stands for", .shown_default = "scope",
      FIELD(group)},
 
     {.kind = OPTION_SECTION, .help = "Part of the run"},
-    {.name = "phase",
-     .kind = OPTION_TEXT,
-     .value = "NAME",
+    {OPT_TEXT("phase", "NAME"),
      .help = "only what happened in this phase, such as backward",
      FIELD(phase)},
-    {.name = "thread",
-     .kind = OPTION_TEXT,
-     .value = "NAME",
-     .help = "only what happened on threads of this name",
-     FIELD(thread)},
-    {.name = "iterations",
-     .kind = OPTION_RANGE,
-     .value = "A..B",
-     .help = "only these iterations; 0 is the first after the warm-up, and "
-             "either end may be left out",
+    {OPT_TEXT("thread", "NAME"),
+     .help = "only what happened on threads of this name", FIELD(thread)},
+    {OPT_RANGE("iterations", "A..B"),
+     .help = "only these iterations; 0 is the first after the warm-up; either "
+             "end may be left out",
      FIELD(iterations)},
     {.kind = OPTION_END},
 };
 
-static bool has_filter(const struct settings *settings)
+static bool show_has_filter(const struct settings *settings)
 {
     return settings->phase || settings->thread ||
            settings->iterations.first > 0 ||
            settings->iterations.last < UINT64_MAX;
 }
 
-static enum assay_status
-cut_part(struct run **run, const struct settings *settings, struct error *err)
+static enum assay_status show_cut_part(struct run **run,
+                                       const struct settings *settings,
+                                       struct error *err)
 {
     struct run_filter filter = {
         .phase = settings->phase,
@@ -199,8 +141,9 @@ cut_part(struct run **run, const struct settings *settings, struct error *err)
     return ASSAY_OK;
 }
 
-static struct view_options view_options(const struct settings *settings,
-                                        struct term term, const char *source)
+static struct view_options show_view_options(const struct settings *settings,
+                                             struct term term,
+                                             const char *source)
 {
     struct view_options view = view_defaults(term);
 
@@ -217,9 +160,9 @@ static struct view_options view_options(const struct settings *settings,
     return view;
 }
 
-static enum assay_status show(const struct settings *settings,
-                              const struct words *paths, struct result *result,
-                              struct error *err)
+static enum assay_status show_show_run(const struct settings *settings,
+                                       const struct words *paths,
+                                       struct result *result, struct error *err)
 {
     struct view_options view;
     struct str source = {0};
@@ -228,12 +171,12 @@ static enum assay_status show(const struct settings *settings,
 
     if (!st)
         st = inputs_name(paths, &source, err);
-    if (!st && settings->layout != LAYOUT_SUMMARY) /* which tells it itself */
+    if (!st && settings->layout != LAYOUT_SUMMARY) /* which says it itself */
         inputs_note(run, str_text(&source));
-    if (!st && has_filter(settings))
-        st = cut_part(&run, settings, err);
+    if (!st && show_has_filter(settings))
+        st = show_cut_part(&run, settings, err);
     if (!st) {
-        view = view_options(settings, result->term, str_text(&source));
+        view = show_view_options(settings, result->term, str_text(&source));
         st = views[settings->layout](run, &view, result->sink, err);
     }
     str_release(&source);
@@ -250,7 +193,7 @@ static enum assay_status run_show(const struct arguments *arguments,
 
     if (st)
         return st;
-    st = show(settings, &arguments->operands, &result, err);
+    st = show_show_run(settings, &arguments->operands, &result, err);
     return result_close(&result, st, err);
 }
 
@@ -258,34 +201,28 @@ const struct command cmd_show = {
     .name = "show",
     .section = "Runs",
     .purpose = "look at a run: summary, tree, table",
-    .usage = (const char *const[]){"show [options] RUN...", NULL},
+    .usage = TEXTS("show [options] RUN..."),
     .operands = {.min = 1,
                  .max = SIZE_MAX,
                  .missing = "a run file",
                  .endings = run_endings},
-    .description =
-        (const char *const[]){
-            "Without options: one screen with what was measured where, how "
-            "long an iteration takes, how steady that is, and the tree of "
-            "what it is spent on.",
-            "Several runs of one model are shown as one: the iterations of "
-            "the second follow those of the first. A .part, left by a program "
-            "that is "
-            "still running or that died, is shown as far as it goes.",
-            NULL,
-        },
+    .description = TEXTS(
+        "Without options: one screen with what was measured and where, how "
+        "long an iteration takes, how steady that is, and the tree of "
+        "where the time goes.",
+        "Several runs of one model are shown as one: the iterations of the "
+        "second run follow those of the first. A .part file, left by a "
+        "program that is still running or has died, is shown as far as it "
+        "goes."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"show run.assay", "the summary"},
-            {"show run.assay --tree --depth 3", "three levels of the tree"},
-            {"show run.assay --table --by class --sort total",
-             "which kinds of layers take the time"},
-            {"show run.assay --phase backward --iterations 10..",
-             "the backward pass, without the first ten iterations"},
-            {"show run.assay --md -o report.md", "a table for a report"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"show run.assay", "the summary"},
+        {"show run.assay --tree --depth 3", "three levels of the tree"},
+        {"show run.assay --table --by class --sort total",
+         "which kinds of layers take the time"},
+        {"show run.assay --phase backward --iterations 10..",
+         "the backward pass, without the first ten iterations"},
+        {"show run.assay --md -o report.md", "a table for a report"}),
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
     .run = run_show,

@@ -1,32 +1,26 @@
 /* cli/cmd_tensorboard.c - assay tensorboard: a run as an event file. */
 #include "cli/command.h"
 
-#include "cli/event_folder.h"
 #include "cli/file_roles.h"
 #include "cli/inputs.h"
 #include "cli/result.h"
-#include "store/store.h"
+#include "cli/run_files.h"
+#include "views/tensorboard.h"
 
 struct settings {
     const char *folder;
-    const char *pictures; /* NULL: none are wanted */
+    const char *pictures; /* NULL: none */
 };
 
 static const struct settings defaults = {.folder = "runs"};
 
 static const struct option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .value = "FOLDER",
+    {OPT_FILE("output", "FOLDER"), .letter = 'o',
      .help = "the folder that TensorBoard watches (--logdir)",
-     .shown_default = "runs",
-     OPTION_FIELD(struct settings, folder)},
-    {.name = "pictures",
-     .kind = OPTION_FILE,
-     .value = "FOLDER",
-     .implied = ".",
-     .help = "put the drawn photographs of a folder, or of this one, into it",
+     .shown_default = "runs", OPTION_FIELD(struct settings, folder)},
+    {OPT_FILE("pictures", "FOLDER"), .implied = ".",
+     .help = "include the drawn photographs of this folder, by default the "
+             "current one",
      OPTION_FIELD(struct settings, pictures)},
     {.kind = OPTION_END},
 };
@@ -38,19 +32,18 @@ static enum assay_status run_tensorboard(const struct arguments *arguments,
     const char *path = arguments->operands.items[0];
     struct run *run = NULL;
     struct str next = {0}, events = {0};
-    enum assay_status st = store_load(path, &run, err);
+    enum assay_status st = inputs_load(path, &run, err);
 
     if (!st)
-        st = event_folder_path(run, path, settings->folder, &events, err);
+        st = event_folder_path(settings->folder, path, run_began(run), &events,
+                               err);
     if (!st)
         st = file_roles_check_one("the event file", events.text,
                                   &arguments->operands, err);
     str_release(&events);
-    if (!st) {
-        inputs_note(run, path);
+    if (!st)
         st = event_folder_write(run, path, settings->folder, settings->pictures,
                                 NULL, err);
-    }
     run_free(run);
     if (!st &&
         str_printf(&next, "next   tensorboard --logdir %s\n", settings->folder))
@@ -64,27 +57,21 @@ static enum assay_status run_tensorboard(const struct arguments *arguments,
 const struct command cmd_tensorboard = {
     .name = "tensorboard",
     .section = "Runs",
-    .purpose = "a run as an event file for TensorBoard",
-    .usage = (const char *const[]){"tensorboard [options] RUN", NULL},
+    .purpose = "write a run as an event file for TensorBoard",
+    .usage = TEXTS("tensorboard [options] RUN"),
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a run file",
                  .endings = run_endings},
-    .description =
-        (const char *const[]){
-            "Writes the latency, the stages and what was observed of each "
-            "iteration as scalars, the latencies as a histogram, the profile "
-            "as a table (text and image), and the drawn photographs as images.",
-            NULL,
-        },
+    .description = TEXTS(
+        "Writes the latency, the stages and the observations of each "
+        "iteration as scalars, the latencies as a histogram, the profile "
+        "as a table (text and image), and the drawn photographs as images."),
     .options = options,
-    .examples =
-        (const struct example[]){
-            {"tensorboard run.assay", "write into runs/run/"},
-            {"tensorboard run.assay -o /tmp/board --pictures",
-             "elsewhere, with the photographs drawn in this folder"},
-            {NULL, NULL},
-        },
+    .examples = EXAMPLES(
+        {"tensorboard run.assay", "write into runs/run/"},
+        {"tensorboard run.assay -o /tmp/board --pictures",
+         "elsewhere, with the photographs drawn in the current folder"}),
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
     .run = run_tensorboard,

@@ -1,8 +1,9 @@
-/* cli/cmd_train.c - assay train: a model learns, profiled. */
+/* cli/cmd_train.c - assay train: trains a model and profiles its steps. */
 #include "cli/command.h"
 
 #include "base/cache.h"
 #include "base/mem.h"
+#include "base/processor.h"
 #include "cli/file_roles.h"
 #include "cli/interrupt.h"
 #include "cli/look.h"
@@ -21,10 +22,10 @@
 
 static const struct train_settings defaults = TRAIN_DEFAULTS;
 
-/* A command line on its way. */
-struct errand {
+/* A command line being carried out. */
+struct train_errand {
     const struct train_settings *settings;
-    const char *path; /* of the settings; NULL: not named */
+    const char *path; /* of the settings file; NULL: not given */
     struct train_config config;
     struct str run, checkpoint, pictures, choices, peaks;
     struct machine machine;
@@ -37,7 +38,7 @@ struct errand {
     struct train_report report;
 };
 
-static void errand_release(struct errand *errand)
+static void errand_release(struct train_errand *errand)
 {
     train_config_release(&errand->config);
     str_release(&errand->run);
@@ -52,9 +53,10 @@ static void errand_release(struct errand *errand)
 
 /* ---- before ------------------------------------------------------------ */
 
-/* The checkpoint stands beside the run, and so do the pictures for those who
- * show some. */
-static enum assay_status name_files(struct errand *errand, struct error *err)
+/* The checkpoint goes next to the run, and so do the pictures if a report or an
+ * event file shows them. */
+static enum assay_status train_name_files(struct train_errand *errand,
+                                          struct error *err)
 {
     static const char *const endings[] = {STORE_SUFFIX, NULL};
     const struct run_file_names *files = &errand->settings->files;
@@ -74,8 +76,8 @@ static enum assay_status name_files(struct errand *errand, struct error *err)
     return st || output ? st : cache_make_folders(errand->run.text, err);
 }
 
-static enum assay_status list_recompute(struct errand *errand,
-                                        struct error *err)
+static enum assay_status train_list_recompute(struct train_errand *errand,
+                                              struct error *err)
 {
     const struct words *words = &errand->settings->recompute;
 
@@ -87,8 +89,8 @@ static enum assay_status list_recompute(struct errand *errand,
     return ASSAY_OK;
 }
 
-/* In the first second, not after the last step. */
-static enum assay_status check_file(const char *path, struct error *err)
+/* Fails in the first second, not after the last step. */
+static enum assay_status train_check_file(const char *path, struct error *err)
 {
     struct output *output = NULL;
     enum assay_status st = output_open(path, &output, err);
@@ -97,7 +99,7 @@ static enum assay_status check_file(const char *path, struct error *err)
     return st;
 }
 
-static bool is_same_file(const char *a, const char *b)
+static bool train_is_same_file(const char *a, const char *b)
 {
     struct place first, second;
 
@@ -105,10 +107,10 @@ static bool is_same_file(const char *a, const char *b)
            place_is_same(&first, &second);
 }
 
-/* Nothing is written over what the training is made from. A checkpoint that is
- * gone on from may be followed by the next one under its name. */
-static enum assay_status check_roles(const struct errand *errand,
-                                     struct error *err)
+/* No output may be what the training reads. The next checkpoint may replace the
+ * one that --resume names. */
+static enum assay_status train_check_roles(const struct train_errand *errand,
+                                           struct error *err)
 {
     const struct train_settings *settings = errand->settings;
     const char *checkpoint = errand->checkpoint.text;
@@ -123,26 +125,27 @@ static enum assay_status check_roles(const struct errand *errand,
     file_roles_read(&roles, errand->path ? errand->path : TRAIN_CONFIG_PATH);
     file_roles_read(&roles, errand->config.model.name);
     file_roles_read(&roles, errand->config.model.weights);
-    if (settings->resume && !is_same_file(settings->resume, checkpoint))
+    if (settings->resume && !train_is_same_file(settings->resume, checkpoint))
         file_roles_read(&roles, settings->resume);
     st = file_roles_check(&roles, err);
     file_roles_release(&roles);
     return st;
 }
 
-static enum assay_status open_outputs(struct errand *errand, struct error *err)
+static enum assay_status train_open_outputs(struct train_errand *errand,
+                                            struct error *err)
 {
     const struct train_settings *settings = errand->settings;
-    enum assay_status st = name_files(errand, err);
+    enum assay_status st = train_name_files(errand, err);
 
     if (!st)
-        st = check_roles(errand, err);
+        st = train_check_roles(errand, err);
     if (!st)
-        st = check_file(errand->run.text, err);
+        st = train_check_file(errand->run.text, err);
     if (!st && settings->export_path)
-        st = check_file(settings->export_path, err);
+        st = train_check_file(settings->export_path, err);
     if (!st)
-        st = list_recompute(errand, err);
+        st = train_list_recompute(errand, err);
     if (!st)
         st = run_files_open(&errand->files, &settings->files, errand->run.text,
                             err);
@@ -152,8 +155,8 @@ static enum assay_status open_outputs(struct errand *errand, struct error *err)
 
 /* ---- during ------------------------------------------------------------ */
 
-static enum assay_status echo_settings(const struct train_config *config,
-                                       struct error *err)
+static enum assay_status train_echo_settings(const struct train_config *config,
+                                             struct error *err)
 {
     struct result result;
     enum assay_status st = result_open(NULL, &result, err);
@@ -164,10 +167,10 @@ static enum assay_status echo_settings(const struct train_config *config,
     return result_close(&result, ASSAY_OK, err);
 }
 
-/* A screen that cannot be written to is noticed at the latest at the end. */
-static void planned(void *context, const struct train_plan *plan)
+/* A screen that cannot be written to is noticed at the end at the latest. */
+static void train_planned(void *context, const struct train_plan *plan)
 {
-    struct errand *errand = context;
+    struct train_errand *errand = context;
     struct error ignored = {0};
     struct result result;
 
@@ -180,63 +183,66 @@ static void planned(void *context, const struct train_plan *plan)
         return;
 }
 
-static void stepped(void *context, const struct train_step *step)
+static void train_stepped(void *context, const struct train_step *step)
 {
-    struct errand *errand = context;
+    struct train_errand *errand = context;
 
     errand->n_measured += !step->is_warm_up;
     train_progress_step(&errand->progress, step);
 }
 
-/* A warning takes the place of the line about progress, which comes back with
- * the next step. */
-static bool write_warning(void *context, const char *bytes, size_t n)
+/* A warning takes the place of the progress line, which comes back with the
+ * next step. */
+static bool train_write_warning(void *context, const char *bytes, size_t n)
 {
-    struct errand *errand = context;
+    struct train_errand *errand = context;
 
     train_progress_finish(&errand->progress);
     return fwrite(bytes, 1, n, stderr) == n;
 }
 
 /* NULL: nobody asked for pictures. */
-static const char *folder_of(const struct errand *errand)
+static const char *train_pictures(const struct train_errand *errand)
 {
     return errand->pictures.n ? errand->pictures.text : NULL;
 }
 
-/* Before there is a second thread. What was never measured stays unknown: it
- * would take longer than a short training. */
-static bool look_at_machine(struct errand *errand)
+/* Before there is a second thread. Peaks that were never measured stay unknown:
+ * measuring them would take longer than a short training. */
+static bool train_look_at_machine(struct train_errand *errand)
 {
-    struct machine_options wanted = look_options(
-        errand->config.training.threads, MACHINE_CACHED, &errand->peaks);
+    struct machine_options wanted =
+        look_options(device_cpu(), errand->config.training.threads,
+                     MACHINE_CACHED, &errand->peaks);
     struct error ignored = {0};
 
     return !machine_look(&wanted, &errand->machine, &ignored);
 }
 
-static enum assay_status train(struct errand *errand, struct error *err)
+static enum assay_status train_do(struct train_errand *errand,
+                                  struct error *err)
 {
     const struct train_settings *settings = errand->settings;
     struct term term = term_of(stderr);
     struct sink screen = sink_to_file(stderr, "standard error");
-    struct sink warnings = {
-        .write = write_warning, .context = errand, .name = "standard error"};
+    struct sink warnings = {.write = train_write_warning,
+                            .context = errand,
+                            .name = "standard error"};
     const struct train_job job = {
         .config = &errand->config,
         .run_path = errand->run.text,
         .checkpoint_path = errand->checkpoint.text,
         .resume = settings->resume,
         .export_path = settings->export_path,
-        .pictures_folder = folder_of(errand),
+        .pictures_folder = train_pictures(errand),
         .recompute = errand->recompute,
         .choices_path = errand->choices.n ? errand->choices.text : NULL,
         .tuning_seconds = settings->tuning_seconds,
-        .n_processors = look_processors(),
-        .machine = look_at_machine(errand) ? &errand->machine : NULL,
+        .n_processors = processor_count(),
+        .machine = train_look_at_machine(errand) ? &errand->machine : NULL,
         .stop = interrupt_watch(),
-        .planned = planned,
-        .stepped = stepped,
+        .planned = train_planned,
+        .stepped = train_stepped,
         .context = errand,
         .warnings = &warnings,
         .run = &errand->run_made,
@@ -251,15 +257,15 @@ static enum assay_status train(struct errand *errand, struct error *err)
 
 /* ---- after ------------------------------------------------------------- */
 
-static void tell_stopped(const struct errand *errand)
+static void train_report_stop(const struct train_errand *errand)
 {
     const struct train_report *report = &errand->report;
 
     if (!report->is_stopped)
         return;
     if (report->n_steps)
-        message_note("stopped behind step %" PRIu64
-                     "; --resume %s goes on from there%s",
+        message_note("stopped after step %" PRIu64
+                     "; --resume %s continues from there%s",
                      report->last_step, errand->checkpoint.text,
                      errand->n_measured ? ""
                                         : "; no step was measured yet, so no "
@@ -268,20 +274,21 @@ static void tell_stopped(const struct errand *errand)
         message_note("stopped before the first step; nothing was written");
 }
 
-/* A failure that leaves something to go on from. */
-static void tell_failed(const struct errand *errand)
+/* After a failure: what is left to continue from. */
+static void train_report_failure(const struct train_errand *errand)
 {
     if (errand->report.n_steps && errand->report.has_checkpoint)
-        message_note("%s holds step %" PRIu64 "; --resume goes on from there",
+        message_note("%s holds step %" PRIu64 "; --resume continues from there",
                      errand->checkpoint.text, errand->report.last_step);
     if (errand->report.has_run)
-        message_note("%s has what was measured; 'assay show' shows it",
+        message_note("%s has what was measured; view it with 'assay show'",
                      errand->run.text);
 }
 
 /* "train/run_pictures/ with 12 boxes on 4 images" */
-static enum assay_status list_pictures(const struct errand *errand,
-                                       struct str *wrote, struct error *err)
+static enum assay_status train_list_pictures(const struct train_errand *errand,
+                                             struct str *wrote,
+                                             struct error *err)
 {
     const struct train_report *report = &errand->report;
     enum assay_status st =
@@ -298,9 +305,9 @@ static enum assay_status list_pictures(const struct errand *errand,
               : ASSAY_OK;
 }
 
-static enum assay_status write_files(struct errand *errand,
-                                     const struct run *run, struct str *wrote,
-                                     struct error *err)
+static enum assay_status train_write_files(struct train_errand *errand,
+                                           const struct run *run,
+                                           struct str *wrote, struct error *err)
 {
     const char *exported = errand->settings->export_path;
     const char *pictures =
@@ -314,28 +321,28 @@ static enum assay_status write_files(struct errand *errand,
     if (!st)
         st = run_files_write(&errand->files, run, pictures, pictures, wrote,
                              err);
-    return st || !pictures ? st : list_pictures(errand, wrote, err);
+    return st || !pictures ? st : train_list_pictures(errand, wrote, err);
 }
 
-/* Why it may have learned little, and the way to a better start. */
-static enum assay_status tell_note(const struct errand *errand,
-                                   struct str *text, struct error *err)
+/* Why it may have learned little, and how to start better. */
+static enum assay_status train_write_note(const struct train_errand *errand,
+                                          struct str *text, struct error *err)
 {
     const char *model = model_full_name(errand->config.model.name);
 
     if (!errand->is_random || !model || !published_find(model))
         return ASSAY_OK;
     if (str_printf(text,
-                   "it began with random weights; `assay weights fetch %s` "
-                   "gets published ones to begin with",
+                   "training began with random weights; `assay weights fetch "
+                   "%s` gets published ones to begin with",
                    model))
         return error_nomem(err, text->n, "a note");
     return ASSAY_OK;
 }
 
-/* Going on wants the settings of the beginning. */
-static enum assay_status tell_next(const struct errand *errand,
-                                   struct str *text, struct error *err)
+/* Continuing needs the same settings. */
+static enum assay_status train_write_next(const struct train_errand *errand,
+                                          struct str *text, struct error *err)
 {
     enum assay_status st;
 
@@ -350,16 +357,16 @@ static enum assay_status tell_next(const struct errand *errand,
     return st ? error_nomem(err, text->n, "a note") : ASSAY_OK;
 }
 
-static enum assay_status write_summary(const struct errand *errand,
-                                       const struct run *run, const char *wrote,
-                                       struct result *result, struct error *err)
+static enum assay_status
+train_write_summary(const struct train_errand *errand, const struct run *run,
+                    const char *wrote, struct result *result, struct error *err)
 {
     struct view_options view = view_defaults(result->term);
     struct str note = {0}, next = {0};
-    enum assay_status st = tell_note(errand, &note, err);
+    enum assay_status st = train_write_note(errand, &note, err);
 
     if (!st)
-        st = tell_next(errand, &next, err);
+        st = train_write_next(errand, &next, err);
     if (!st) {
         view.source = errand->run.text;
         view.wrote = wrote;
@@ -372,9 +379,10 @@ static enum assay_status write_summary(const struct errand *errand,
     return st;
 }
 
-/* What is on the screen does not depend on what goes into files, nor on who
- * else writes to their names. */
-static enum assay_status show_result(struct errand *errand, struct error *err)
+/* The screen depends neither on the files that are written nor on who else
+ * writes to their names. */
+static enum assay_status train_show_result(struct train_errand *errand,
+                                           struct error *err)
 {
     const struct run *run = errand->run_made;
     enum assay_status st, written;
@@ -382,10 +390,10 @@ static enum assay_status show_result(struct errand *errand, struct error *err)
     struct result result = {0};
     struct str wrote = {0};
 
-    written = write_files(errand, run, &wrote, &unwritten);
+    written = train_write_files(errand, run, &wrote, &unwritten);
     st = result_open(NULL, &result, err);
     if (!st) {
-        st = write_summary(errand, run, str_text(&wrote), &result, err);
+        st = train_write_summary(errand, run, str_text(&wrote), &result, err);
         st = result_close(&result, st, err);
     }
     if (!st && written)
@@ -394,7 +402,7 @@ static enum assay_status show_result(struct errand *errand, struct error *err)
     return st;
 }
 
-static enum assay_status show_defaults(struct error *err)
+static enum assay_status train_show_defaults(struct error *err)
 {
     struct result result;
     enum assay_status st = result_open(NULL, &result, err);
@@ -408,27 +416,27 @@ static enum assay_status show_defaults(struct error *err)
 static enum assay_status run_train(const struct arguments *arguments,
                                    struct error *err)
 {
-    struct errand errand = {.settings = arguments->settings};
+    struct train_errand errand = {.settings = arguments->settings};
     enum assay_status st;
 
     if (errand.settings->shows_defaults)
-        return show_defaults(err);
+        return train_show_defaults(err);
     if (arguments->operands.n)
         errand.path = arguments->operands.items[0];
     st = train_settings_read(errand.settings, errand.path, &errand.config, err);
     if (!st)
-        st = open_outputs(&errand, err);
+        st = train_open_outputs(&errand, err);
     if (!st)
-        st = echo_settings(&errand.config, err);
+        st = train_echo_settings(&errand.config, err);
     if (!st) {
-        st = train(&errand, err);
+        st = train_do(&errand, err);
         if (st)
-            tell_failed(&errand);
+            train_report_failure(&errand);
         else
-            tell_stopped(&errand);
+            train_report_stop(&errand);
     }
     if (!st && errand.run_made)
-        st = show_result(&errand, err);
+        st = train_show_result(&errand, err);
     errand_release(&errand);
     return st;
 }
@@ -437,36 +445,30 @@ const struct command cmd_train = {
     .name = "train",
     .section = "Models",
     .purpose = "train a model and show what its steps cost",
-    .usage = (const char *const[]){"train [options] [CONFIG]", NULL},
-    .operands = {.max = 1, .endings = (const char *const[]){".toml", NULL}},
-    .description =
-        (const char *const[]){
-            "Trains a model on a dataset as a TOML file says, records every "
-            "step and ends on one screen: what a step consists of, which "
-            "modules the forward and the backward pass spend it in, who owns "
-            "the memory, whether the data keeps up.",
-            "Without CONFIG the file is .config/config.toml, and where that is "
-            "not there every setting has its default: "
-            "fasterrcnn_resnet50_fpn on Oxford-IIIT Pet in "
-            "data/oxford-iiit-pet, from the published weights where 'assay "
-            "weights fetch' brought them, else from random ones.",
-            "Ctrl-C ends after the step under way: the run and a checkpoint to "
-            "--resume from are written.",
-            NULL,
-        },
+    .usage = TEXTS("train [options] [CONFIG]"),
+    .operands = {.max = 1, .endings = TEXTS(".toml")},
+    .description = TEXTS(
+        "Trains a model on a dataset as a TOML file says, records every "
+        "step and ends with a one-screen summary: what a step consists of, "
+        "how much of it each module takes in the forward and the backward "
+        "pass, who owns the memory, whether the data keeps up.",
+        "Without CONFIG the file is .config/config.toml; if it does not "
+        "exist, every setting has its default: fasterrcnn_resnet50_fpn on "
+        "Oxford-IIIT Pet in data/oxford-iiit-pet, starting from the "
+        "published weights if 'assay weights fetch' has fetched them, else "
+        "from random ones.",
+        "Ctrl-C stops after the current step and writes the run and a "
+        "checkpoint for --resume."),
     .options = train_options,
     .examples =
-        (const struct example[]){
-            {"train --synthetic --steps 20 --min-size 128",
-             "without a dataset: see what a step costs here"},
-            {"train my.toml --steps 50 --html report.html",
-             "50 steps of a training of yours, with a report"},
-            {"train my.toml --resume train/run.safetensors --steps 100",
-             "go on to the hundredth step"},
-            {"train --defaults > .config/config.toml",
-             "a file with every setting to start from"},
-            {NULL, NULL},
-        },
+        EXAMPLES({"train --synthetic --steps 20 --min-size 128",
+                  "without a dataset: what a step costs on this machine"},
+                 {"train my.toml --steps 50 --html report.html",
+                  "50 steps of your own training, with a report"},
+                 {"train my.toml --resume train/run.safetensors --steps 100",
+                  "continue up to step 100"},
+                 {"train --defaults > .config/config.toml",
+                  "a file with all settings to start from"}),
     .settings_bytes = sizeof(struct train_settings),
     .defaults = &defaults,
     .run = run_train,

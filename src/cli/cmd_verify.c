@@ -1,5 +1,5 @@
-/* cli/cmd_verify.c - assay verify: does the engine compute what a model's
- * vectors say? */
+/* cli/cmd_verify.c - assay verify: compares a model's outputs with its test
+ * vectors. */
 #include "cli/command.h"
 
 #include "backend/backend.h"
@@ -7,11 +7,11 @@
 #include "cli/look.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
-#include "cli/shapes.h"
 #include "verify/verify.h"
 #include "views/line.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +20,7 @@ struct settings {
     const char *data;
     double rtol, atol;
     struct words shapes;
+    const char *device;
     int64_t threads;
     bool plain, allow_outside, json;
 };
@@ -29,42 +30,23 @@ static const struct settings defaults = {.rtol = 1e-3, .atol = 1e-3};
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
 static const struct option options[] = {
-    {.name = "data",
-     .kind = OPTION_FILE,
-     .value = "DIR",
-     .help = "a folder with input_0.pb and output_0.pb, or with folders "
+    {OPT_FILE("data", "DIR"),
+     .help = "folder with input_0.pb and output_0.pb, or with folders "
              "test_data_set_0 and so on",
-     .shown_default = "the model's folder",
-     FIELD(data)},
-    {.name = "rtol",
-     .kind = OPTION_NUMBER,
-     .value = "X",
-     .max = 1,
-     .help = "how far a value may be off, as a share of the wanted one",
-     .shown_default = "0.001",
-     FIELD(rtol)},
-    {.name = "atol",
-     .kind = OPTION_NUMBER,
-     .value = "X",
-     .max = 1e9,
-     .help = "and how far on top of that",
-     .shown_default = "0.001",
+     .shown_default = "the model's folder", FIELD(data)},
+    {OPT_NUMBER("rtol", "X", 0, 1),
+     .help = "allowed difference as a share of the expected value",
+     .shown_default = "0.001", FIELD(rtol)},
+    {OPT_NUMBER("atol", "X", 0, 1e9),
+     .help = "allowed difference on top of that", .shown_default = "0.001",
      FIELD(atol)},
-    {.name = "shape",
-     .kind = OPTION_LIST,
-     .value = "NAME=SIZES",
-     .help = "sizes for an input that leaves them open: images=1x3x640x640",
-     FIELD(shapes)},
-    {.name = "plain",
-     .kind = OPTION_FLAG,
-     .help = "a kernel a node, nothing fused",
+    RUN_SHAPE_OPTION(FIELD(shapes)),
+    {OPT_FLAG("plain"), .help = "one kernel per node, nothing fused",
      FIELD(plain)},
+    OPTION_DEVICE(FIELD(device)),
     OPTION_THREADS(FIELD(threads)),
-    {.name = "allow-outside",
-     .kind = OPTION_FLAG,
-     .help = "read external data that lies outside of the model's folder",
-     FIELD(allow_outside)},
-    OPTION_JSON("print the result as JSON", FIELD(json)),
+    RUN_OUTSIDE_OPTION(FIELD(allow_outside)),
+    OPTION_JSON("print JSON", FIELD(json)),
     {.kind = OPTION_END},
 };
 
@@ -76,8 +58,8 @@ enum { cell_size = 64, cell_gap = 2, end_columns = 9 + 1 + 7 };
 
 static const char *const titles[N_CELLS] = {"set", "output", "type", "shape"};
 
-static const char *cell_of(const struct verify_output *output,
-                           enum verify_cell cell, char text[cell_size])
+static const char *verify_cell_of(const struct verify_output *output,
+                                  enum verify_cell cell, char text[cell_size])
 {
     switch (cell) {
     case CELL_SET:
@@ -93,15 +75,16 @@ static const char *cell_of(const struct verify_output *output,
     return shape_text(&output->shape, text, cell_size);
 }
 
-static size_t larger(size_t a, size_t b)
+static size_t verify_larger(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
-/* As wide as the widest of a column; on a narrow screen names are shortened,
- * and shapes and sets after them. */
-static void find_columns(const struct verify_report *report,
-                         const struct term *term, size_t columns[N_CELLS])
+/* As wide as the widest text of a column; on a narrow screen names are
+ * shortened first, then shapes and sets. */
+static void verify_find_columns(const struct verify_report *report,
+                                const struct term *term,
+                                size_t columns[N_CELLS])
 {
     static const enum verify_cell shrinking[] = {CELL_OUTPUT, CELL_SHAPE,
                                                  CELL_SET};
@@ -112,9 +95,10 @@ static void find_columns(const struct verify_report *report,
     for (int c = 0; c < N_CELLS; c++) {
         columns[c] = strlen(titles[c]);
         for (size_t i = 0; i < report->n_outputs; i++)
-            columns[c] = larger(
-                columns[c], text_columns(cell_of(&report->outputs[i],
-                                                 (enum verify_cell)c, text)));
+            columns[c] = verify_larger(
+                columns[c],
+                text_columns(verify_cell_of(&report->outputs[i],
+                                            (enum verify_cell)c, text)));
         sum += columns[c] + cell_gap;
     }
     for (size_t i = 0; i < sizeof shrinking / sizeof *shrinking; i++) {
@@ -127,15 +111,15 @@ static void find_columns(const struct verify_report *report,
     }
 }
 
-static void show_difference(const struct verify_output *output,
-                            struct sink *sink, const struct term *term)
+static void verify_show_difference(const struct verify_output *output,
+                                   struct sink *sink, const struct term *term)
 {
-    struct line line = line_behind(sink, term, 1, 4);
+    struct line line = line_after(sink, term, 1, 4);
     char text[160], shape[cell_size];
 
     if (output->dtype != output->wanted_dtype ||
         !shape_equal(&output->shape, &output->wanted_shape))
-        snprintf(text, sizeof text, "wanted %s %s",
+        snprintf(text, sizeof text, "expected %s %s",
                  dtype_name(output->wanted_dtype),
                  shape_text(&output->wanted_shape, shape, sizeof shape));
     else
@@ -148,15 +132,26 @@ static void show_difference(const struct verify_output *output,
     sink_puts(sink, " ");
     line_words(&line, text);
     line_end(&line);
+    if (!verify_is_within_steps(output, 1))
+        return;
+    line = line_after(sink, term, 1, 4);
+    snprintf(text, sizeof text,
+             "none by more than one quantisation step of this output, %.4g: "
+             "the values before it were rounded the other way; --atol %.4g "
+             "accepts that",
+             output->step, output->step * 1.001);
+    sink_puts(sink, " ");
+    line_words(&line, text);
+    line_end(&line);
 }
 
-static void show_rows(const struct verify_report *report, struct sink *sink,
-                      const struct term *term)
+static void verify_show_rows(const struct verify_report *report,
+                             struct sink *sink, const struct term *term)
 {
     size_t columns[N_CELLS];
     char text[cell_size];
 
-    find_columns(report, term, columns);
+    verify_find_columns(report, term, columns);
     for (int c = 0; c < N_CELLS; c++)
         text_fit(sink, term, titles[c], columns[c] + cell_gap, ALIGN_LEFT);
     sink_puts(sink, "largest\n");
@@ -164,20 +159,22 @@ static void show_rows(const struct verify_report *report, struct sink *sink,
         const struct verify_output *output = &report->outputs[i];
 
         for (int c = 0; c < N_CELLS; c++) {
-            text_fit(sink, term, cell_of(output, (enum verify_cell)c, text),
+            text_fit(sink, term,
+                     verify_cell_of(output, (enum verify_cell)c, text),
                      columns[c], ALIGN_LEFT);
             sink_repeat(sink, " ", cell_gap);
         }
         sink_printf(sink, "%-9.2g %s\n", output->largest,
                     output->is_match ? "ok" : "DIFFERS");
         if (!output->is_match)
-            show_difference(output, sink, term);
+            verify_show_difference(output, sink, term);
     }
 }
 
-static void show_table(const struct verify_report *report, const char *model,
-                       const struct settings *settings, struct sink *sink,
-                       const struct term *term)
+static void verify_show_table(const struct verify_report *report,
+                              const char *model,
+                              const struct settings *settings,
+                              struct sink *sink, const struct term *term)
 {
     const char *s = report->n_outputs == 1 ? "" : "s";
     struct line line = line_begin(sink, term, "model");
@@ -188,27 +185,28 @@ static void show_table(const struct verify_report *report, const char *model,
                 report->n_nodes == 1 ? "" : "s");
     line_printf(&line, "%" PRIu64 " parameters", report->parameters);
     line_end(&line);
-    line = line_begin(sink, term, "wanted");
+    line = line_begin(sink, term, "expected");
     snprintf(text, sizeof text,
-             "|got - wanted| <= %g + %g * |wanted|, in %zu set%s",
+             "|got - expected| <= %g + %g * |expected|, in %zu set%s",
              settings->atol, settings->rtol, report->n_sets,
              report->n_sets == 1 ? "" : "s");
     line_sentence(&line, text);
     line_end(&line);
     sink_puts(sink, "\n");
-    show_rows(report, sink, term);
+    verify_show_rows(report, sink, term);
     sink_puts(sink, "\n");
     line = line_begin(sink, term, "result");
     if (report->n_failed)
-        line_printf(&line, "%zu of %zu output%s not as wanted",
+        line_printf(&line, "%zu of %zu output%s not as expected",
                     report->n_failed, report->n_outputs, s);
     else
-        line_printf(&line, "%zu output%s, all as wanted", report->n_outputs, s);
+        line_printf(&line, "%zu output%s, all as expected", report->n_outputs,
+                    s);
     line_end(&line);
 }
 
-static void write_output(struct json_writer *json,
-                         const struct verify_output *output)
+static void verify_write_output(struct json_writer *json,
+                                const struct verify_output *output)
 {
     char shape[64];
 
@@ -224,11 +222,14 @@ static void write_output(struct json_writer *json,
     json_member_bool(json, "matches", output->is_match);
     json_member_int(json, "n_different", (int64_t)output->n_different);
     json_member_double(json, "largest_difference", output->largest);
+    if (!isnan(output->step))
+        json_member_double(json, "quantisation_step", output->step);
     json_object_end(json);
 }
 
-static void show_json(const struct verify_report *report, const char *model,
-                      const struct settings *settings, struct sink *sink)
+static void verify_show_json(const struct verify_report *report,
+                             const char *model, const struct settings *settings,
+                             struct sink *sink)
 {
     struct json_writer json = json_writer(sink, 2);
 
@@ -243,16 +244,16 @@ static void show_json(const struct verify_report *report, const char *model,
     json_key(&json, "outputs");
     json_array_begin(&json);
     for (size_t i = 0; i < report->n_outputs; i++)
-        write_output(&json, &report->outputs[i]);
+        verify_write_output(&json, &report->outputs[i]);
     json_array_end(&json);
     json_object_end(&json);
     sink_puts(sink, "\n");
 }
 
-static enum assay_status show(const struct verify_report *report,
-                              const char *model,
-                              const struct settings *settings,
-                              struct error *err)
+static enum assay_status verify_show(const struct verify_report *report,
+                                     const char *model,
+                                     const struct settings *settings,
+                                     struct error *err)
 {
     struct result result;
     enum assay_status st = result_open(NULL, &result, err);
@@ -260,52 +261,55 @@ static enum assay_status show(const struct verify_report *report,
     if (st)
         return st;
     if (settings->json)
-        show_json(report, model, settings, result.sink);
+        verify_show_json(report, model, settings, result.sink);
     else
-        show_table(report, model, settings, result.sink, &result.term);
-    st = result_close(&result, sink_status(result.sink, err), err);
+        verify_show_table(report, model, settings, result.sink, &result.term);
+    st = result_close(&result, ASSAY_OK, err);
     if (!st && report->n_failed)
         st = error_set(err, ASSAY_CHECK_FAILED,
-                       "%s: %zu of %zu output%s not as the vectors say", model,
-                       report->n_failed, report->n_outputs,
+                       "%s: %zu of %zu output%s differ from the test vectors",
+                       model, report->n_failed, report->n_outputs,
                        report->n_outputs == 1 ? "" : "s");
     return st;
 }
 
 /* ---- running ------------------------------------------------------------ */
 
-static enum assay_status verify(const char *model, const char *data,
-                                const struct settings *settings,
-                                const struct shape_list *shapes,
-                                struct error *err)
+static enum assay_status verify_do(const char *model, const char *data,
+                                   const struct settings *settings,
+                                   const struct shape_list *shapes,
+                                   struct error *err)
 {
     struct sink problems = sink_to_file(stderr, "standard error");
     struct verify_options verify = {
-        .onnx = {.shapes = shapes->items,
+        .file = {.shapes = shapes->items,
                  .n_shapes = shapes->n,
                  .may_read_outside = settings->allow_outside,
                  .outside_hint = RUN_OUTSIDE_HINT,
                  .problems = &problems},
-        .backend = backend_best(),
-        .n_threads =
-            settings->threads ? (int)settings->threads : look_processors(),
+        .n_threads = look_threads(settings->threads),
         .is_plain = settings->plain,
         .rtol = settings->rtol,
         .atol = settings->atol,
     };
     struct verify_report report = {0};
-    enum assay_status st = verify_model(model, data, &verify, &report, err);
+    enum assay_status st = look_device(settings->device, &verify.device, err);
 
     if (!st)
-        st = show(&report, model, settings, err);
+        st = verify_model(model, data, &verify, &report, err);
+
+    if (!st)
+        st = verify_show(&report, model, settings, err);
     verify_report_release(&report);
     return st;
 }
 
-/* The model of a folder is its model.onnx; the vectors of a model lie in its
+/* The model of a folder is its model.onnx; the vectors of a model are in its
  * folder. */
-static enum assay_status find_paths(const char *operand, struct str *model,
-                                    struct str *folder, struct error *err)
+static enum assay_status verify_find_paths(const char *operand,
+                                           struct str *model,
+                                           struct str *folder,
+                                           struct error *err)
 {
     const char *slash = strrchr(operand, '/');
     struct stat info;
@@ -332,14 +336,14 @@ static enum assay_status run_verify(const struct arguments *arguments,
     struct str model = {0}, folder = {0};
     struct shape_list shapes = {0};
     enum assay_status st =
-        find_paths(arguments->operands.items[0], &model, &folder, err);
+        verify_find_paths(arguments->operands.items[0], &model, &folder, err);
 
     if (!st)
         st = shapes_read(&settings->shapes, &shapes, err);
     if (!st)
-        st = verify(model.text,
-                    settings->data ? settings->data : str_text(&folder),
-                    settings, &shapes, err);
+        st = verify_do(model.text,
+                       settings->data ? settings->data : str_text(&folder),
+                       settings, &shapes, err);
     shapes_release(&shapes);
     str_release(&model);
     str_release(&folder);
@@ -349,31 +353,25 @@ static enum assay_status run_verify(const struct arguments *arguments,
 const struct command cmd_verify = {
     .name = "verify",
     .section = "Models",
-    .purpose = "check that an ONNX model computes what its vectors say",
-    .usage = (const char *const[]){"verify [options] DIR",
-                                   "verify [options] MODEL [--data DIR]", NULL},
+    .purpose = "compare an ONNX model's outputs with its test vectors",
+    .usage =
+        TEXTS("verify [options] DIR", "verify [options] MODEL [--data DIR]"),
     .operands = {.min = 1,
                  .max = 1,
                  .missing = "a model or its folder",
-                 .endings = (const char *const[]){".onnx", NULL}},
+                 .endings = TEXTS(".onnx")},
     .description =
-        (const char *const[]){
-            "Runs the model on the inputs of each set of vectors and compares "
-            "every output with the one that is kept beside them. DIR holds "
-            "model.onnx and test_data_set_0, test_data_set_1 and so on, as the "
-            "ONNX project keeps its tests.",
-            NULL,
-        },
+        TEXTS("Runs the model on the inputs of each set of test vectors and "
+              "compares every output with the one stored with them. DIR holds "
+              "model.onnx and test_data_set_0, test_data_set_1 and so on, the "
+              "layout of the ONNX project's own tests."),
     .options = options,
     .examples =
-        (const struct example[]){
-            {"verify mnist/", "mnist/model.onnx on mnist/test_data_set_*"},
-            {"verify yolo.onnx --data vectors/ --rtol 1e-4",
-             "a model with its vectors elsewhere"},
-            {NULL, NULL},
-        },
-    .exit_codes = "1 where a value differs, 3 where the model or its vectors "
-                  "cannot be used",
+        EXAMPLES({"verify mnist/", "mnist/model.onnx on mnist/test_data_set_*"},
+                 {"verify yolo.onnx --data vectors/ --rtol 1e-4",
+                  "a model whose vectors are elsewhere"}),
+    .exit_codes = "1 if a value differs, 3 if the model or its vectors cannot "
+                  "be used",
     .settings_bytes = sizeof(struct settings),
     .defaults = &defaults,
     .run = run_verify,

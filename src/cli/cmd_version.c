@@ -1,4 +1,4 @@
-/* cli/cmd_version.c - assay version: which one this is. */
+/* cli/cmd_version.c - assay version. */
 #include "cli/command.h"
 
 #include "cli/result.h"
@@ -13,10 +13,9 @@ static enum assay_status run_version(const struct arguments *arguments,
 const struct command cmd_version = {
     .name = "version",
     .section = "This program",
-    .purpose = "which version this is",
-    .usage = (const char *const[]){"version", NULL},
-    .description =
-        (const char *const[]){"The same as 'assay --version'.", NULL},
+    .purpose = "print the version",
+    .usage = TEXTS("version"),
+    .description = TEXTS("The same as 'assay --version'."),
     .options = no_options,
     .run = run_version,
 };

@@ -1,18 +1,18 @@
-/* cli/cmd_weights.c - assay weights: files of weights, here and published. */
+/* cli/cmd_weights.c - assay weights: weight files, local and published. */
 #include "cli/command.h"
 
 #include "base/json.h"
-#include "base/nearest.h"
 #include "base/units.h"
-#include "cli/action_word.h"
+#include "cli/messages.h"
 #include "cli/result.h"
-#include "cli/weights_show.h"
+#include "formats/weights/checkpoint.h"
 #include "formats/weights/download.h"
 #include "formats/weights/load_weights.h"
 #include "formats/weights/published.h"
 #include "models/models.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,31 +24,147 @@ struct settings {
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
+/* The actions, as bits of struct option. */
+enum { SHOW = 1 << 0, CHECK = 1 << 1, LIST = 1 << 2, FETCH = 1 << 3 };
+
 static const struct option options[] = {
-    OPTION_JSON("show and list: as JSON", FIELD(json)),
-    {.name = "url",
-     .kind = OPTION_TEXT,
-     .value = "URL",
-     .help = "fetch: the folder that the files are in",
-     .shown_default = PUBLISHED_URL,
-     FIELD(url)},
-    {.name = "classes",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 2,
-     .max = 100000,
-     .help = "check: classes of the model, the background included",
-     .shown_default = "91",
-     FIELD(classes)},
+    OPTION_JSON("print JSON (show and list)", .actions = SHOW | LIST,
+                FIELD(json)),
+    {OPT_TEXT("url", "URL"), .help = "folder with the files (fetch)",
+     .shown_default = PUBLISHED_URL, .actions = FETCH, FIELD(url)},
+    {OPT_INTEGER("classes", "N", 2, 100000),
+     .help = "classes of the model, including the background (check)",
+     .shown_default = "91", .actions = CHECK, FIELD(classes)},
     {.kind = OPTION_END},
 };
 
 /* ---- show ------------------------------------------------------------- */
 
-static enum assay_status show(const char *const *words,
-                              const struct settings *settings,
-                              struct error *err)
+enum { type_columns = 8, shape_columns = 16, count_columns = 9, gap = 2 };
+
+static size_t weights_elements(const struct checkpoint_tensor *tensor)
 {
+    size_t n = 0;
+
+    (void)shape_elements(&tensor->shape, &n); /* the checkpoint checked it */
+    return n;
+}
+
+struct weights_totals {
+    double elements, bytes;
+    size_t name_columns; /* of the longest name */
+};
+
+static struct weights_totals
+weights_show_add_up(const struct checkpoint *checkpoint)
+{
+    struct weights_totals totals = {.name_columns = 4};
+
+    for (size_t i = 0; i < checkpoint_count(checkpoint); i++) {
+        const struct checkpoint_tensor *tensor =
+            checkpoint_tensor(checkpoint, i);
+        double n = (double)weights_elements(tensor);
+        size_t columns = text_columns(tensor->name);
+
+        totals.elements += n;
+        totals.bytes += n * (double)dtype_bytes(tensor->dtype);
+        if (columns > totals.name_columns)
+            totals.name_columns = columns;
+    }
+    return totals;
+}
+
+static void weights_show_put_row(struct sink *sink, const struct term *term,
+                                 size_t columns, const char *const cells[4])
+{
+    text_fit(sink, term, cells[0], columns, ALIGN_LEFT);
+    sink_repeat(sink, " ", gap);
+    text_fit(sink, term, cells[1], type_columns, ALIGN_LEFT);
+    sink_repeat(sink, " ", gap);
+    text_fit(sink, term, cells[2], shape_columns, ALIGN_LEFT);
+    sink_repeat(sink, " ", gap);
+    text_fit(sink, term, cells[3], count_columns, ALIGN_RIGHT);
+    sink_puts(sink, "\n");
+}
+
+static void weights_show_table(const struct checkpoint *checkpoint,
+                               const char *path, struct sink *sink,
+                               const struct term *term)
+{
+    static const size_t others =
+        type_columns + shape_columns + count_columns + 3 * gap;
+    struct weights_totals totals = weights_show_add_up(checkpoint);
+    size_t room =
+        (size_t)term->width > others + 20 ? (size_t)term->width - others : 20;
+    size_t columns = totals.name_columns < room ? totals.name_columns : room;
+    char count[UNITS_MAX], bytes[UNITS_MAX], shape[64];
+
+    sink_puts(sink, "file     ");
+    text_put(sink, term, path);
+    sink_printf(sink, "   %s\ntensors  %zu   %s elements   %s\n\n",
+                checkpoint_kind_text(checkpoint_kind(checkpoint)),
+                checkpoint_count(checkpoint),
+                units_count(count, totals.elements),
+                units_bytes(bytes, totals.bytes));
+    weights_show_put_row(
+        sink, term, columns,
+        (const char *const[]){"name", "type", "shape", "elements"});
+    for (size_t i = 0; i < checkpoint_count(checkpoint); i++) {
+        const struct checkpoint_tensor *tensor =
+            checkpoint_tensor(checkpoint, i);
+
+        snprintf(count, sizeof count, "%zu", weights_elements(tensor));
+        weights_show_put_row(
+            sink, term, columns,
+            (const char *const[]){
+                tensor->name, dtype_name(tensor->dtype),
+                shape_text(&tensor->shape, shape, sizeof shape), count});
+    }
+}
+
+static void weights_put_tensor(struct json_writer *json,
+                               const struct checkpoint_tensor *tensor)
+{
+    size_t n = weights_elements(tensor);
+
+    json_inline_object_begin(json);
+    json_member_string(json, "name", tensor->name);
+    json_member_string(json, "dtype", dtype_name(tensor->dtype));
+    json_key(json, "shape");
+    json_array_begin(json);
+    for (int i = 0; i < tensor->shape.rank; i++)
+        json_write_int(json, tensor->shape.dims[i]);
+    json_array_end(json);
+    json_member_int(json, "elements", (int64_t)n);
+    json_member_int(json, "bytes", (int64_t)(n * dtype_bytes(tensor->dtype)));
+    json_object_end(json);
+}
+
+static void weights_show_json(const struct checkpoint *checkpoint,
+                              const char *path, struct sink *sink)
+{
+    struct weights_totals totals = weights_show_add_up(checkpoint);
+    struct json_writer json = json_writer(sink, 2);
+
+    json_object_begin(&json);
+    json_member_string(&json, "file", path);
+    json_member_string(&json, "format",
+                       checkpoint_kind_text(checkpoint_kind(checkpoint)));
+    json_member_double(&json, "elements", totals.elements);
+    json_member_double(&json, "bytes", totals.bytes);
+    json_key(&json, "tensors");
+    json_array_begin(&json);
+    for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
+        weights_put_tensor(&json, checkpoint_tensor(checkpoint, i));
+    json_array_end(&json);
+    json_object_end(&json);
+    sink_puts(sink, "\n");
+}
+
+static enum assay_status weights_show(const char *const *words,
+                                      const void *context, struct error *err)
+{
+    const struct settings *settings = context;
     const char *path = words[0];
     struct checkpoint *checkpoint = NULL;
     struct result result;
@@ -69,31 +185,32 @@ static enum assay_status show(const char *const *words,
     else
         weights_show_table(checkpoint, path, result.sink, &result.term);
     checkpoint_free(checkpoint);
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
 /* ---- check ------------------------------------------------------------ */
 
-static enum assay_status build_model(const char *name, int64_t n_classes,
-                                     struct graph **graph, struct error *err)
+static enum assay_status weights_build_model(const char *name,
+                                             int64_t n_classes,
+                                             struct graph **graph,
+                                             struct error *err)
 {
     struct model_options build = model_options_for(name, MODEL_IMAGENET);
+    const struct nearest nearest = nearest_to(name);
     const char *full = model_full_name(name);
 
     if (n_classes)
         build.n_classes = n_classes;
     return full ? model_build(full, &build, graph, err)
-                : error_set(err, ASSAY_BAD_USAGE,
-                            "there is no model '%s'; 'assay help run' names "
-                            "those that are",
-                            name);
+                : message_unknown("unknown model", &nearest,
+                                  "'assay help run' lists them", err);
 }
 
-/* Loads the file into the model and says what does not fit, all of it. */
-static enum assay_status check(const char *const *words,
-                               const struct settings *settings,
-                               struct error *err)
+/* Loads the file into the model and lists everything that does not fit. */
+static enum assay_status weights_check(const char *const *words,
+                                       const void *context, struct error *err)
 {
+    const struct settings *settings = context;
     const char *path = words[0];
     struct weights_report report = {0};
     struct weights_problems problems = {.most = SIZE_MAX};
@@ -101,7 +218,7 @@ static enum assay_status check(const char *const *words,
     struct pool *pool = NULL;
     struct result result;
     enum assay_status st =
-        build_model(words[1], settings->classes, &graph, err);
+        weights_build_model(words[1], settings->classes, &graph, err);
 
     if (!st)
         st = pool_new(&pool, err);
@@ -113,8 +230,7 @@ static enum assay_status check(const char *const *words,
         if (!st)
             sink_printf(result.sink, "%s fits %s: %zu tensors\n", path,
                         graph_name(graph), report.n_loaded);
-        st =
-            result_close(&result, st ? st : sink_status(result.sink, err), err);
+        st = result_close(&result, st, err);
     }
     graph_free(graph);
     pool_free(pool);
@@ -123,8 +239,8 @@ static enum assay_status check(const char *const *words,
 
 /* ---- list ------------------------------------------------------------- */
 
-/* Whether a file is in the folder for weights, if there is one. */
-static bool is_here(const struct published *published)
+/* Whether the file is in the folder for weights. */
+static bool weights_are_here(const struct published *published)
 {
     struct str path = {0};
     struct error ignored = {0};
@@ -136,7 +252,7 @@ static bool is_here(const struct published *published)
     return is_there;
 }
 
-static void list_table(struct sink *sink, const char *folder)
+static void weights_list_table(struct sink *sink, const char *folder)
 {
     char size[UNITS_MAX];
 
@@ -146,10 +262,10 @@ static void list_table(struct sink *sink, const char *folder)
     for (const struct published *p = published_weights; p->model; p++)
         sink_printf(sink, "%-37s  %-11s  %8s  %s\n", p->model, p->version,
                     units_bytes(size, p->mebibytes * 0x1p20),
-                    is_here(p) ? "yes" : "-");
+                    weights_are_here(p) ? "yes" : "-");
 }
 
-static void list_json(struct sink *sink, const char *folder)
+static void weights_list_json(struct sink *sink, const char *folder)
 {
     struct json_writer json = json_writer(sink, 2);
 
@@ -164,7 +280,7 @@ static void list_json(struct sink *sink, const char *folder)
         json_member_string(&json, "version", p->version);
         json_member_string(&json, "file", p->file);
         json_member_double(&json, "mebibytes", p->mebibytes);
-        json_member_bool(&json, "here", is_here(p));
+        json_member_bool(&json, "here", weights_are_here(p));
         json_object_end(&json);
     }
     json_array_end(&json);
@@ -172,10 +288,10 @@ static void list_json(struct sink *sink, const char *folder)
     sink_puts(sink, "\n");
 }
 
-static enum assay_status list(const char *const *words,
-                              const struct settings *settings,
-                              struct error *err)
+static enum assay_status weights_list(const char *const *words,
+                                      const void *context, struct error *err)
 {
+    const struct settings *settings = context;
     struct str folder = {0};
     struct result result;
     enum assay_status st = published_folder(&folder, err);
@@ -188,18 +304,18 @@ static enum assay_status list(const char *const *words,
         return st;
     }
     if (settings->json)
-        list_json(result.sink, folder.text);
+        weights_list_json(result.sink, folder.text);
     else
-        list_table(result.sink, folder.text);
+        weights_list_table(result.sink, folder.text);
     str_release(&folder);
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
 /* ---- fetch ------------------------------------------------------------ */
 
-static enum assay_status find_published(const char *name,
-                                        const struct published **out,
-                                        struct error *err)
+static enum assay_status weights_find_published(const char *name,
+                                                const struct published **out,
+                                                struct error *err)
 {
     struct nearest nearest = nearest_to(name);
     const char *full = model_full_name(name);
@@ -211,20 +327,13 @@ static enum assay_status find_published(const char *name,
         nearest_offer(&nearest, p->model);
         nearest_offer(&nearest, p->file);
     }
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "no weights are published for '%s'; did you mean "
-                         "'%s'?",
-                         name, nearest.candidate);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "no weights are published for '%s'; 'assay weights list' "
-                     "names those that are",
-                     name);
+    return message_unknown("no weights are published for", &nearest,
+                           "'assay weights list' shows what is published", err);
 }
 
-static enum assay_status transfer(const struct published *published,
-                                  const char *base, const char *path,
-                                  struct error *err)
+static enum assay_status weights_download(const struct published *published,
+                                          const char *base, const char *path,
+                                          struct error *err)
 {
     char digits[SHA256_HEX];
     struct term term = term_of(stderr);
@@ -250,9 +359,9 @@ static enum assay_status transfer(const struct published *published,
     return st;
 }
 
-/* Its hash is the business of those who read it: CRC-32 are checked then. */
-static enum assay_status check_found(const struct published *published,
-                                     const char *path, struct error *err)
+/* The size alone: reading the file checks its CRC-32. */
+static enum assay_status weights_check_size(const struct published *published,
+                                            const char *path, struct error *err)
 {
     uint64_t least, most;
     struct stat info;
@@ -263,13 +372,13 @@ static enum assay_status check_found(const struct published *published,
     if ((uint64_t)info.st_size >= least && (uint64_t)info.st_size <= most)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
-                     "%s has %lld bytes, the published file %llu; remove it "
-                     "and fetch it again",
+                     "%s has %lld bytes, but the published file has %llu; "
+                     "remove it and fetch it again",
                      path, (long long)info.st_size, (unsigned long long)least);
 }
 
-static enum assay_status print_fetched(const char *path, bool was_there,
-                                       struct error *err)
+static enum assay_status weights_print_fetched(const char *path, bool was_there,
+                                               struct error *err)
 {
     char size[UNITS_MAX];
     struct result result;
@@ -283,125 +392,63 @@ static enum assay_status print_fetched(const char *path, bool was_there,
                 units_file_size(
                     size, stat(path, &info) == 0 ? (double)info.st_size : 0));
     sink_printf(result.sink, "next   assay weights show %s\n", path);
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
-static enum assay_status fetch(const char *const *words,
-                               const struct settings *settings,
-                               struct error *err)
+static enum assay_status weights_fetch(const char *const *words,
+                                       const void *context, struct error *err)
 {
+    const struct settings *settings = context;
     const struct published *published;
     struct str path = {0};
     bool is_there = false;
-    enum assay_status st = find_published(words[0], &published, err);
+    enum assay_status st = weights_find_published(words[0], &published, err);
 
     if (!st)
         st = published_path(published, &path, &is_there, err);
     if (!st && is_there)
-        st = check_found(published, path.text, err);
+        st = weights_check_size(published, path.text, err);
     if (!st && !is_there)
-        st = transfer(published, settings->url ? settings->url : PUBLISHED_URL,
-                      path.text, err);
+        st = weights_download(published,
+                              settings->url ? settings->url : PUBLISHED_URL,
+                              path.text, err);
     if (!st)
-        st = print_fetched(path.text, is_there, err);
+        st = weights_print_fetched(path.text, is_there, err);
     str_release(&path);
     return st;
 }
 
 /* ---- the command ------------------------------------------------------ */
 
-static const char *const action_names[] = {"show", "check", "list", "fetch",
-                                           NULL};
-
-/* What goes with each of the names. */
-static const struct action {
-    size_t n_words;     /* behind the name */
-    const char *wanted; /* those, in words */
-    enum assay_status (*run)(const char *const *words,
-                             const struct settings *settings,
-                             struct error *err);
-} actions[] = {
-    {1, "a file of weights", show},
-    {2, "a file of weights and a model", check},
-    {0, "no more words", list},
-    {1, "the name of a model; 'assay weights list' has them", fetch},
-};
-
-static const struct action_words action_words = {
-    .names = action_names,
-    .what = "weights",
-    .all = "'show FILE', 'check FILE MODEL', 'list' and 'fetch NAME'"};
-
-static enum assay_status check_options(const struct settings *settings,
-                                       size_t action, struct error *err)
-{
-    enum { SHOW = 1 << 0, CHECK = 1 << 1, LIST = 1 << 2, FETCH = 1 << 3 };
-    const struct action_option given[] = {
-        {"url", settings->url != NULL, FETCH},
-        {"json", settings->json, SHOW | LIST},
-        {"classes", settings->classes != 0, CHECK},
-    };
-
-    return action_check_options(&action_words, action, given,
-                                sizeof given / sizeof *given, err);
-}
-
-static enum assay_status run_weights(const struct arguments *arguments,
-                                     struct error *err)
-{
-    const struct settings *settings = arguments->settings;
-    const char *const *words = arguments->operands.items;
-    const struct action *action;
-    size_t found = 0;
-    enum assay_status st = action_find(&action_words, words[0], &found, err);
-
-    action = &actions[found];
-    if (st)
-        return st;
-    st = check_options(settings, found, err);
-    if (st)
-        return st;
-    if (arguments->operands.n - 1 != action->n_words)
-        return error_set(err, ASSAY_BAD_USAGE, "'%s' wants %s", words[0],
-                         action->wanted);
-    return action->run(words + 1, settings, err);
-}
-
 const struct command cmd_weights = {
     .name = "weights",
     .section = "Models",
-    .purpose = "look into files of weights, fetch published ones",
-    .usage = (const char *const[]){"weights show [--json] FILE",
-                                   "weights check [--classes N] FILE MODEL",
-                                   "weights list [--json]",
-                                   "weights fetch [--url URL] NAME", NULL},
-    .operands = {.min = 1,
-                 .max = 3,
-                 .missing = "'show', 'check', 'list' or 'fetch'",
-                 .words = action_names},
-    .description =
-        (const char *const[]){
-            "Shows the tensors of a PyTorch checkpoint (both formats) or a "
-            "safetensors file: name, type, shape. Nothing in a checkpoint is "
-            "executed; one that needs more than tensors is refused, naming "
-            "what it wants.",
-            "Checks a file against a model: which tensors are missing, which "
-            "the model does not know, which are of another shape or type.",
-            "Lists and fetches the weights that torchvision publishes for "
-            "detectors and classifiers. They are kept in "
-            "$XDG_CACHE_HOME/assay/weights, or that folder in ~/.cache. A "
-            "download that was interrupted goes on where it ended, and a file "
-            "appears only when it has the hash that its name says.",
-            NULL,
-        },
+    .purpose = "inspect weight files, fetch published weights",
+    .usage = TEXTS("weights show [--json] FILE",
+                   "weights check [--classes N] FILE MODEL",
+                   "weights list [--json]", "weights fetch [--url URL] NAME"),
+    .description = TEXTS(
+        "show prints the tensors of a PyTorch checkpoint (both formats) or "
+        "a safetensors file: name, type, shape. Nothing in a checkpoint is "
+        "executed; one that needs more than tensors is refused with the "
+        "name of what it needs.",
+        "check compares a file with a model: which tensors are missing, "
+        "unknown to the model, or of another shape or type.",
+        "list and fetch handle the weights that torchvision publishes for "
+        "detectors and classifiers. They are kept in "
+        "$XDG_CACHE_HOME/assay/weights, or in ~/.cache/assay/weights. An "
+        "interrupted download continues where it stopped, and a file "
+        "appears only when it has the hash in its name."),
     .options = options,
     .examples =
-        (const struct example[]){
-            {"weights show model.pth", "the tensors of a checkpoint"},
-            {"weights fetch maskrcnn_resnet50_fpn",
-             "the weights torchvision trained on COCO"},
-            {NULL, NULL},
-        },
+        EXAMPLES({"weights show model.pth", "the tensors of a checkpoint"},
+                 {"weights fetch maskrcnn_resnet50_fpn",
+                  "the weights that torchvision trained on COCO"}),
     .settings_bytes = sizeof(struct settings),
-    .run = run_weights,
+    .actions = ACTIONS(
+        {"show", 1, "a file of weights", weights_show},
+        {"check", 2, "a file of weights and a model", weights_check},
+        {"list", 0, NULL, weights_list},
+        {"fetch", 1, "the name of a model; 'assay weights list' has them",
+         weights_fetch}),
 };

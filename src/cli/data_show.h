@@ -1,4 +1,4 @@
-/* cli/data_show.h - what a dataset holds, for people and for programs.
+/* cli/data_show.h - what a dataset holds, as a screen or JSON.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_DATA_SHOW_H
@@ -7,26 +7,20 @@
 #include "base/term.h"
 #include "data/dataset.h"
 
-/* What is known of each kind, in the order of enum dataset_kind. */
-struct data_kind {
-    const char *what;   /* "folders of classes" */
-    const char *layout; /* how it is recognised */
-};
-extern const struct data_kind data_kinds[N_DATASET_KINDS];
-
 struct data_show {
     const char *path;
-    const char *kind;   /* NULL: found out */
+    const char *kind;   /* NULL: recognised from the files */
     int split;          /* enum dataset_split; -1: both */
-    bool reads_images;  /* every one */
+    bool reads_images;  /* all of them */
     bool lists_classes; /* with their counts */
-    bool lists_all;     /* that is odd */
+    bool lists_all;     /* not only the first odd things */
 };
 
 enum assay_status data_show(const struct data_show *show, bool is_json,
                             struct sink *sink, const struct term *term,
                             struct error *err);
 
+/* The kinds of datasets. */
 void data_list(bool is_json, struct sink *sink);
 
 #endif

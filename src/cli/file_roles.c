@@ -14,12 +14,13 @@ void file_roles_release(struct file_roles *roles)
     *roles = (struct file_roles){0};
 }
 
-static bool find(const char *path, struct place *place)
+static bool file_roles_find(const char *path, struct place *place)
 {
     return path && strcmp(path, "-") != 0 && place_find(path, place);
 }
 
-static void add(struct file_roles *roles, bool is_output, struct file_role role)
+static void file_roles_add(struct file_roles *roles, bool is_output,
+                           struct file_role role)
 {
     struct file_role **items = is_output ? &roles->outputs : &roles->inputs;
     size_t *n = is_output ? &roles->n_outputs : &roles->n_inputs;
@@ -42,8 +43,8 @@ void file_roles_read(struct file_roles *roles, const char *path)
 {
     struct file_role role = {.path = path, .what = ""};
 
-    if (find(path, &role.place) && role.place.is_there)
-        add(roles, false, role);
+    if (file_roles_find(path, &role.place) && role.place.is_there)
+        file_roles_add(roles, false, role);
 }
 
 void file_roles_write(struct file_roles *roles, const char *what,
@@ -51,8 +52,8 @@ void file_roles_write(struct file_roles *roles, const char *what,
 {
     struct file_role role = {.path = path, .what = what};
 
-    if (find(path, &role.place))
-        add(roles, true, role);
+    if (file_roles_find(path, &role.place))
+        file_roles_add(roles, true, role);
 }
 
 void file_roles_read_in(struct file_roles *roles, const char *folder,
@@ -86,8 +87,8 @@ void file_roles_write_all(struct file_roles *roles, const char *what,
         file_roles_write_in(roles, what, folder, *names);
 }
 
-static enum assay_status check_output(const struct file_roles *roles, size_t at,
-                                      struct error *err)
+static enum assay_status file_roles_check_output(const struct file_roles *roles,
+                                                 size_t at, struct error *err)
 {
     const struct file_role *output = &roles->outputs[at];
 
@@ -119,7 +120,7 @@ enum assay_status file_roles_check(const struct file_roles *roles,
     if (roles->has_no_memory)
         return error_nomem(err, sizeof *roles->inputs, "a list of files");
     for (size_t i = 0; !st && i < roles->n_outputs; i++)
-        st = check_output(roles, i, err);
+        st = file_roles_check_output(roles, i, err);
     return st;
 }
 
@@ -138,11 +139,10 @@ enum assay_status file_roles_check_one(const char *what, const char *output,
     return st;
 }
 
-/* ---- a command line ------------------------------------------------------
- */
+/* ---- a command line ----------------------------------------------------- */
 
-static void add_text(struct file_roles *roles, const struct option *option,
-                     const char *path)
+static void file_roles_add_text(struct file_roles *roles,
+                                const struct option *option, const char *path)
 {
     struct str what = {0};
 
@@ -155,14 +155,15 @@ static void add_text(struct file_roles *roles, const struct option *option,
     str_release(&what);
 }
 
-static void add_option(struct file_roles *roles, const struct option *option,
-                       const void *field)
+static void file_roles_add_option(struct file_roles *roles,
+                                  const struct option *option,
+                                  const void *field)
 {
     bool is_named = option->role != ROLE_OF_KIND;
 
     if (option->kind == OPTION_FILE ||
         (option->kind == OPTION_TEXT && is_named)) {
-        add_text(roles, option, *(const char *const *)field);
+        file_roles_add_text(roles, option, *(const char *const *)field);
     } else if (option->kind == OPTION_FILES ||
                (option->kind == OPTION_LIST && is_named)) {
         const struct words *words = field;
@@ -172,16 +173,6 @@ static void add_option(struct file_roles *roles, const struct option *option,
     }
 }
 
-void file_roles_add_line(struct file_roles *roles, const struct option *options,
-                         const struct arguments *arguments)
-{
-    for (const struct option *option = options; option->kind; option++)
-        add_option(roles, option,
-                   (const char *)arguments->settings + option->offset);
-    for (size_t i = 0; i < arguments->operands.n; i++)
-        file_roles_read(roles, arguments->operands.items[i]);
-}
-
 enum assay_status file_roles_check_line(const struct option *options,
                                         const struct arguments *arguments,
                                         struct error *err)
@@ -189,7 +180,11 @@ enum assay_status file_roles_check_line(const struct option *options,
     struct file_roles roles = {0};
     enum assay_status st;
 
-    file_roles_add_line(&roles, options, arguments);
+    for (const struct option *option = options; option->kind; option++)
+        file_roles_add_option(
+            &roles, option, (const char *)arguments->settings + option->offset);
+    for (size_t i = 0; i < arguments->operands.n; i++)
+        file_roles_read(&roles, arguments->operands.items[i]);
     st = file_roles_check(&roles, err);
     file_roles_release(&roles);
     return st;

@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { cell_size = 32 };
+enum { cell_size = 64 };
 
-/* ---- a fingerprint --------------------------------------------------------
- */
+/* ---- a fingerprint ------------------------------------------------------ */
 
-/* "mnasnet 0 10 20, resnet50 0 5": networks with their levels. */
-static void show_networks(const struct data_set *data, struct sink *sink,
-                          const struct term *term)
+/* "mnasnet 0 10 20, resnet50 0 5": the networks with their levels. */
+static void fingerprint_show_networks(const struct data_set *data,
+                                      struct sink *sink,
+                                      const struct term *term)
 {
     for (size_t i = 0; i < data->n_descriptions; i++) {
         const struct description *own = &data->descriptions[i];
@@ -32,7 +32,8 @@ static void show_networks(const struct data_set *data, struct sink *sink,
     sink_puts(sink, " %\n");
 }
 
-static void write_error(char text[cell_size], const struct calibration *own)
+static void fingerprint_write_error(char text[cell_size],
+                                    const struct calibration *own)
 {
     if (own->is_known)
         snprintf(text, cell_size, "%s  %.1f %%", method_names[own->method],
@@ -41,17 +42,23 @@ static void write_error(char text[cell_size], const struct calibration *own)
         snprintf(text, cell_size, "-");
 }
 
-/* A line a target: which model, and its error on rows held back. */
-static void show_part(const struct fingerprint *fingerprint, enum stage stage,
-                      enum target target, struct sink *sink)
+/* One line per target: its model and the error on held-out rows. */
+static void fingerprint_show_part(const struct fingerprint *fingerprint,
+                                  enum stage stage, enum target target,
+                                  struct sink *sink)
 {
     char levels[cell_size], networks[cell_size];
     const struct calibration *own =
         fingerprint_calibration(fingerprint, stage, target, SIGHT_NETWORKS);
 
-    write_error(levels, fingerprint_calibration(fingerprint, stage, target,
-                                                SIGHT_LEVELS));
-    write_error(networks, own);
+    fingerprint_write_error(
+        levels,
+        fingerprint_calibration(fingerprint, stage, target, SIGHT_LEVELS));
+    fingerprint_write_error(networks, own);
+    if (own->is_known && !isnan(own->most))
+        snprintf(
+            networks, sizeof networks, "%s  %.1f %%, 9 of 10 below %.1f %%",
+            method_names[own->method], 100 * own->announced, 100 * own->most);
     if (!own->is_known)
         snprintf(networks, sizeof networks, "%s  ?", method_names[own->method]);
     sink_printf(sink, "%-9s  %-7s  %5zu  %-22s  %s\n", stage_names[stage],
@@ -60,9 +67,9 @@ static void show_part(const struct fingerprint *fingerprint, enum stage stage,
                 networks);
 }
 
-static void show_parameters(const struct fingerprint *fingerprint,
-                            enum stage stage, enum target target,
-                            struct sink *sink)
+static void fingerprint_show_parameters(const struct fingerprint *fingerprint,
+                                        enum stage stage, enum target target,
+                                        struct sink *sink)
 {
     char value[UNITS_MAX];
 
@@ -78,9 +85,24 @@ static void show_parameters(const struct fingerprint *fingerprint,
     }
 }
 
-void fingerprint_show(const struct fingerprint *fingerprint,
-                      bool with_parameters, struct sink *sink,
-                      const struct term *term)
+/* Calls show() for every stage and target that the fingerprint has. */
+static void fingerprint_show_each(
+    const struct fingerprint *fingerprint,
+    void (*show)(const struct fingerprint *fingerprint, enum stage stage,
+                 enum target target, struct sink *sink),
+    struct sink *sink)
+{
+    for (enum stage s = 0; s < N_STAGES; s++) {
+        for (enum target t = 0; t < N_TARGETS; t++) {
+            if (fingerprint_has(fingerprint, s, t))
+                show(fingerprint, s, t, sink);
+        }
+    }
+}
+
+static void fingerprint_show(const struct fingerprint *fingerprint,
+                             bool with_parameters, struct sink *sink,
+                             const struct term *term)
 {
     const char *device = fingerprint_device(fingerprint);
     double capacity = fingerprint_capacity_mb(fingerprint);
@@ -94,22 +116,12 @@ void fingerprint_show(const struct fingerprint *fingerprint,
     if (!isnan(capacity))
         sink_printf(sink, "memory   %s\n",
                     units_bytes(size, capacity * 0x1p20));
-    show_networks(fingerprint_data(fingerprint), sink, term);
+    fingerprint_show_networks(fingerprint_data(fingerprint), sink, term);
     sink_printf(sink, "\n%-9s  %-7s  %5s  %-22s  %s\n", "", "", "rows",
-                "levels held back", "networks held back");
-    for (int s = 0; s < N_STAGES; s++) {
-        for (int t = 0; t < N_TARGETS; t++) {
-            if (fingerprint_has(fingerprint, (enum stage)s, (enum target)t))
-                show_part(fingerprint, (enum stage)s, (enum target)t, sink);
-        }
-    }
-    for (int s = 0; with_parameters && s < N_STAGES; s++) {
-        for (int t = 0; t < N_TARGETS; t++) {
-            if (fingerprint_has(fingerprint, (enum stage)s, (enum target)t))
-                show_parameters(fingerprint, (enum stage)s, (enum target)t,
-                                sink);
-        }
-    }
+                "held-out levels", "held-out networks");
+    fingerprint_show_each(fingerprint, fingerprint_show_part, sink);
+    if (with_parameters)
+        fingerprint_show_each(fingerprint, fingerprint_show_parameters, sink);
 }
 
 enum assay_status fingerprint_print(const struct fingerprint *fingerprint,
@@ -121,13 +133,13 @@ enum assay_status fingerprint_print(const struct fingerprint *fingerprint,
     if (st)
         return st;
     fingerprint_show(fingerprint, with_parameters, result.sink, &result.term);
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
-/* ---- an evaluation --------------------------------------------------------
- */
+/* ---- an evaluation ------------------------------------------------------ */
 
-static const char *cell(char text[cell_size], const char *format, double value)
+static const char *evaluation_cell(char text[cell_size], const char *format,
+                                   double value)
 {
     if (isnan(value))
         snprintf(text, cell_size, "-");
@@ -136,21 +148,23 @@ static const char *cell(char text[cell_size], const char *format, double value)
     return text;
 }
 
-static void show_stats(const struct error_stats *stats, struct sink *sink)
+static void evaluation_show_stats(const struct error_stats *stats,
+                                  struct sink *sink)
 {
     char text[cell_size];
 
     sink_printf(sink, " %5zu", stats->n);
-    sink_printf(sink, " %7s", cell(text, "%.2f", stats->mean));
-    sink_printf(sink, " %7s", cell(text, "%.2f", stats->median));
-    sink_printf(sink, " %7s", cell(text, "%.2f", stats->p90));
-    sink_printf(sink, " %7s", cell(text, "%.1f", stats->max));
-    sink_printf(sink, " %9s\n", cell(text, "%.1f", stats->coverage));
+    sink_printf(sink, " %7s", evaluation_cell(text, "%.2f", stats->mean));
+    sink_printf(sink, " %7s", evaluation_cell(text, "%.2f", stats->median));
+    sink_printf(sink, " %7s", evaluation_cell(text, "%.2f", stats->p90));
+    sink_printf(sink, " %7s", evaluation_cell(text, "%.1f", stats->max));
+    sink_printf(sink, " %9s", evaluation_cell(text, "%.1f", stats->coverage));
+    sink_printf(sink, " %6s\n", evaluation_cell(text, "%.1f", stats->width));
 }
 
-/* The mean over networks, where there are several. */
-static void show_mean(const struct evaluation *evaluation, enum target target,
-                      struct sink *sink)
+/* The mean over the networks if there are several. */
+static void evaluation_show_mean(const struct evaluation *evaluation,
+                                 enum target target, struct sink *sink)
 {
     struct error_stats mean = {0};
     double n = 0;
@@ -167,6 +181,7 @@ static void show_mean(const struct evaluation *evaluation, enum target target,
         mean.p90 += own->p90;
         mean.max = fmax(mean.max, own->max);
         mean.coverage += own->coverage;
+        mean.width += own->width;
     }
     if (n < 2)
         return;
@@ -174,8 +189,9 @@ static void show_mean(const struct evaluation *evaluation, enum target target,
     mean.median /= n;
     mean.p90 /= n;
     mean.coverage /= n;
+    mean.width /= n;
     sink_printf(sink, "%-20s %-8s", "mean", target_names[target]);
-    show_stats(&mean, sink);
+    evaluation_show_stats(&mean, sink);
 }
 
 void evaluation_show_table(const struct evaluation *evaluation,
@@ -183,46 +199,47 @@ void evaluation_show_table(const struct evaluation *evaluation,
 {
     size_t n_judged = evaluation->n_right + evaluation->n_wrong;
 
-    sink_printf(sink, "relative error in %%, and rows inside of the 90 %% "
-                      "interval in %%\n\n");
-    sink_printf(sink, "%-20s %-8s %5s %7s %7s %7s %7s %9s\n", "network", "",
-                "rows", "mean", "median", "p90", "max", "inside");
+    sink_printf(sink, "relative error in %%, share of rows inside the 90 %% "
+                      "interval, and its mean width, in %%\n\n");
+    sink_printf(sink, "%-20s %-8s %5s %7s %7s %7s %7s %9s %6s\n", "network", "",
+                "rows", "mean", "median", "p90", "max", "inside", "width");
     for (size_t i = 0; i < evaluation->n_networks; i++) {
         for (int t = 0; t < N_TARGETS; t++) {
             if (!evaluation->networks[i].stats[t].n)
                 continue;
             text_fit(sink, term, evaluation->networks[i].name, 20, ALIGN_LEFT);
             sink_printf(sink, " %-8s", target_names[t]);
-            show_stats(&evaluation->networks[i].stats[t], sink);
+            evaluation_show_stats(&evaluation->networks[i].stats[t], sink);
         }
     }
     for (int t = 0; t < N_TARGETS; t++)
-        show_mean(evaluation, (enum target)t, sink);
+        evaluation_show_mean(evaluation, (enum target)t, sink);
     if (n_judged)
         sink_printf(sink,
-                    "\nfits or not: right in %zu of %zu runs, %zu too close to "
-                    "tell\n",
+                    "\nwhether it fits: right for %zu of %zu runs, %zu too "
+                    "close to tell\n",
                     evaluation->n_right, n_judged, evaluation->n_undecided);
     if (evaluation->n_seen)
-        sink_printf(sink, "%s%zu rows it was made from are left out\n",
+        sink_printf(sink, "%s%zu rows that it was learned from are left out\n",
                     n_judged ? "" : "\n", evaluation->n_seen);
 }
 
-static void write_stats(struct json_writer *json,
-                        const struct error_stats *stats)
+static void evaluation_write_stats(struct json_writer *json,
+                                   const struct error_stats *stats)
 {
+    const struct {
+        const char *key;
+        double value;
+    } members[] = {{"mean", stats->mean},         {"median", stats->median},
+                   {"p90", stats->p90},           {"max", stats->max},
+                   {"coverage", stats->coverage}, {"width", stats->width}};
+
     json_inline_object_begin(json);
     json_member_int(json, "n", (int64_t)stats->n);
-    json_key(json, "mean");
-    json_write_rounded(json, stats->mean, 6);
-    json_key(json, "median");
-    json_write_rounded(json, stats->median, 6);
-    json_key(json, "p90");
-    json_write_rounded(json, stats->p90, 6);
-    json_key(json, "max");
-    json_write_rounded(json, stats->max, 6);
-    json_key(json, "coverage");
-    json_write_rounded(json, stats->coverage, 6);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        json_key(json, members[i].key);
+        json_write_rounded(json, members[i].value, 6);
+    }
     json_object_end(json);
 }
 
@@ -237,7 +254,7 @@ void evaluation_show_json(const struct evaluation *evaluation,
         json_object_begin(&json);
         for (int t = 0; t < N_TARGETS; t++) {
             json_key(&json, target_names[t]);
-            write_stats(&json, &evaluation->networks[i].stats[t]);
+            evaluation_write_stats(&json, &evaluation->networks[i].stats[t]);
         }
         json_object_end(&json);
     }

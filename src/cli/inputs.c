@@ -3,7 +3,9 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/file_roles.h"
 #include "cli/messages.h"
+#include "cli/result.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -13,15 +15,25 @@ const char *const run_endings[] = {STORE_SUFFIX, STORE_PART_SUFFIX, NULL};
 void inputs_note(const struct run *run, const char *name)
 {
     if (run_health_of(run)->is_incomplete)
-        message_note("%s is incomplete: its program is still running or did "
-                     "not reach its end",
+        message_note("%s is incomplete: its program is still running or died",
                      name);
 }
 
-/* The iterations of two models have no mean that says anything. */
-static enum assay_status check_model(const struct run *run,
-                                     const struct run *next, const char *path,
-                                     const char *first, struct error *err)
+enum assay_status inputs_load(const char *path, struct run **out,
+                              struct error *err)
+{
+    enum assay_status st = store_load(path, out, err);
+
+    if (!st)
+        inputs_note(*out, path);
+    return st;
+}
+
+/* Iterations of two models have no meaningful mean. */
+static enum assay_status inputs_check_model(const struct run *run,
+                                            const struct run *next,
+                                            const char *path, const char *first,
+                                            struct error *err)
 {
     const char *own = run_fact(run, "model.name");
     const char *other = run_fact(next, "model.name");
@@ -29,19 +41,19 @@ static enum assay_status check_model(const struct run *run,
     if (!own || !other || strcmp(own, other) == 0)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_USAGE,
-                     "%s is a run of %s, %s of %s; only runs of one model are "
-                     "joined, `assay compare` takes others",
+                     "%s is a run of %s, but %s of %s; only runs of one model "
+                     "can be joined; compare others with `assay compare`",
                      first, own, path, other);
 }
 
-static enum assay_status join_next(struct run *run, const char *path,
-                                   const char *first, struct error *err)
+static enum assay_status inputs_join_next(struct run *run, const char *path,
+                                          const char *first, struct error *err)
 {
     struct run *next = NULL;
     enum assay_status st = store_load(path, &next, err);
 
     if (!st)
-        st = check_model(run, next, path, first, err);
+        st = inputs_check_model(run, next, path, first, err);
     if (!st) {
         st = run_merge(run, next, err);
         if (st)
@@ -59,7 +71,7 @@ enum assay_status inputs_join(const struct words *paths, struct run **out,
 
     *out = NULL;
     for (size_t i = 1; i < paths->n && !st; i++)
-        st = join_next(run, paths->items[i], paths->items[0], err);
+        st = inputs_join_next(run, paths->items[i], paths->items[0], err);
     if (st) {
         run_free(run);
         return st;
@@ -76,6 +88,20 @@ enum assay_status inputs_name(const struct words *paths, struct str *out,
     if (!st && paths->n > 1)
         st = str_printf(out, " and %zu more", paths->n - 1);
     return st ? error_nomem(err, out->n, "a name") : ASSAY_OK;
+}
+
+enum assay_status inputs_name_output(const char *given, const char *what,
+                                     const char *ending,
+                                     const struct words *runs, struct str *out,
+                                     struct error *err)
+{
+    enum assay_status st;
+
+    if (given)
+        return str_append(out, given) ? error_nomem(err, 64, "a file name")
+                                      : ASSAY_OK;
+    st = result_name_of_run(runs->items[runs->n - 1], ending, out, err);
+    return st ? st : file_roles_check_one(what, out->text, runs, err);
 }
 
 void run_list_release(struct run_list *list)
@@ -95,11 +121,10 @@ enum assay_status run_list_load(struct run_list *list,
     if (!list->items)
         return error_nomem(err, paths->n * sizeof *list->items, "the runs");
     for (size_t i = 0; i < paths->n; i++) {
-        st = store_load(paths->items[i], &list->items[i], err);
+        st = inputs_load(paths->items[i], &list->items[i], err);
         if (st)
             return st;
         list->n++;
-        inputs_note(list->items[i], paths->items[i]);
     }
     return ASSAY_OK;
 }

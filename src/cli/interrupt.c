@@ -8,27 +8,28 @@ static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { n_watched = sizeof watched / sizeof watched[0] };
 
-/* A handler can reach nothing else. */
-static volatile sig_atomic_t came;
+/* A signal handler can reach nothing else. */
+static volatile sig_atomic_t arrived;
 static volatile sig_atomic_t is_handled[n_watched];
 
-static void note(int number)
+static void interrupt_note(int number)
 {
     static const char text[] = "assay: stopping after this iteration; once "
-                               "more ends at once\n";
+                               "more stops at once\n";
 
-    came = number;
+    arrived = number;
     for (int i = 0; i < n_watched; i++) {
         if (is_handled[i]) /* what nohup ignores stays ignored */
             signal(watched[i], SIG_DFL);
     }
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        return; /* it was only to be polite */
+        return; /* nothing else can be done about it here */
 }
 
 const volatile sig_atomic_t *interrupt_watch(void)
 {
-    struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = interrupt_note,
+                               .sa_flags = SA_RESTART};
     struct sigaction before;
 
     sigemptyset(&action.sa_mask);
@@ -39,11 +40,11 @@ const volatile sig_atomic_t *interrupt_watch(void)
             sigaction(watched[i], &action, NULL);
         }
     }
-    return &came;
+    return &arrived;
 }
 
 void interrupt_pass_on(void)
 {
-    if (came)
-        raise(came);
+    if (arrived)
+        raise(arrived);
 }

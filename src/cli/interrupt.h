@@ -1,8 +1,8 @@
 /* cli/interrupt.h - Ctrl-C, SIGTERM and a terminal that goes away (SIGHUP), for
- * commands that can end in order.
+ * commands that can stop in an orderly way.
  *
- * The first such signal is noted and leaves the command to finish what it is
- * at; the second ends the program at once, as it would have without all this.
+ * The first signal is noted and lets the command finish what it is doing; the
+ * second ends the program at once, as it would by default.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_INTERRUPT_H
@@ -10,12 +10,13 @@
 
 #include <signal.h>
 
-/* From now on, once in a process. What is ignored stays ignored. Points to the
- * number of the signal that came, 0 until then. */
+/* Starts watching, once per process. Ignored signals stay ignored. Returns a
+ * pointer to the number of the signal that arrived, 0 until then. */
 const volatile sig_atomic_t *interrupt_watch(void);
 
-/* Ends the program by the signal that came, so that a shell that waits for it
- * (exit code 130, 143 or 129) stops its loop too. Nothing where none came. */
+/* Ends the program with the signal that arrived, so that a shell that waits for
+ * it (exit code 130, 143 or 129) stops its loop too. Does nothing if none did.
+ */
 void interrupt_pass_on(void);
 
 #endif

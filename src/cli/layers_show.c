@@ -28,7 +28,7 @@ static const struct {
     size_t columns; /* at most */
     enum text_align align;
 } cells[N_CELLS] = {
-    [CELL_LAYER] = {"layer", cell_size, ALIGN_LEFT}, /* what is left */
+    [CELL_LAYER] = {"layer", cell_size, ALIGN_LEFT}, /* gets what is left */
     [CELL_CLASS] = {"class", 17, ALIGN_LEFT},
     [CELL_OUTPUT] = {"output", 15, ALIGN_LEFT},
     [CELL_PARAMETERS] = {"params", 8, ALIGN_RIGHT},
@@ -38,12 +38,12 @@ static const struct {
     [CELL_SHARE] = {"share", 6, ALIGN_RIGHT},
 };
 
-static bool has_cell(const struct layers_view *view, enum cell cell)
+static bool layers_has_cell(const struct layers_view *view, enum cell cell)
 {
     return cell != CELL_TIME || view->times;
 }
 
-static double total_ns(const struct layers_view *view)
+static double layers_total_ns(const struct layers_view *view)
 {
     double sum = 0;
 
@@ -54,19 +54,19 @@ static double total_ns(const struct layers_view *view)
     return sum;
 }
 
-/* Of the time where there is one, else of the multiply-adds. */
-static double share_of(const struct layers_view *view, size_t i)
+/* Of the time if it was measured, else of the multiply-adds. */
+static double layers_show_share_of(const struct layers_view *view, size_t i)
 {
     const struct layer *layer = &view->layers->items[i];
 
     if (view->times)
-        return view->times[i].ns / total_ns(view);
+        return view->times[i].ns / layers_total_ns(view);
     return layer->is_known && view->layers->total.macs
                ? (double)layer->macs / (double)view->layers->total.macs
                : NAN;
 }
 
-static void write_count(char *text, double value)
+static void layers_write_count(char *text, double value)
 {
     char buffer[UNITS_MAX];
 
@@ -74,7 +74,7 @@ static void write_count(char *text, double value)
              value > 0 ? units_count(buffer, value) : "-");
 }
 
-static void write_memory(char *text, const struct layer *layer)
+static void layers_write_memory(char *text, const struct layer *layer)
 {
     char buffer[UNITS_MAX];
     double bytes = (double)(layer->output_bytes + layer->parameter_bytes);
@@ -83,18 +83,18 @@ static void write_memory(char *text, const struct layer *layer)
              bytes > 0 ? units_bytes(buffer, bytes) : "-");
 }
 
-static void write_titles(char texts[N_CELLS][cell_size])
+static void layers_write_titles(char texts[N_CELLS][cell_size])
 {
     for (enum cell cell = 0; cell < N_CELLS; cell++)
         snprintf(texts[cell], cell_size, "%s", cells[cell].title);
 }
 
-/* What the row of a layer says, in the order of the cells. */
-static void write_row(const struct layers_view *view, size_t i,
-                      char texts[N_CELLS][cell_size])
+/* The texts of a layer's row, in the order of the cells. */
+static void layers_write_row(const struct layers_view *view, size_t i,
+                             char texts[N_CELLS][cell_size])
 {
     const struct layer *layer = &view->layers->items[i];
-    double share = share_of(view, i);
+    double share = layers_show_share_of(view, i);
     char buffer[UNITS_MAX], shape[64];
 
     snprintf(texts[CELL_LAYER], cell_size, "%s", layer->path);
@@ -102,9 +102,9 @@ static void write_row(const struct layers_view *view, size_t i,
     snprintf(texts[CELL_OUTPUT], cell_size, "%s",
              layer->is_known ? shape_text(&layer->output, shape, sizeof shape)
                              : "?");
-    write_count(texts[CELL_PARAMETERS], (double)layer->parameters);
-    write_count(texts[CELL_MACS], (double)layer->macs);
-    write_memory(texts[CELL_MEMORY], layer);
+    layers_write_count(texts[CELL_PARAMETERS], (double)layer->parameters);
+    layers_write_count(texts[CELL_MACS], (double)layer->macs);
+    layers_write_memory(texts[CELL_MEMORY], layer);
     snprintf(texts[CELL_TIME], cell_size, "-");
     if (view->times && view->times[i].done_by)
         snprintf(texts[CELL_TIME], cell_size, "in %s", view->times[i].done_by);
@@ -115,30 +115,30 @@ static void write_row(const struct layers_view *view, size_t i,
              share > 0 ? units_percent(buffer, share, 0) : "-");
 }
 
-static void write_total(const struct layers_view *view,
-                        char texts[N_CELLS][cell_size])
+static void layers_write_total(const struct layers_view *view,
+                               char texts[N_CELLS][cell_size])
 {
     const struct layer *total = &view->layers->total;
     char buffer[UNITS_MAX];
 
     snprintf(texts[CELL_LAYER], cell_size, "total");
     texts[CELL_CLASS][0] = texts[CELL_OUTPUT][0] = texts[CELL_SHARE][0] = '\0';
-    write_count(texts[CELL_PARAMETERS], (double)total->parameters);
-    write_count(texts[CELL_MACS], (double)total->macs);
-    write_memory(texts[CELL_MEMORY], total);
+    layers_write_count(texts[CELL_PARAMETERS], (double)total->parameters);
+    layers_write_count(texts[CELL_MACS], (double)total->macs);
+    layers_write_memory(texts[CELL_MEMORY], total);
     snprintf(texts[CELL_TIME], cell_size, "%s",
-             units_ms(buffer, total_ns(view)));
+             units_ms(buffer, layers_total_ns(view)));
 }
 
-/* ---- the screen ------------------------------------------------------------
- */
+/* ---- the screen --------------------------------------------------------- */
 
-/* The columns of each cell; 0: there is no place for it. */
-struct layout {
+/* The width of each column; 0: there is no room for it. */
+struct layers_layout {
     size_t columns[N_CELLS];
 };
 
-static void widen(struct layout *layout, char texts[N_CELLS][cell_size])
+static void layers_widen(struct layers_layout *layout,
+                         char texts[N_CELLS][cell_size])
 {
     for (enum cell cell = 0; cell < N_CELLS; cell++) {
         size_t columns = text_columns(texts[cell]);
@@ -150,7 +150,7 @@ static void widen(struct layout *layout, char texts[N_CELLS][cell_size])
     }
 }
 
-static size_t columns_of_others(const struct layout *layout)
+static size_t layers_columns_of_others(const struct layers_layout *layout)
 {
     size_t columns = 0;
 
@@ -159,56 +159,58 @@ static size_t columns_of_others(const struct layout *layout)
     return columns;
 }
 
-static struct layout widest_layout(const struct layers_view *view)
+static struct layers_layout layers_widest_layout(const struct layers_view *view)
 {
-    struct layout layout = {0};
+    struct layers_layout layout = {0};
     char texts[N_CELLS][cell_size];
 
-    write_titles(texts);
-    widen(&layout, texts);
+    layers_write_titles(texts);
+    layers_widen(&layout, texts);
     for (size_t i = 0; i < view->layers->n; i++) {
-        write_row(view, i, texts);
-        widen(&layout, texts);
+        layers_write_row(view, i, texts);
+        layers_widen(&layout, texts);
     }
-    write_total(view, texts);
-    widen(&layout, texts);
+    layers_write_total(view, texts);
+    layers_widen(&layout, texts);
     if (!view->times)
         layout.columns[CELL_TIME] = 0;
     return layout;
 }
 
-/* As wide as the widest of a column. On a narrow screen classes and names are
- * shortened, and what else can be had is left out before a name tells nothing:
- * what of it, stands in `hidden`. */
-static struct layout layout_for(const struct layers_view *view,
-                                const struct term *term, struct str *hidden)
+/* As wide as the widest text of a column. On a narrow screen classes and names
+ * are shortened, and before names get too short, columns are left out; `hidden`
+ * names them. */
+static struct layers_layout layers_layout_for(const struct layers_view *view,
+                                              const struct term *term,
+                                              struct str *hidden)
 {
     static const enum cell expendable[] = {CELL_MEMORY, CELL_CLASS,
                                            CELL_PARAMETERS};
     static const size_t short_class = 11, short_name = 20;
-    struct layout layout = widest_layout(view);
+    struct layers_layout layout = layers_widest_layout(view);
     size_t width = (size_t)term->width, *name = &layout.columns[CELL_LAYER];
     size_t least = *name < short_name ? *name : short_name;
 
-    if (columns_of_others(&layout) + *name > width &&
+    if (layers_columns_of_others(&layout) + *name > width &&
         layout.columns[CELL_CLASS] > short_class)
         layout.columns[CELL_CLASS] = short_class;
     for (size_t i = 0; i < sizeof expendable / sizeof *expendable; i++) {
-        if (columns_of_others(&layout) + least <= width)
+        if (layers_columns_of_others(&layout) + least <= width)
             break;
         layout.columns[expendable[i]] = 0;
         (void)!str_printf(hidden, "%s%s", hidden->n ? ", " : "",
                           cells[expendable[i]].title);
     }
-    if (columns_of_others(&layout) + *name > width)
-        *name = columns_of_others(&layout) + least < width
-                    ? width - columns_of_others(&layout)
+    if (layers_columns_of_others(&layout) + *name > width)
+        *name = layers_columns_of_others(&layout) + least < width
+                    ? width - layers_columns_of_others(&layout)
                     : least;
     return layout;
 }
 
-static void put_row(const struct layout *layout, struct sink *sink,
-                    const struct term *term, char texts[N_CELLS][cell_size])
+static void layers_show_put_row(const struct layers_layout *layout,
+                                struct sink *sink, const struct term *term,
+                                char texts[N_CELLS][cell_size])
 {
     enum cell last = N_CELLS - 1;
 
@@ -224,9 +226,10 @@ static void put_row(const struct layout *layout, struct sink *sink,
     sink_puts(sink, "\n");
 }
 
-/* What the columns mean, and which are not there. */
-static void put_legend(const struct layers_view *view, const char *hidden,
-                       struct sink *sink, const struct term *term)
+/* What the columns mean, and which are hidden. */
+static void layers_put_legend(const struct layers_view *view,
+                              const char *hidden, struct sink *sink,
+                              const struct term *term)
 {
     struct line line = line_begin(sink, term, hidden[0] ? "hidden" : "memory");
 
@@ -235,7 +238,7 @@ static void put_legend(const struct layers_view *view, const char *hidden,
         line_sentence(&line, hidden);
         line_words(&line, "(on a wider screen; --csv and --json have all)");
     } else {
-        line_item(&line, "parameters and what the layer makes");
+        line_item(&line, "parameters and output of the layer");
     }
     line_end(&line);
     line = line_begin(sink, term, "share");
@@ -246,7 +249,7 @@ static void put_legend(const struct layers_view *view, const char *hidden,
     if (view->n_unknown) {
         line_word(&line, "%zu", view->n_unknown);
         line_words(&line, "layers depend on what is found; their work is not "
-                          "counted here, `assay run` counts it");
+                          "counted here, but `assay run` counts it");
     }
     line_end(&line);
 }
@@ -256,7 +259,7 @@ void layers_show_table(const struct layers_view *view, struct sink *sink,
 {
     const struct layer *total = &view->layers->total;
     struct str hidden = {0};
-    struct layout layout = layout_for(view, term, &hidden);
+    struct layers_layout layout = layers_layout_for(view, term, &hidden);
     struct line line = line_begin(sink, term, "model");
     char texts[N_CELLS][cell_size], count[UNITS_MAX], macs[UNITS_MAX];
 
@@ -269,15 +272,15 @@ void layers_show_table(const struct layers_view *view, struct sink *sink,
     line_sentence(&line, view->input);
     line_end(&line);
     sink_puts(sink, "\n");
-    write_titles(texts);
-    put_row(&layout, sink, term, texts);
+    layers_write_titles(texts);
+    layers_show_put_row(&layout, sink, term, texts);
     for (size_t i = 0; i < view->layers->n; i++) {
-        write_row(view, i, texts);
-        put_row(&layout, sink, term, texts);
+        layers_write_row(view, i, texts);
+        layers_show_put_row(&layout, sink, term, texts);
     }
-    write_total(view, texts);
-    put_row(&layout, sink, term, texts);
-    put_legend(view, str_text(&hidden), sink, term);
+    layers_write_total(view, texts);
+    layers_show_put_row(&layout, sink, term, texts);
+    layers_put_legend(view, str_text(&hidden), sink, term);
     str_release(&hidden);
 }
 
@@ -288,33 +291,33 @@ void layers_show_markdown(const struct layers_view *view, struct sink *sink,
 
     (void)term;
     for (enum cell cell = 0; cell < N_CELLS; cell++) {
-        if (has_cell(view, cell))
+        if (layers_has_cell(view, cell))
             sink_printf(sink, "| %s ", cells[cell].title);
     }
     sink_puts(sink, "|\n");
     for (enum cell cell = 0; cell < N_CELLS; cell++) {
-        if (has_cell(view, cell))
+        if (layers_has_cell(view, cell))
             sink_puts(sink,
                       cells[cell].align == ALIGN_RIGHT ? "|---:" : "|---");
     }
     sink_puts(sink, "|\n");
     for (size_t i = 0; i <= view->layers->n; i++) {
         if (i < view->layers->n)
-            write_row(view, i, texts);
+            layers_write_row(view, i, texts);
         else
-            write_total(view, texts);
+            layers_write_total(view, texts);
         for (enum cell cell = 0; cell < N_CELLS; cell++) {
-            if (has_cell(view, cell))
+            if (layers_has_cell(view, cell))
                 sink_printf(sink, "| %s ", texts[cell]);
         }
         sink_puts(sink, "|\n");
     }
 }
 
-/* ---- for programs ----------------------------------------------------------
- */
+/* ---- for programs ------------------------------------------------------- */
 
-static void put_numbers(struct json_writer *json, const struct layer *layer)
+static void layers_show_put_numbers(struct json_writer *json,
+                                    const struct layer *layer)
 {
     json_member_int(json, "calls", (int64_t)layer->calls);
     json_member_int(json, "parameters", (int64_t)layer->parameters);
@@ -339,7 +342,7 @@ static void put_layer(const struct layers_view *view, struct json_writer *json,
         json_write_int(json, layer->output.dims[k]);
     json_array_end(json);
     json_member_bool(json, "is_known", layer->is_known);
-    put_numbers(json, layer);
+    layers_show_put_numbers(json, layer);
     if (time && !isnan(time->ns))
         json_member_double(json, "mean_ns", time->ns);
     if (time && time->done_by)
@@ -368,7 +371,7 @@ void layers_show_json(const struct layers_view *view, struct sink *sink,
     layers_put_json(view, &json);
     json_key(&json, "total");
     json_object_begin(&json);
-    put_numbers(&json, &view->layers->total);
+    layers_show_put_numbers(&json, &view->layers->total);
     json_object_end(&json);
     json_object_end(&json);
     sink_puts(sink, "\n");

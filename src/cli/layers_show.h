@@ -6,12 +6,12 @@
 
 #include "base/json.h"
 #include "base/term.h"
-#include "metrics/layer_times.h"
+#include "observe/layer_times.h"
 
 struct layers_view {
     const struct graph *graph;
     const struct layers *layers;
-    const struct layer_time *times; /* one a layer; NULL: it did not run */
+    const struct layer_time *times; /* one per layer; NULL: it did not run */
     const char *input;              /* "images 1x3x224x224" */
     size_t n_unknown;               /* layers whose shapes depend on data */
 };
@@ -19,7 +19,7 @@ struct layers_view {
 typedef void layers_show(const struct layers_view *view, struct sink *sink,
                          const struct term *term);
 
-/* The member "layers" of an object. */
+/* Writes the member "layers" of an object. */
 void layers_put_json(const struct layers_view *view, struct json_writer *json);
 
 layers_show layers_show_table, layers_show_json, layers_show_csv,

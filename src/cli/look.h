@@ -1,4 +1,4 @@
-/* cli/look.h - how to look at the machine, and where what was measured is kept.
+/* cli/look.h - how to look at the machine, and where its peaks are kept.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_LOOK_H
@@ -6,13 +6,19 @@
 
 #include "machine/machine.h"
 
-/* Processors that are there to compute with; at least 1. */
-int look_processors(void);
+/* The number of threads given with --threads; 0: one per processor. */
+int look_threads(int64_t given);
 
-/* n_threads 0: one a processor. *path holds the name of the file with the
- * peaks, and must stay as long as the options; without a home there is none,
- * and they are measured every time. */
-struct machine_options look_options(int64_t n_threads,
+/* The device given with --device; NULL: the host's processors. */
+enum assay_status look_device(const char *given, const struct device **out,
+                              struct error *err);
+
+/* The peaks of a device; n_threads as for look_threads(). *path will hold the
+ * name of the file with the measured peaks and must outlive the options;
+ * without a home directory there is none, and the peaks are measured every
+ * time. */
+struct machine_options look_options(const struct device *device,
+                                    int64_t n_threads,
                                     enum machine_measuring measuring,
                                     struct str *path);
 

@@ -12,8 +12,8 @@
 
 enum { text_max = 160 };
 
-static void show_parts(const struct machine *machine, struct sink *sink,
-                       const struct term *term)
+static void machine_show_parts(const struct machine *machine, struct sink *sink,
+                               const struct term *term)
 {
     const struct machine_topology *topology = &machine->topology;
     struct line line = line_begin(sink, term, "machine");
@@ -40,9 +40,20 @@ static void show_parts(const struct machine *machine, struct sink *sink,
     line_end(&line);
 }
 
+static void machine_show_devices(const struct machine_devices *devices,
+                                 struct sink *sink, const struct term *term)
+{
+    struct line line = line_begin(sink, term, "devices");
+
+    for (size_t i = 0; i < devices->n; i++)
+        line_printf(&line, "%s with %s", devices->items[i].name,
+                    devices->items[i].library);
+    line_end(&line);
+}
+
 /* "mean frequency 2300 MHz of 3800 (governor powersave)", load, heat. */
-static void show_state(const struct machine_state *state, struct sink *sink,
-                       const struct term *term)
+static void machine_show_state(const struct machine_state *state,
+                               struct sink *sink, const struct term *term)
 {
     struct line line = line_begin(sink, term, "now");
     char text[UNITS_MAX], most[UNITS_MAX];
@@ -66,15 +77,15 @@ static void show_state(const struct machine_state *state, struct sink *sink,
     line_end(&line);
 }
 
-/* Where the screen has no place for the whole note, it goes on below itself. */
-static void put_rate(struct sink *sink, const struct term *term,
-                     const char *name, double value, const char *unit,
-                     const char *note)
+/* A note that does not fit continues below itself. */
+static void machine_put_rate(struct sink *sink, const struct term *term,
+                             const char *name, double value, const char *unit,
+                             const char *note)
 {
     enum { unit_columns = 7, note_column = 36, least_note = 20 };
     bool is_wide = term->width >= note_column + least_note;
     struct line line =
-        line_behind(sink, term, note_column - 3, is_wide ? note_column : 4);
+        line_after(sink, term, note_column - 3, is_wide ? note_column : 4);
     char text[UNITS_MAX];
 
     sink_printf(sink, "  %-14s %8s %-*s", name, units_number(text, value),
@@ -83,18 +94,20 @@ static void put_rate(struct sink *sink, const struct term *term,
     line_end(&line);
 }
 
-static void show_rates(const struct machine *machine, const char *library,
-                       struct sink *sink, const struct term *term)
+static void machine_show_rates(const struct machine *machine,
+                               const char *library, struct sink *sink,
+                               const struct term *term)
 {
     const struct peaks *peaks = &machine->known.peaks;
     char note[text_max], bytes[UNITS_MAX];
 
-    snprintf(note, sizeof note, "fp32, best of some layers with %s", library);
-    put_rate(sink, term, "compute", peaks->gflops, "GFLOP/s", note);
-    put_rate(sink, term, "memory read", peaks->read_gbs, "GB/s", "");
-    put_rate(sink, term, "memory write", peaks->write_gbs, "GB/s", "");
-    put_rate(sink, term, "memory copy", peaks->copy_gbs, "GB/s",
-             "read and written together");
+    snprintf(note, sizeof note, "fp32, best of several layers with %s",
+             library);
+    machine_put_rate(sink, term, "compute", peaks->gflops, "GFLOP/s", note);
+    machine_put_rate(sink, term, "memory read", peaks->read_gbs, "GB/s", "");
+    machine_put_rate(sink, term, "memory write", peaks->write_gbs, "GB/s", "");
+    machine_put_rate(sink, term, "memory copy", peaks->copy_gbs, "GB/s",
+                     "reads plus writes");
     for (size_t i = 0; i < peaks->n_caches; i++) {
         const struct cache_peak *cache = &peaks->caches[i];
         char name[16];
@@ -103,16 +116,18 @@ static void show_rates(const struct machine *machine, const char *library,
         snprintf(note, sizeof note, "%s for %d %s",
                  units_bytes(bytes, cache->bytes), machine->n_threads,
                  machine->n_threads == 1 ? "thread" : "threads");
-        put_rate(sink, term, name, cache->gbs, "GB/s", note);
+        machine_put_rate(sink, term, name, cache->gbs, "GB/s", note);
     }
-    put_rate(sink, term, "launch", peaks->launch_ns / 1e3, "us",
-             "to start a kernel on all threads");
-    put_rate(sink, term, "balance", peaks->gflops / peaks_gbs(peaks, INFINITY),
-             "FLOP/B", "less a byte than this is bound by memory");
+    machine_put_rate(sink, term, "launch", peaks->launch_ns / 1e3, "us",
+                     "to start a kernel on all threads");
+    machine_put_rate(sink, term, "balance",
+                     peaks->gflops / peaks_gbs(peaks, INFINITY), "FLOP/B",
+                     "layers with fewer FLOP per byte are memory-bound");
 }
 
-static void show_peaks(const struct machine *machine, const char *library,
-                       struct sink *sink, const struct term *term)
+static void machine_show_peaks(const struct machine *machine,
+                               const char *library, struct sink *sink,
+                               const struct term *term)
 {
     const struct known_peaks *known = &machine->known;
     struct line line = line_begin(sink, term, "peaks");
@@ -124,7 +139,7 @@ static void show_peaks(const struct machine *machine, const char *library,
     if (machine->is_cached)
         line_words(&line, "(--refresh measures again)");
     line_end(&line);
-    show_rates(machine, library, sink, term);
+    machine_show_rates(machine, library, sink, term);
     line = line_begin(sink, term, "note");
     line.style = STYLE_YELLOW;
     if (known->busy > MACHINE_BUSY) {
@@ -132,7 +147,7 @@ static void show_peaks(const struct machine *machine, const char *library,
 
         snprintf(text, sizeof text,
                  "others took %s of the processors meanwhile, so these may be "
-                 "too low: --refresh on a quiet machine",
+                 "too low; --refresh on a quiet machine",
                  units_percent(share, known->busy, 0));
         line_sentence(&line, text);
     }
@@ -140,7 +155,8 @@ static void show_peaks(const struct machine *machine, const char *library,
 }
 
 enum assay_status machine_show_screen(const struct machine *machine,
-                                      const char *library, struct sink *sink,
+                                      const struct machine_devices *devices,
+                                      struct sink *sink,
                                       const struct term *term,
                                       struct error *err)
 {
@@ -152,10 +168,11 @@ enum assay_status machine_show_screen(const struct machine *machine,
         str_release(&missing);
         return error_nomem(err, missing.n + 1, "a line of text");
     }
-    show_parts(machine, sink, term);
-    show_state(&machine->state, sink, term);
+    machine_show_parts(machine, sink, term);
+    machine_show_devices(devices, sink, term);
+    machine_show_state(&machine->state, sink, term);
     sink_puts(sink, "\n");
-    show_peaks(machine, library, sink, term);
+    machine_show_peaks(machine, devices->items[0].library, sink, term);
     sink_puts(sink, missing.n ? "\n" : "");
     line_sentence(&line, str_text(&missing));
     line_end(&line);
@@ -163,11 +180,10 @@ enum assay_status machine_show_screen(const struct machine *machine,
     return sink_status(sink, err);
 }
 
-/* ---- as JSON ---------------------------------------------------------------
- */
+/* ---- as JSON ------------------------------------------------------------ */
 
-static void write_topology(struct json_writer *json,
-                           const struct machine_topology *topology)
+static void machine_write_topology(struct json_writer *json,
+                                   const struct machine_topology *topology)
 {
     json_member_string(json, "cpu", topology->cpu[0] ? topology->cpu : NULL);
     json_member_string(json, "simd", processor_simd());
@@ -190,8 +206,8 @@ static void write_topology(struct json_writer *json,
     json_array_end(json);
 }
 
-static void write_state(struct json_writer *json,
-                        const struct machine_state *state)
+static void machine_write_state(struct json_writer *json,
+                                const struct machine_state *state)
 {
     json_member_double(json, "memory_bytes", state->memory_bytes);
     json_member_double(json, "available_bytes", state->available_bytes);
@@ -204,7 +220,8 @@ static void write_state(struct json_writer *json,
     json_member_double(json, "pressure", state->pressure);
 }
 
-static void write_peaks(struct json_writer *json, const struct machine *machine)
+static void machine_write_peaks(struct json_writer *json,
+                                const struct machine *machine)
 {
     const struct peaks *peaks = &machine->known.peaks;
 
@@ -232,8 +249,8 @@ static void write_peaks(struct json_writer *json, const struct machine *machine)
     json_object_end(json);
 }
 
-static void write_offer(struct json_writer *json, const char *name,
-                        const struct machine_offer *offer)
+static void machine_write_offer(struct json_writer *json, const char *name,
+                                const struct machine_offer *offer)
 {
     json_key(json, name);
     json_inline_object_begin(json);
@@ -242,23 +259,38 @@ static void write_offer(struct json_writer *json, const char *name,
     json_object_end(json);
 }
 
+static void machine_write_devices(struct json_writer *json,
+                                  const struct machine_devices *devices)
+{
+    json_key(json, "devices");
+    json_array_begin(json);
+    for (size_t i = 0; i < devices->n; i++) {
+        json_inline_object_begin(json);
+        json_member_string(json, "name", devices->items[i].name);
+        json_member_string(json, "library", devices->items[i].library);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
 enum assay_status machine_show_json(const struct machine *machine,
-                                    const char *library, struct sink *sink,
-                                    struct error *err)
+                                    const struct machine_devices *devices,
+                                    struct sink *sink, struct error *err)
 {
     struct json_writer json = json_writer(sink, 2);
 
     json_object_begin(&json);
-    write_topology(&json, &machine->topology);
-    json_member_string(&json, "library", library);
-    write_state(&json, &machine->state);
-    write_peaks(&json, machine);
+    machine_write_topology(&json, &machine->topology);
+    json_member_string(&json, "library", devices->items[0].library);
+    machine_write_devices(&json, devices);
+    machine_write_state(&json, &machine->state);
+    machine_write_peaks(&json, machine);
     json_key(&json, "offers");
     json_object_begin(&json);
-    write_offer(&json, "counters", &machine->offers.counters);
-    write_offer(&json, "energy", &machine->offers.energy);
-    write_offer(&json, "frequency", &machine->offers.frequency);
-    write_offer(&json, "throttling", &machine->offers.throttling);
+    machine_write_offer(&json, "counters", &machine->offers.counters);
+    machine_write_offer(&json, "energy", &machine->offers.energy);
+    machine_write_offer(&json, "frequency", &machine->offers.frequency);
+    machine_write_offer(&json, "throttling", &machine->offers.throttling);
     json_object_end(&json);
     json_object_end(&json);
     sink_puts(sink, "\n");

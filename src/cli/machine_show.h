@@ -1,4 +1,4 @@
-/* cli/machine_show.h - a machine on the screen, and as JSON.
+/* cli/machine_show.h - a machine and its peaks, as a screen or JSON.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_MACHINE_SHOW_H
@@ -7,13 +7,22 @@
 #include "base/term.h"
 #include "machine/machine.h"
 
-/* library: whose kernels the peak was measured with, "oneDNN 2.6.3". */
+/* What --device can name. The first is the host, whose peaks are shown. */
+struct machine_devices {
+    struct {
+        const char *name;
+        char library[64]; /* where its kernels come from: "oneDNN 2.6.3" */
+    } items[16];
+    size_t n;
+};
+
 enum assay_status machine_show_screen(const struct machine *machine,
-                                      const char *library, struct sink *sink,
+                                      const struct machine_devices *devices,
+                                      struct sink *sink,
                                       const struct term *term,
                                       struct error *err);
 enum assay_status machine_show_json(const struct machine *machine,
-                                    const char *library, struct sink *sink,
-                                    struct error *err);
+                                    const struct machine_devices *devices,
+                                    struct sink *sink, struct error *err);
 
 #endif

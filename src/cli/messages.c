@@ -1,7 +1,6 @@
 /* cli/messages.c - see messages.h. */
 #include "cli/messages.h"
 
-#include "base/str.h"
 #include "base/term.h"
 
 #include <stdarg.h>
@@ -34,8 +33,24 @@ void message_note(const char *format, ...)
     sink_puts(&screen, "assay: ");
     if (str_vprintf(&text, format, args))
         sink_puts(&screen, "out of memory");
-    text_put(&screen, &term, str_text(&text)); /* names may be of a file */
+    text_put(&screen, &term, str_text(&text)); /* names may be any bytes */
     sink_puts(&screen, "\n");
     va_end(args);
     str_release(&text);
+}
+
+enum assay_status message_unknown(const char *what,
+                                  const struct nearest *nearest,
+                                  const char *otherwise, struct error *err)
+{
+    if (nearest->candidate)
+        return error_set(err, ASSAY_BAD_USAGE, "%s '%s'; did you mean '%s'?",
+                         what, nearest->word, nearest->candidate);
+    return error_set(err, ASSAY_BAD_USAGE, "%s '%s'; %s", what, nearest->word,
+                     otherwise);
+}
+
+enum assay_status message_unexpected(const char *word, struct error *err)
+{
+    return error_set(err, ASSAY_BAD_USAGE, "unexpected argument '%s'", word);
 }

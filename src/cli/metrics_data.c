@@ -1,9 +1,9 @@
-/* cli/metrics_data.c - metrics for programs: JSON and CSV. */
-#include "cli/metrics_rows.h"
+/* cli/metrics_data.c - metrics as JSON and CSV, see metrics_show.h. */
+#include "cli/metrics_show.h"
 
 #include "base/csv_text.h"
 #include "base/json.h"
-#include "metrics/model_parts.h"
+#include "session/model_parts.h"
 
 #include <math.h>
 
@@ -14,11 +14,10 @@ static const char *const comparisons[] = {
     [ASSAY_COMPARE_RECIPROCAL] = "reciprocal",
 };
 
-/* ---- JSON ----------------------------------------------------------------
- */
+/* ---- JSON --------------------------------------------------------------- */
 
-static void put_metric(struct json_writer *json,
-                       const struct assay_result *result)
+static void metrics_put_metric(struct json_writer *json,
+                               const struct assay_result *result)
 {
     const struct assay_metric *metric = result->metric;
 
@@ -36,7 +35,8 @@ static void put_metric(struct json_writer *json,
     json_object_end(json);
 }
 
-static void put_dataset(struct json_writer *json, const struct feed *feed)
+static void metrics_put_dataset(struct json_writer *json,
+                                const struct feed *feed)
 {
     const struct assay_dataset *dataset = feed_dataset(feed);
 
@@ -49,8 +49,8 @@ static void put_dataset(struct json_writer *json, const struct feed *feed)
     json_object_end(json);
 }
 
-static void put_measured(struct json_writer *json,
-                         const struct assay_measured *measured)
+static void metrics_put_measured(struct json_writer *json,
+                                 const struct assay_measured *measured)
 {
     json_key(json, "measured");
     json_object_begin(json);
@@ -67,8 +67,8 @@ static void put_measured(struct json_writer *json,
     json_object_end(json);
 }
 
-static void put_model(const struct metrics_view *view, size_t i,
-                      struct json_writer *json)
+static void metrics_put_model(const struct metrics_view *view, size_t i,
+                              struct json_writer *json)
 {
     const struct assay_model *model = view->models[i];
     struct model_parts parts = model_parts(model);
@@ -83,21 +83,21 @@ static void put_model(const struct metrics_view *view, size_t i,
     json_member_int(json, "layers_unknown",
                     (int64_t)assay_model_totals(model)->n_unknown);
     if (view->feeds[i])
-        put_dataset(json, view->feeds[i]);
+        metrics_put_dataset(json, view->feeds[i]);
     if (assay_profiler_measured(view->profilers[i]))
-        put_measured(json, assay_profiler_measured(view->profilers[i]));
+        metrics_put_measured(json, assay_profiler_measured(view->profilers[i]));
     json_key(json, "metrics");
     json_array_begin(json);
     for (size_t k = 0; k < view->n_keys; k++)
-        put_metric(json, metrics_result(view, i, k));
+        metrics_put_metric(json, metrics_result(view, i, k));
     json_array_end(json);
     if (view->has_layers)
         layers_put_json(&layers, json);
     json_object_end(json);
 }
 
-static void put_enhancements(const struct metrics_view *view,
-                             struct json_writer *json)
+static void metrics_put_enhancements(const struct metrics_view *view,
+                                     struct json_writer *json)
 {
     json_key(json, "enhancements");
     json_array_begin(json);
@@ -126,19 +126,18 @@ void metrics_show_json(const struct metrics_view *view, struct sink *sink,
     json_key(&json, "models");
     json_array_begin(&json);
     for (size_t i = 0; i < view->n_models; i++)
-        put_model(view, i, &json);
+        metrics_put_model(view, i, &json);
     json_array_end(&json);
     if (view->n_models == 2)
-        put_enhancements(view, &json);
+        metrics_put_enhancements(view, &json);
     json_object_end(&json);
     sink_puts(sink, "\n");
 }
 
-/* ---- CSV -----------------------------------------------------------------
- */
+/* ---- CSV ---------------------------------------------------------------- */
 
-/* As JSON writes it; nothing where there is none. */
-static void put_number(struct sink *sink, double value)
+/* As JSON writes it; empty if there is no value. */
+static void metrics_put_number(struct sink *sink, double value)
 {
     struct json_writer json = json_writer(sink, 0);
 
@@ -147,8 +146,8 @@ static void put_number(struct sink *sink, double value)
         json_write_double(&json, value);
 }
 
-static void put_csv_row(const struct metrics_view *view, size_t i,
-                        struct sink *sink)
+static void metrics_put_csv_row(const struct metrics_view *view, size_t i,
+                                struct sink *sink)
 {
     const struct assay_result *first = metrics_result(view, 0, i);
     const struct assay_unit *unit = first->unit;
@@ -156,15 +155,15 @@ static void put_csv_row(const struct metrics_view *view, size_t i,
     csv_text(sink, first->metric->key);
     sink_puts(sink, ",");
     csv_text(sink, first->metric->name);
-    put_number(sink, first->value);
+    metrics_put_number(sink, first->value);
     if (view->n_models == 2) {
         struct assay_enhancement found = metrics_enhancement(view, i);
 
-        put_number(sink, found.value);
-        put_number(sink, found.second);
+        metrics_put_number(sink, found.value);
+        metrics_put_number(sink, found.second);
         sink_printf(sink, ",%s", comparisons[found.metric->comparison]);
     } else {
-        put_number(sink, first->shown);
+        metrics_put_number(sink, first->shown);
         sink_puts(sink, ",");
         csv_text(sink, unit ? unit->name : "");
         sink_puts(sink, ",");
@@ -181,5 +180,5 @@ void metrics_show_csv(const struct metrics_view *view, struct sink *sink,
                         ? "key,name,first,enhancement,second,comparison\r\n"
                         : "key,name,value,shown,unit,reason\r\n");
     for (size_t i = 0; i < view->n_keys; i++)
-        put_csv_row(view, i, sink);
+        metrics_put_csv_row(view, i, sink);
 }

@@ -2,11 +2,12 @@
 #include "cli/metrics_subject.h"
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/vec.h"
 #include "cli/interrupt.h"
 #include "cli/messages.h"
+#include "cli/recipe_text.h"
 #include "cli/run_settings.h"
+#include "vision/decoder.h"
 
 #include <string.h>
 
@@ -18,25 +19,141 @@ void metrics_subject_release(struct metrics_subject *subject)
     assay_model_free(subject->model);
 }
 
-/* A failure of the public interface, for those above. */
-static enum assay_status
-take(enum assay_status st, const struct assay_error *error, struct error *err)
+/* Turns an error of the public interface into one of ours. */
+static enum assay_status metrics_take(enum assay_status st,
+                                      const struct assay_error *error,
+                                      struct error *err)
 {
     return st ? error_set(err, st, "%s", error->text) : ASSAY_OK;
 }
 
-static void say(void *context, const char *line)
+static void metrics_say(void *context, const char *line)
 {
     (void)context;
     message_note("%s", line);
 }
 
-/* ---- the models ----------------------------------------------------------
- */
+/* ---- the dataset -------------------------------------------------------- */
 
-static enum assay_status copy_shapes(const struct shape_list *list,
-                                     struct assay_input_shape **out,
-                                     struct error *err)
+enum metrics_name {
+    NAME_IMAGENET, /* also the default */
+    NAME_CIFAR10,
+    NAME_CIFAR100,
+    NAME_IMAGEFOLDER,
+    NAME_COCO,
+    NAME_VOC,
+    NAME_PETS,
+    NAME_SYNTHETIC,
+    N_NAMES
+};
+
+const char *const metrics_datasets[N_NAMES + 1] = {
+    [NAME_IMAGENET] = "imagenet",
+    [NAME_CIFAR10] = "cifar10",
+    [NAME_CIFAR100] = "cifar100",
+    [NAME_IMAGEFOLDER] = "imagefolder",
+    [NAME_COCO] = "coco",
+    [NAME_VOC] = "voc",
+    [NAME_PETS] = "oxford-iiit-pet",
+    [NAME_SYNTHETIC] = "synthetic",
+};
+
+const char *const metrics_splits[] = {"test", "train", NULL};
+
+static const struct {
+    enum dataset_kind kind;
+    enum model_variant variant;
+} meanings[N_NAMES] = {
+    [NAME_IMAGENET] = {DATASET_IMAGEFOLDER, MODEL_IMAGENET},
+    [NAME_CIFAR10] = {DATASET_CIFAR10, MODEL_CIFAR10},
+    [NAME_CIFAR100] = {DATASET_CIFAR100, MODEL_CIFAR100},
+    [NAME_IMAGEFOLDER] = {DATASET_IMAGEFOLDER, MODEL_IMAGENET},
+    [NAME_COCO] = {DATASET_COCO, MODEL_IMAGENET},
+    [NAME_VOC] = {DATASET_VOC, MODEL_IMAGENET},
+    [NAME_PETS] = {DATASET_PETS, MODEL_IMAGENET},
+    [NAME_SYNTHETIC] = {DATASET_SYNTHETIC, MODEL_IMAGENET},
+};
+
+/* The variant of a built-in classifier that fits the dataset. */
+static const char *metrics_variant(const struct dataset_settings *settings)
+{
+    return run_variants[meanings[settings->name].variant];
+}
+
+static enum assay_status
+metrics_check_unused(const struct dataset_settings *settings, struct error *err)
+{
+    const char *unused = settings->limit    ? "limit"
+                         : settings->split  ? "split"
+                         : settings->input  ? "input"
+                         : settings->decode ? "decode"
+                                            : NULL;
+
+    if (!unused)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "--%s needs a dataset; name it with --data", unused);
+}
+
+static enum dataset_kind
+metrics_choose_kind(const struct dataset_settings *settings,
+                    const struct model_source *model)
+{
+    const struct decoder *decoder = decoder_of(run_decode(settings->decode));
+    bool is_detector = model->is_file ? decoder && decoder->has_boxes
+                                      : model_is_detector(model);
+
+    if (settings->name == NAME_IMAGENET && is_detector)
+        return DATASET_COCO;
+    return meanings[settings->name].kind;
+}
+
+static enum assay_status
+metrics_set_ends(const struct dataset_settings *settings, bool is_file,
+                 struct feed_options *options, struct error *err)
+{
+    if (!is_file && (settings->input || settings->decode))
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--%s is for model files; built-in models need no "
+                         "such option",
+                         settings->input ? "input" : "decode");
+    options->decode = run_decode(settings->decode);
+    options->recipe = options->decode == DECODE_NONE
+                          ? recipe_defaults()
+                          : decoder_of(options->decode)->recipe;
+    return settings->input ? recipe_read(settings->input, &options->recipe, err)
+                           : ASSAY_OK;
+}
+
+/* made: options for generated images. Without a dataset *out is NULL, and
+ * options about one are refused. */
+static enum assay_status metrics_open_feed(
+    const struct dataset_settings *settings, const struct model_source *model,
+    const struct synthetic_options *made, struct assay_model *loaded,
+    struct feed **out, struct error *err)
+{
+    struct feed_options options = {
+        .data = {.kind = metrics_choose_kind(settings, model),
+                 .split = settings->split ? DATASET_TRAIN : DATASET_TEST,
+                 .path = settings->path,
+                 .limit = (size_t)settings->limit,
+                 .keeps_shapes = true,
+                 .synthetic = *made},
+    };
+    enum assay_status st;
+
+    *out = NULL;
+    if (!settings->path && options.data.kind != DATASET_SYNTHETIC)
+        return metrics_check_unused(settings, err);
+    st = metrics_set_ends(settings, model->is_file, &options, err);
+    return st ? st : feed_open(loaded, &options, out, err);
+}
+
+/* ---- the models --------------------------------------------------------- */
+
+static enum assay_status metrics_copy_shapes(const struct shape_list *list,
+                                             struct assay_input_shape **out,
+                                             struct error *err)
 {
     struct assay_input_shape *shapes = mem_array(list->n, sizeof *shapes);
 
@@ -52,12 +169,12 @@ static enum assay_status copy_shapes(const struct shape_list *list,
     return ASSAY_OK;
 }
 
-/* Those that `assay train` makes for the same settings. */
+/* The same images that `assay train` generates for these settings. */
 static struct synthetic_options
-made_images(const struct metrics_settings *settings, const char *model,
-            bool is_onnx)
+metrics_made_images(const struct metrics_settings *settings,
+                    const struct model_source *model)
 {
-    bool is_detector = !is_onnx && model_task(model) == TASK_DETECTION;
+    bool is_detector = model_is_detector(model);
     int64_t n = settings->classes;
 
     return (struct synthetic_options){
@@ -69,11 +186,11 @@ made_images(const struct metrics_settings *settings, const char *model,
     };
 }
 
-static enum assay_status load_model(const struct metrics_settings *settings,
-                                    const struct assay_input_shape *shapes,
-                                    const char *word, const char *weights,
-                                    struct metrics_subject *subject,
-                                    struct error *err)
+static enum assay_status
+metrics_load_model(const struct metrics_settings *settings,
+                   const struct assay_input_shape *shapes, const char *word,
+                   const char *weights, struct metrics_subject *subject,
+                   struct error *err)
 {
     struct assay_model_options wanted = {
         .variant = metrics_variant(&settings->dataset),
@@ -83,34 +200,35 @@ static enum assay_status load_model(const struct metrics_settings *settings,
         .seed = (uint64_t)settings->seed,
         .weights = weights,
         .has_no_weights = settings->has_no_weights,
+        .device = settings->device,
         .threads = (int)settings->threads,
-        .tell = say,
+        .tell = metrics_say,
     };
     struct assay_error error = {0};
     struct synthetic_options made;
-    const char *name;
-    bool is_onnx;
-    enum assay_status st = run_find_model(word, &name, &is_onnx, err);
+    struct model_source model;
+    enum assay_status st = run_find_model(word, &model, err);
 
     if (st)
         return st;
-    made = made_images(settings, name, is_onnx);
-    if (is_onnx) {
+    made = metrics_made_images(settings, &model);
+    if (model.is_file) {
         wanted.shapes = shapes;
         wanted.n_shapes = settings->shapes.n;
     }
-    st = take(assay_model_load(name, &wanted, &subject->model, &error), &error,
-              err);
+    st = metrics_take(
+        assay_model_load(model.name, &wanted, &subject->model, &error), &error,
+        err);
     return st ? st
-              : metrics_open_feed(&settings->dataset, name, is_onnx, &made,
+              : metrics_open_feed(&settings->dataset, &model, &made,
                                   subject->model, &subject->feed, err);
 }
 
-/* ---- the metrics ---------------------------------------------------------
- */
+/* ---- the metrics -------------------------------------------------------- */
 
-static enum assay_status set_argument(struct assay_profiler *profiler,
-                                      const char *word, struct error *err)
+static enum assay_status metrics_set_argument(struct assay_profiler *profiler,
+                                              const char *word,
+                                              struct error *err)
 {
     const char *sign = strchr(word, '=');
     struct assay_error error = {0};
@@ -118,53 +236,55 @@ static enum assay_status set_argument(struct assay_profiler *profiler,
     enum assay_status st;
 
     if (!sign || sign == word)
-        return error_set(err, ASSAY_BAD_USAGE, "--set %s: NAME=VALUE is wanted",
-                         word);
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--set needs NAME=VALUE, not '%s'", word);
     name = mem_strndup(word, (size_t)(sign - word));
     if (!name)
         return error_nomem(err, strlen(word), "an argument");
-    st =
-        take(assay_profiler_set(profiler, name, sign + 1, &error), &error, err);
+    st = metrics_take(assay_profiler_set(profiler, name, sign + 1, &error),
+                      &error, err);
     if (st)
         error_context(err, "--set %s", word);
     mem_free(name);
     return st;
 }
 
-static enum assay_status open_profiler(const struct metrics_settings *settings,
-                                       struct metrics_subject *subject,
-                                       struct error *err)
+static enum assay_status
+metrics_open_profiler(const struct metrics_settings *settings,
+                      struct metrics_subject *subject, struct error *err)
 {
     const struct assay_profiler_options wanted = {
         .iterations = (uint64_t)settings->iterations,
         .stop = interrupt_watch(),
-        .warn = say,
+        .warn = metrics_say,
     };
     unsigned flags = settings->is_override ? ASSAY_OVERRIDE : 0;
     struct assay_error error = {0};
-    enum assay_status st = take(
+    enum assay_status st = metrics_take(
         assay_profiler_new(subject->model, &wanted, &subject->profiler, &error),
         &error, err);
 
     if (!st && subject->feed)
         profiler_set_feed(subject->profiler, subject->feed);
     if (!st)
-        st = take(assay_profiler_register_standard(subject->profiler, &error),
-                  &error, err);
+        st = metrics_take(
+            assay_profiler_register_standard(subject->profiler, &error), &error,
+            err);
     if (!st)
         subject->n_standard = assay_profiler_count(subject->profiler);
     for (size_t i = 0; !st && i < settings->plugins.n; i++)
-        st = take(assay_profiler_load_plugin(subject->profiler,
-                                             settings->plugins.items[i], flags,
-                                             &error),
-                  &error, err);
+        st = metrics_take(assay_profiler_load_plugin(subject->profiler,
+                                                     settings->plugins.items[i],
+                                                     flags, &error),
+                          &error, err);
     for (size_t i = 0; !st && i < settings->arguments.n; i++)
-        st = set_argument(subject->profiler, settings->arguments.items[i], err);
+        st = metrics_set_argument(subject->profiler,
+                                  settings->arguments.items[i], err);
     return st;
 }
 
-static enum assay_status add_key(struct metrics_subject *subject, size_t key,
-                                 struct error *err)
+static enum assay_status metrics_add_key(struct metrics_subject *subject,
+                                         size_t key, struct error *err)
 {
     size_t *moved = vec_reserve(subject->keys, &subject->keys_capacity,
                                 subject->n_keys + 1, sizeof *moved);
@@ -176,9 +296,9 @@ static enum assay_status add_key(struct metrics_subject *subject, size_t key,
     return ASSAY_OK;
 }
 
-static enum assay_status find_key(const struct assay_profiler *profiler,
-                                  const char *name, size_t n, size_t *key,
-                                  struct error *err)
+static enum assay_status metrics_find_key(const struct assay_profiler *profiler,
+                                          const char *name, size_t n,
+                                          size_t *key, struct error *err)
 {
     char word[64];
     struct nearest nearest;
@@ -194,23 +314,19 @@ static enum assay_status find_key(const struct assay_profiler *profiler,
             return ASSAY_OK;
         }
     }
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "there is no metric '%s'; did you mean '%s'?", word,
-                         nearest.candidate);
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "there is no metric '%s'; --notes names those that are",
-                     word);
+    return message_unknown("unknown metric", &nearest, "--notes lists them",
+                           err);
 }
 
-static enum assay_status compute_key(struct metrics_subject *subject,
-                                     const char *name, size_t n,
-                                     struct error *err)
+static enum assay_status metrics_compute_key(struct metrics_subject *subject,
+                                             const char *name, size_t n,
+                                             struct error *err)
 {
     const struct assay_result *result;
     struct assay_error error = {0};
     size_t key = 0;
-    enum assay_status st = find_key(subject->profiler, name, n, &key, err);
+    enum assay_status st =
+        metrics_find_key(subject->profiler, name, n, &key, err);
 
     if (st)
         return st;
@@ -218,30 +334,30 @@ static enum assay_status compute_key(struct metrics_subject *subject,
         subject->profiler, assay_profiler_metric(subject->profiler, key)->key,
         0, &result, &error);
     if (!result || st == ASSAY_NOMEM)
-        return take(st, &error, err);
-    return add_key(subject, key, err);
+        return metrics_take(st, &error, err);
+    return metrics_add_key(subject, key, err);
 }
 
-/* The keys of --only, or all of them; what has no value says why. */
-static enum assay_status compute(const struct metrics_settings *settings,
-                                 struct metrics_subject *subject,
-                                 struct error *err)
+static enum assay_status
+metrics_compute(const struct metrics_settings *settings,
+                struct metrics_subject *subject, struct error *err)
 {
     const char *next = settings->only;
     struct assay_error error = {0};
     enum assay_status st = ASSAY_OK;
 
     if (!next)
-        st = take(assay_profiler_compute_all(subject->profiler, 0, &error),
-                  &error, err);
+        st = metrics_take(
+            assay_profiler_compute_all(subject->profiler, 0, &error), &error,
+            err);
     for (size_t i = 0;
          !st && !next && i < assay_profiler_count(subject->profiler); i++)
-        st = add_key(subject, i, err);
+        st = metrics_add_key(subject, i, err);
     while (!st && next && *next) {
         size_t n = strcspn(next, ",");
 
         if (n)
-            st = compute_key(subject, next, n, err);
+            st = metrics_compute_key(subject, next, n, err);
         next += next[n] ? n + 1 : n;
     }
     if (!st && !subject->n_keys)
@@ -249,7 +365,7 @@ static enum assay_status compute(const struct metrics_settings *settings,
     return st;
 }
 
-/* With a line on the screen that says how far the evaluation is. */
+/* Shows the progress of the evaluation. */
 enum assay_status
 metrics_subject_compute(const struct metrics_settings *settings,
                         struct metrics_subject *subject, struct error *err)
@@ -260,11 +376,11 @@ metrics_subject_compute(const struct metrics_settings *settings,
     enum assay_status st;
 
     if (!subject->feed)
-        return compute(settings, subject, err);
+        return metrics_compute(settings, subject, err);
     progress = progress_start(&screen, &term, clock_real(), "evaluating",
                               "images", feed_dataset(subject->feed)->n);
     feed_set_progress(subject->feed, &progress);
-    st = compute(settings, subject, err);
+    st = metrics_compute(settings, subject, err);
     feed_set_progress(subject->feed, NULL);
     progress_finish(&progress);
     return st;
@@ -280,11 +396,11 @@ enum assay_status metrics_subject_open(const struct metrics_settings *settings,
     enum assay_status st = shapes_read(&settings->shapes, &list, err);
 
     if (!st)
-        st = copy_shapes(&list, &shapes, err);
+        st = metrics_copy_shapes(&list, &shapes, err);
     if (!st)
-        st = load_model(settings, shapes, word, weights, subject, err);
+        st = metrics_load_model(settings, shapes, word, weights, subject, err);
     if (!st)
-        st = open_profiler(settings, subject, err);
+        st = metrics_open_profiler(settings, subject, err);
     mem_free(shapes);
     shapes_release(&list);
     return st;

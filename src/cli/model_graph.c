@@ -4,37 +4,25 @@
 #include "base/str.h"
 #include "cli/file_roles.h"
 #include "cli/result.h"
-#include "formats/model_file.h"
 #include "formats/net/net.h"
 #include "formats/onnx/onnx_write.h"
-#include "formats/weights/load_weights.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static enum assay_status load_weights(struct model_graph *model,
-                                      struct error *err)
-{
-    struct sink sink = sink_to_file(stderr, "standard error");
-    const struct weights_problems problems = {.sink = &sink, .most = 10};
-
-    return weights_load_file(model->graph, model->job.options.weights,
-                             model->pool, &problems, NULL, err);
-}
-
 static enum assay_status load_graph(struct model_graph *model,
                                     struct error *err)
 {
-    const struct detect_options *job = &model->job.options;
+    const struct model_source *source = &model->job.options.session.model;
+    struct sink problems = sink_to_file(stderr, "standard error");
     enum assay_status st = pool_new(&model->pool, err);
 
-    if (st)
-        return st;
-    if (job->is_onnx)
-        return model_file_load(job->model, &job->onnx, model->pool,
-                               &model->graph, err);
-    st = model_build(job->model, &job->build, &model->graph, err);
-    return !st && job->weights ? load_weights(model, err) : st;
+    if (!st)
+        st = model_open(source, model->pool, &model->graph, err);
+    return !st && source->weights
+               ? model_load_weights(source, model->graph, model->pool,
+                                    &problems, err)
+               : st;
 }
 
 enum assay_status model_graph_open(struct model_graph *model,
@@ -42,6 +30,7 @@ enum assay_status model_graph_open(struct model_graph *model,
                                    const struct words *operands,
                                    struct error *err)
 {
+    const struct session_options *options = &model->job.options.session;
     enum assay_status st;
 
     settings->is_random = true; /* no photographs */
@@ -49,8 +38,8 @@ enum assay_status model_graph_open(struct model_graph *model,
     if (!st)
         st = load_graph(model, err);
     if (!st)
-        st = model_inputs_shapes(&model->inputs, &model->job.options,
-                                 model->graph, err);
+        st = model_inputs_shapes(&model->inputs, &options->model,
+                                 &options->vision, model->graph, err);
     if (!st)
         st = model_inputs_text(&model->inputs, model->graph, &model->input_text,
                                err);
@@ -60,7 +49,8 @@ enum assay_status model_graph_open(struct model_graph *model,
 enum assay_status model_graph_fill(struct model_graph *model,
                                    struct graph *graph, struct error *err)
 {
-    return model_fill(graph, model->pool, model->job.options.seed, err);
+    return model_fill(graph, model->pool, model->job.options.session.model.seed,
+                      err);
 }
 
 void model_graph_release(struct model_graph *model)
@@ -95,12 +85,12 @@ enum assay_status model_graph_check_path(const char *path, struct error *err)
     if (str_ends_with(path, ".net") || str_ends_with(path, ".onnx"))
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_USAGE,
-                     "models are written as FILE.net or FILE.onnx, not as '%s'",
+                     "cannot write a model to '%s'; use FILE.net or FILE.onnx",
                      path);
 }
 
-static enum assay_status name_after(struct graph *graph, const char *path,
-                                    struct error *err)
+static enum assay_status
+model_graph_name_after(struct graph *graph, const char *path, struct error *err)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     struct str text = {0};
@@ -114,9 +104,9 @@ static enum assay_status name_after(struct graph *graph, const char *path,
     return st;
 }
 
-/* Inputs keep their sizes, but not how many there are at once. Photographs of
+/* Inputs keep their sizes but not the number of images. Photographs for
  * detectors may have any size. */
-static struct shape open_shape(const struct shape *shape)
+static struct shape model_graph_open_shape(const struct shape *shape)
 {
     struct shape open = *shape;
 
@@ -127,8 +117,8 @@ static struct shape open_shape(const struct shape *shape)
     return open;
 }
 
-/* Weights of a .net lie beside it: those of the model that is read, and of the
- * one that is written, a checkpoint of a training, say. */
+/* The weights of a .net are next to it: those of the model that is read, and
+ * those that are written, which may be a checkpoint of a training. */
 enum assay_status model_graph_check_roles(const char *path,
                                           const struct run_settings *settings,
                                           const struct words *operands,
@@ -156,10 +146,10 @@ enum assay_status model_graph_check_roles(const char *path,
     return st;
 }
 
-static enum assay_status save_net(struct model_graph *model,
-                                  const struct graph *graph,
-                                  const struct survey *survey, const char *path,
-                                  const char *note, struct error *err)
+static enum assay_status
+model_graph_save_net(struct model_graph *model, const struct graph *graph,
+                     const struct survey *survey, const char *path,
+                     const char *note, struct error *err)
 {
     struct net_notes notes = {.text = note, .survey = survey};
     struct str weights = {0};
@@ -175,10 +165,11 @@ static enum assay_status save_net(struct model_graph *model,
     return st;
 }
 
-static enum assay_status save_onnx(struct model_graph *model,
-                                   struct graph *graph,
-                                   const struct survey *survey,
-                                   const char *path, struct error *err)
+static enum assay_status model_graph_save_onnx(struct model_graph *model,
+                                               struct graph *graph,
+                                               const struct survey *survey,
+                                               const char *path,
+                                               struct error *err)
 {
     struct shape shapes[16];
     size_t n = graph_input_count(graph);
@@ -187,7 +178,8 @@ static enum assay_status save_onnx(struct model_graph *model,
     if (st)
         return st;
     if (n > sizeof shapes / sizeof *shapes)
-        return error_set(err, ASSAY_UNSUPPORTED, "%zu inputs are too many", n);
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "%zu inputs are too many to write", n);
     for (size_t i = 0; i < n; i++)
         shapes[i] = *graph_input_shape(graph, i);
     st = onnx_save(graph, shapes, survey, path, err);
@@ -203,19 +195,19 @@ enum assay_status model_graph_save(struct model_graph *model,
 
     str_clear(&model->saved);
     if (!st)
-        st = name_after(graph, path, err);
+        st = model_graph_name_after(graph, path, err);
     if (!st)
         st = survey_graph(&survey, graph, model->inputs.shapes, err);
     for (size_t i = 0; !st && i < graph_input_count(graph); i++) {
-        struct shape shape = open_shape(&model->inputs.shapes[i]);
+        struct shape shape = model_graph_open_shape(&model->inputs.shapes[i]);
 
         if (!graph_input_shape(graph, i))
             graph_declare_input(graph, graph_input_at(graph, i), &shape);
     }
     if (!st && str_ends_with(path, ".net"))
-        st = save_net(model, graph, &survey, path, note, err);
+        st = model_graph_save_net(model, graph, &survey, path, note, err);
     else if (!st)
-        st = save_onnx(model, graph, &survey, path, err);
+        st = model_graph_save_onnx(model, graph, &survey, path, err);
     survey_release(&survey);
     return st;
 }

@@ -1,15 +1,15 @@
 /* cli/options.c - see options.h. */
 #include "cli/options.h"
 
-#include "base/nearest.h"
 #include "base/units.h"
+#include "cli/messages.h"
 #include "cli/values.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* A command line while it is read. */
-struct reader {
+struct option_reader {
     const struct option *options;
     const char *const *words;
     size_t n_words, next;
@@ -69,8 +69,22 @@ size_t option_field_size(enum option_kind kind)
 
 /* ---- values ----------------------------------------------------------- */
 
-static enum assay_status words_add(struct reader *reader, struct words *words,
-                                   const char *word)
+/* The values as a list: "self, total or calls". */
+static enum assay_status choices_append(const char *const *choices,
+                                        struct str *out)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; choices[i] && !st; i++) {
+        const char *between = choices[i + 1] ? ", " : " or ";
+
+        st = str_printf(out, "%s%s", i ? between : "", choices[i]);
+    }
+    return st;
+}
+
+static enum assay_status words_add(struct option_reader *reader,
+                                   struct words *words, const char *word)
 {
     size_t bytes = reader->n_words * sizeof *words->items;
 
@@ -84,9 +98,9 @@ static enum assay_status words_add(struct reader *reader, struct words *words,
     return ASSAY_OK;
 }
 
-static enum assay_status find_choice(const struct option *option,
-                                     const char *text, int *index,
-                                     struct error *err)
+static enum assay_status option_find_choice(const struct option *option,
+                                            const char *text, int *index,
+                                            struct error *err)
 {
     struct nearest nearest = nearest_to(text);
     struct str all = {0};
@@ -99,21 +113,16 @@ static enum assay_status find_choice(const struct option *option,
         }
         nearest_offer(&nearest, option->choices[i]);
     }
-    if (nearest.candidate)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "there is no '%s'; did you mean '%s'?", text,
-                         nearest.candidate);
-    for (int i = 0; option->choices[i]; i++)
-        (void)!str_printf(&all, "%s%s", i ? ", " : "", option->choices[i]);
-    st = error_set(err, ASSAY_BAD_USAGE, "there is no '%s', only %s", text,
-                   str_text(&all));
+    (void)!str_append(&all, "use ");
+    (void)!choices_append(option->choices, &all);
+    st = message_unknown("unknown value", &nearest, str_text(&all), err);
     str_release(&all);
     return st;
 }
 
-/* A bound in the words that the value is written in. */
-static const char *bound_text(const struct option *option, double bound,
-                              char text[UNITS_MAX])
+/* A bound in the unit that the value is written in. */
+static const char *option_bound_text(const struct option *option, double bound,
+                                     char text[UNITS_MAX])
 {
     if (option->kind == OPTION_SIZE)
         return units_bytes(text, bound);
@@ -126,28 +135,40 @@ static const char *bound_text(const struct option *option, double bound,
     return text;
 }
 
-static enum assay_status check_bounds(const struct option *option,
-                                      const char *text, double value,
-                                      struct error *err)
+/* A number without a unit, short enough to be repeated. */
+static bool option_is_bare(const char *text)
+{
+    enum { longest = 20 };
+
+    return strlen(text) <= longest && text[strspn(text, "0123456789.")] == '\0';
+}
+
+static enum assay_status option_check_bounds(const struct option *option,
+                                             const char *text, double value,
+                                             struct error *err)
 {
     char bound[UNITS_MAX];
 
     if (option->min == 0 && option->max == 0)
         return ASSAY_OK;
+    if (value < option->min && option->kind == OPTION_SIZE &&
+        option_is_bare(text))
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "%s without a unit is %s bytes; write %sGiB or %sMiB",
+                         text, text, text, text);
     if (value < option->min)
         return error_set(err, ASSAY_BAD_USAGE,
                          "%s is too small; it must be at least %s", text,
-                         bound_text(option, option->min, bound));
+                         option_bound_text(option, option->min, bound));
     if (value > option->max)
         return error_set(err, ASSAY_BAD_USAGE,
                          "%s is too large; it must be at most %s", text,
-                         bound_text(option, option->max, bound));
+                         option_bound_text(option, option->max, bound));
     return ASSAY_OK;
 }
 
-/* Options with OPTION_MODE that share a field exclude each other. */
-static enum assay_status check_modes(const struct reader *reader,
-                                     const struct option *option)
+static enum assay_status option_check_modes(const struct option_reader *reader,
+                                            const struct option *option)
 {
     if (option->kind != OPTION_MODE)
         return ASSAY_OK;
@@ -166,15 +187,15 @@ static enum assay_status check_modes(const struct reader *reader,
 
 /* The field is an int or an enum, so it is written as bytes. mode is 0 for
  * OPTION_CHOICE. */
-static enum assay_status store_choice(const struct option *option,
-                                      const char *text, void *field,
-                                      struct error *err)
+static enum assay_status option_store_choice(const struct option *option,
+                                             const char *text, void *field,
+                                             struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     int choice = 0;
 
     if (text)
-        st = find_choice(option, text, &choice, err);
+        st = option_find_choice(option, text, &choice, err);
     if (st)
         return st;
     choice += option->mode;
@@ -182,54 +203,43 @@ static enum assay_status store_choice(const struct option *option,
     return ASSAY_OK;
 }
 
-static enum assay_status store_integer(const struct option *option,
-                                       const char *text, int64_t *field,
-                                       struct error *err)
+static enum assay_status option_store_number(const struct option *option,
+                                             const char *text, void *field,
+                                             struct error *err)
 {
-    int64_t value;
-    enum assay_status st = value_integer(text, &value, err);
+    union {
+        int64_t integer;
+        uint64_t size;
+        double number;
+    } value;
+    enum assay_status st;
 
+    if (option->kind == OPTION_INTEGER)
+        st = value_integer(text, &value.integer, err);
+    else if (option->kind == OPTION_SIZE)
+        st = value_size(text, &value.size, err);
+    else if (option->kind == OPTION_TIME)
+        st = value_time(text, &value.number, err);
+    else if (option->kind == OPTION_PERCENT)
+        st = value_percent(text, &value.number, err);
+    else
+        st = value_number(text, &value.number, err);
     if (!st)
-        st = check_bounds(option, text, (double)value, err);
+        st = option_check_bounds(
+            option, text,
+            option->kind == OPTION_INTEGER ? (double)value.integer
+            : option->kind == OPTION_SIZE  ? (double)value.size
+                                           : value.number,
+            err);
     if (!st)
-        *field = value;
+        memcpy(field, &value, option_field_size(option->kind));
     return st;
 }
 
-static enum assay_status store_size(const struct option *option,
-                                    const char *text, uint64_t *field,
-                                    struct error *err)
-{
-    uint64_t value;
-    enum assay_status st = value_size(text, &value, err);
-
-    if (!st)
-        st = check_bounds(option, text, (double)value, err);
-    if (!st)
-        *field = value;
-    return st;
-}
-
-static enum assay_status store_number(const struct option *option,
-                                      const char *text, double *field,
-                                      struct error *err)
-{
-    double value;
-    enum assay_status st =
-        option->kind == OPTION_TIME      ? value_time(text, &value, err)
-        : option->kind == OPTION_PERCENT ? value_percent(text, &value, err)
-                                         : value_number(text, &value, err);
-
-    if (!st)
-        st = check_bounds(option, text, value, err);
-    if (!st)
-        *field = value;
-    return st;
-}
-
-/* text is NULL where the option was given without a value. */
-static enum assay_status store(struct reader *reader,
-                               const struct option *option, const char *text)
+/* text is NULL if the option was given without a value. */
+static enum assay_status option_store(struct option_reader *reader,
+                                      const struct option *option,
+                                      const char *text)
 {
     void *field = (char *)reader->out->settings + option->offset;
     struct error *err = reader->err;
@@ -242,19 +252,17 @@ static enum assay_status store(struct reader *reader,
         return ASSAY_OK;
     case OPTION_MODE:
     case OPTION_CHOICE:
-        return store_choice(option, text, field, err);
+        return option_store_choice(option, text, field, err);
     case OPTION_TEXT:
     case OPTION_FILE:
         *(const char **)field = text;
         return ASSAY_OK;
     case OPTION_INTEGER:
-        return store_integer(option, text, field, err);
     case OPTION_SIZE:
-        return store_size(option, text, field, err);
     case OPTION_TIME:
     case OPTION_NUMBER:
     case OPTION_PERCENT:
-        return store_number(option, text, field, err);
+        return option_store_number(option, text, field, err);
     case OPTION_RANGE:
         return value_range(text, field, err);
     case OPTION_LIST:
@@ -269,8 +277,8 @@ static enum assay_status store(struct reader *reader,
 
 /* ---- words ------------------------------------------------------------ */
 
-static const struct option *find_name(const struct reader *reader,
-                                      const char *name, size_t n)
+static const struct option *option_find_name(const struct option_reader *reader,
+                                             const char *name, size_t n)
 {
     for (const struct option *o = reader->options; o->kind; o++) {
         if (o->name && strlen(o->name) == n && memcmp(o->name, name, n) == 0)
@@ -279,8 +287,8 @@ static const struct option *find_name(const struct reader *reader,
     return NULL;
 }
 
-static const struct option *find_letter(const struct reader *reader,
-                                        char letter)
+static const struct option *
+option_find_letter(const struct option_reader *reader, char letter)
 {
     for (const struct option *o = reader->options; o->kind; o++) {
         if (o->letter == letter)
@@ -289,8 +297,8 @@ static const struct option *find_letter(const struct reader *reader,
     return NULL;
 }
 
-static enum assay_status unknown_name(struct reader *reader, const char *name,
-                                      size_t n)
+static enum assay_status option_unknown_name(struct option_reader *reader,
+                                             const char *name, size_t n)
 {
     char typed[64];
     struct nearest nearest = nearest_to(typed);
@@ -305,17 +313,18 @@ static enum assay_status unknown_name(struct reader *reader, const char *name,
             nearest_offer(&nearest, o->name);
     }
     nearest_offer(&nearest, "help");
-    if (!nearest.candidate)
+    if (nearest.candidate)
         return error_set(reader->err, ASSAY_BAD_USAGE,
-                         "unknown option '--%s'; --help lists them", typed);
+                         "unknown option '--%s'; did you mean '--%s'?", typed,
+                         nearest.candidate);
     return error_set(reader->err, ASSAY_BAD_USAGE,
-                     "unknown option '--%s'; did you mean '--%s'?", typed,
-                     nearest.candidate);
+                     "unknown option '--%s'; --help lists them", typed);
 }
 
-static enum assay_status unknown_letter(struct reader *reader, char letter)
+static enum assay_status option_unknown_letter(struct option_reader *reader,
+                                               char letter)
 {
-    const struct option *same = find_name(reader, &letter, 1);
+    const struct option *same = option_find_name(reader, &letter, 1);
 
     if (same)
         return error_set(reader->err, ASSAY_BAD_USAGE,
@@ -331,8 +340,8 @@ static bool looks_like_option(const char *word)
 }
 
 /* The word after an option that needs a value. One that begins with two dashes
- * is far more likely the next option; --name=--value still says it. */
-static const char *next_value(struct reader *reader)
+ * is far more likely the next option; --name=--value still works. */
+static const char *option_next_value(struct option_reader *reader)
 {
     const char *word;
 
@@ -346,12 +355,13 @@ static const char *next_value(struct reader *reader)
 }
 
 /* value is what was written together with the name, or NULL. */
-static enum assay_status take(struct reader *reader,
-                              const struct option *option, const char *value)
+static enum assay_status option_take(struct option_reader *reader,
+                                     const struct option *option,
+                                     const char *value)
 {
     bool is_open = option->kind == OPTION_FILES && !value;
     size_t index = (size_t)(option - reader->options);
-    enum assay_status st = check_modes(reader, option);
+    enum assay_status st = option_check_modes(reader, option);
 
     if (st)
         return st;
@@ -363,55 +373,56 @@ static enum assay_status take(struct reader *reader,
         return error_set(reader->err, ASSAY_BAD_USAGE, "--%s takes no value",
                          option->name);
     if (!value && option_needs_value(option)) {
-        value = next_value(reader);
+        value = option_next_value(reader);
         if (!value)
             return error_set(reader->err, ASSAY_BAD_USAGE,
-                             "--%s wants a value: --%s %s", option->name,
+                             "--%s needs a value: --%s %s", option->name,
                              option->name, option->value);
     }
-    st = store(reader, option, value);
+    st = option_store(reader, option, value);
     if (st == ASSAY_BAD_USAGE)
         error_context(reader->err, "--%s", option->name);
     while (!st && is_open && reader->next < reader->n_words &&
            !looks_like_option(reader->words[reader->next]))
-        st = store(reader, option, reader->words[reader->next++]);
+        st = option_store(reader, option, reader->words[reader->next++]);
     reader->out->given |= UINT64_C(1) << index;
     return st;
 }
 
-static enum assay_status read_long(struct reader *reader, const char *name)
+static enum assay_status option_read_long(struct option_reader *reader,
+                                          const char *name)
 {
     const char *equals = strchr(name, '=');
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
-    const struct option *option = find_name(reader, name, n);
+    const struct option *option = option_find_name(reader, name, n);
 
     if (option)
-        return take(reader, option, equals ? equals + 1 : NULL);
+        return option_take(reader, option, equals ? equals + 1 : NULL);
     if (strcmp(name, "help") == 0) {
         reader->out->wants_help = true;
         return ASSAY_OK;
     }
-    return unknown_name(reader, name, n);
+    return option_unknown_name(reader, name, n);
 }
 
 /* The letters of one word: flags, and at most one with a value at the end. */
-static enum assay_status read_letters(struct reader *reader,
-                                      const char *letters)
+static enum assay_status option_read_letters(struct option_reader *reader,
+                                             const char *letters)
 {
     enum assay_status st = ASSAY_OK;
 
     for (; *letters && !st; letters++) {
-        const struct option *option = find_letter(reader, *letters);
+        const struct option *option = option_find_letter(reader, *letters);
 
         if (option && option_needs_value(option) && letters[1])
-            return take(reader, option, letters + 1);
+            return option_take(reader, option, letters + 1);
         if (option) {
-            st = take(reader, option, NULL);
+            st = option_take(reader, option, NULL);
         } else if (*letters == 'h') {
             reader->out->wants_help = true;
             return ASSAY_OK;
         } else {
-            st = unknown_letter(reader, *letters);
+            st = option_unknown_letter(reader, *letters);
         }
     }
     return st;
@@ -421,11 +432,11 @@ enum assay_status options_parse(const struct option *options,
                                 const char *const *words, size_t n_words,
                                 struct arguments *arguments, struct error *err)
 {
-    struct reader reader = {.options = options,
-                            .words = words,
-                            .n_words = n_words,
-                            .out = arguments,
-                            .err = err};
+    struct option_reader reader = {.options = options,
+                                   .words = words,
+                                   .n_words = n_words,
+                                   .out = arguments,
+                                   .err = err};
     bool are_over = false; /* the options, after "--" */
     enum assay_status st = ASSAY_OK;
 
@@ -437,9 +448,38 @@ enum assay_status options_parse(const struct option *options,
         else if (strcmp(word, "--") == 0)
             are_over = true;
         else if (word[1] == '-')
-            st = read_long(&reader, word + 2);
+            st = option_read_long(&reader, word + 2);
         else
-            st = read_letters(&reader, word + 1);
+            st = option_read_letters(&reader, word + 1);
     }
+    return st;
+}
+
+/* ---- an option in words ----------------------------------------------- */
+
+enum assay_status option_label(const struct option *option, struct str *out)
+{
+    enum assay_status st = str_printf(out, "--%s", option->name);
+
+    if (st || !option_has_value(option))
+        return st;
+    if (!option_needs_value(option))
+        return str_printf(out, "[=%s]", option->value);
+    return str_printf(out, " %s%s", option->value,
+                      option->kind == OPTION_FILES ? "..." : "");
+}
+
+enum assay_status option_sentence(const struct option *option, struct str *out)
+{
+    enum assay_status st = str_append(out, option->help);
+
+    if (!st && option->kind == OPTION_CHOICE)
+        st = str_append(out, ": ");
+    if (!st && option->kind == OPTION_CHOICE)
+        st = choices_append(option->choices, out);
+    if (!st && option->kind == OPTION_LIST)
+        st = str_append(out, "; may be given again");
+    if (!st && option->shown_default)
+        st = str_printf(out, " (default: %s)", option->shown_default);
     return st;
 }

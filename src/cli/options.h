@@ -1,4 +1,4 @@
-/* cli/options.h - one table of options gives the parser, the help screens, the
+/* cli/options.h - one table of options drives the parser, the help screens, the
  * manual page and the completion.
  *
  *     struct settings {
@@ -6,10 +6,10 @@
  *         bool all;
  *     };
  *     static const struct option options[] = {
- *         {.name = "depth", .letter = 'd', .kind = OPTION_INTEGER,
- *          .value = "N", .max = 100, .help = "levels of the tree to show",
+ *         {OPT_INTEGER("depth", "N", 0, 100), .letter = 'd',
+ *          .help = "levels of the tree to show",
  *          OPTION_FIELD(struct settings, depth)},
- *         {.name = "all", .kind = OPTION_FLAG, .help = "hide nothing",
+ *         {OPT_FLAG("all"), .help = "hide nothing",
  *          OPTION_FIELD(struct settings, all)},
  *         {.kind = OPTION_END},
  *     };
@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an option takes, and the type of the field that it is stored in. */
+/* What an option takes, and the type of the field that stores it. */
 enum option_kind {
     OPTION_END,     /* closes the table */
     OPTION_SECTION, /* a title in the help screens: only help is set */
@@ -45,8 +45,8 @@ enum option_kind {
     OPTION_FILES    /* all words up to the next option; struct words */
 };
 
-/* Whether the value names a file that is read or written. Those of OPTION_FILE
- * and OPTION_FILES are read where nothing else is said. */
+/* Whether the value names a file that is read or written. By default those of
+ * OPTION_FILE and OPTION_FILES are read. */
 enum option_role { ROLE_OF_KIND, ROLE_INPUT, ROLE_OUTPUT };
 
 struct words {
@@ -55,7 +55,7 @@ struct words {
 };
 
 struct range {
-    uint64_t first, last; /* both belong to it */
+    uint64_t first, last; /* inclusive */
 };
 
 struct option {
@@ -63,81 +63,125 @@ struct option {
     char letter;      /* 'd' for -d; 0: none */
     enum option_kind kind;
     const char *value;   /* what the value is called: "N", "FILE" */
-    const char *implied; /* stored when the value is left out, which makes it
+    const char *implied; /* stored if the value is left out, which makes it
                           * optional: --html[=FILE] */
-    const char *const *choices; /* NULL at the end */
-    /* Options of one field with OPTION_MODE exclude each other; mode is what
-     * is stored, plus the index of the choice: --tree is --tree=rich. */
+    const char *const *choices; /* NULL ends them */
+    /* OPTION_MODE options of one field exclude each other; what is stored is
+     * mode plus the index of the choice: --tree is --tree=rich. */
     int mode;
     double min, max;           /* of a number or a share; both 0: any */
-    bool is_once;              /* given again it is refused; else the last
+    bool is_once;              /* giving it twice is refused; otherwise the last
                                 * one counts */
     const char *help;          /* lower case, no full stop */
-    const char *shown_default; /* NULL: none worth telling */
+    const char *shown_default; /* NULL: none worth showing */
     enum option_role role;
+    unsigned actions; /* bit i: for the command's i-th action; 0: for all */
     size_t offset, field_size; /* use OPTION_FIELD */
 };
 
 #define OPTION_FIELD(type, field)                                              \
     .offset = offsetof(type, field), .field_size = sizeof(((type *)0)->field)
 
-/* ---- lines that several tables have; each with the field of its value ---- */
+/* ---- how a row begins, by its kind -------------------------------------- */
 
-#define OPTION_THREADS(...)                                                    \
+#define OPT_KIND(word, type, what)                                             \
+    .name = (word), .kind = (type), .value = (what)
+#define OPT_BOUNDED(word, type, what, low, high)                               \
+    OPT_KIND(word, type, what), .min = (low), .max = (high)
+
+#define OPT_FLAG(word) .name = (word), .kind = OPTION_FLAG
+#define OPT_MODE(word, index)                                                  \
+    .name = (word), .kind = OPTION_MODE, .mode = (index)
+#define OPT_TEXT(word, what)  OPT_KIND(word, OPTION_TEXT, what)
+#define OPT_FILE(word, what)  OPT_KIND(word, OPTION_FILE, what)
+#define OPT_LIST(word, what)  OPT_KIND(word, OPTION_LIST, what)
+#define OPT_RANGE(word, what) OPT_KIND(word, OPTION_RANGE, what)
+#define OPT_CHOICE(word, what, list)                                           \
+    OPT_KIND(word, OPTION_CHOICE, what), .choices = (list)
+#define OPT_INTEGER(word, what, low, high)                                     \
+    OPT_BOUNDED(word, OPTION_INTEGER, what, low, high)
+#define OPT_NUMBER(word, what, low, high)                                      \
+    OPT_BOUNDED(word, OPTION_NUMBER, what, low, high)
+#define OPT_PERCENT(word, what, low, high)                                     \
+    OPT_BOUNDED(word, OPTION_PERCENT, what, low, high)
+#define OPT_TIME(word, what, low, high)                                        \
+    OPT_BOUNDED(word, OPTION_TIME, what, low, high)
+#define OPT_SIZE(word, what, low, high)                                        \
+    OPT_BOUNDED(word, OPTION_SIZE, what, low, high)
+
+/* ---- rows that several tables share; they end with the field ------------ */
+
+/* clang-format off: it takes the braces of a row for a block. */
+#define OPTION_THREADS_TO(text, ...)                                           \
     {                                                                          \
-        .name = "threads", .letter = 't', .kind = OPTION_INTEGER,              \
-        .value = "N", .min = 1, .max = 1024,                                   \
-        .help = "threads to compute with",                                     \
-        .shown_default = "the processors assay may use", __VA_ARGS__           \
+        OPT_INTEGER("threads", "N", 1, 1024), .letter = 't', .help = (text),   \
+                                              __VA_ARGS__                      \
     }
+#define OPTION_THREADS(...)                                                    \
+    OPTION_THREADS_TO("threads to compute with",                               \
+                      .shown_default = "all processors assay may use",         \
+                      __VA_ARGS__)
 
-#define OPTION_RESULT(...)                                                     \
+#define OPTION_DEVICE_TO(text, ...)                                            \
     {                                                                          \
-        .name = "output", .letter = 'o', .kind = OPTION_FILE, .value = "FILE", \
-        .role = ROLE_OUTPUT,                                                   \
-        .help = "write there instead of to standard output", __VA_ARGS__       \
+        OPT_TEXT("device", "NAME"), .help = (text), __VA_ARGS__                \
+    }
+#define OPTION_DEVICE(...)                                                     \
+    OPTION_DEVICE_TO("where to compute: cpu, cuda:0, or auto for a GPU if "    \
+                     "one works; 'assay machine' lists them",                  \
+                     .shown_default = "cpu", __VA_ARGS__)
+
+#define OPTION_OUTPUT(what, text, ...)                                         \
+    {                                                                          \
+        OPT_FILE("output", what), .letter = 'o', .role = ROLE_OUTPUT,          \
+                                  .help = (text), __VA_ARGS__                  \
+    }
+#define OPTION_RESULT(...)                                                     \
+    OPTION_OUTPUT("FILE", "write to this file instead of standard output",     \
+                  __VA_ARGS__)
+
+#define OPTION_SEED(text, ...)                                                 \
+    {                                                                          \
+        OPT_INTEGER("seed", "N", 0, 0x1p53), .help = (text),                   \
+                                             .shown_default = "0", __VA_ARGS__ \
     }
 
 #define OPTION_JSON(text, ...)                                                 \
     {                                                                          \
-        .name = "json", .kind = OPTION_FLAG, .help = (text), __VA_ARGS__       \
+        OPT_FLAG("json"), .help = (text), __VA_ARGS__                          \
     }
 
 /* How a table is written. */
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
 
 #define OPTION_FORMATS(...)                                                    \
-    {.name = "json",                                                           \
-     .kind = OPTION_MODE,                                                      \
-     .mode = FORMAT_JSON,                                                      \
-     .help = "as JSON",                                                        \
-     __VA_ARGS__},                                                             \
-        {.name = "csv",                                                        \
-         .kind = OPTION_MODE,                                                  \
-         .mode = FORMAT_CSV,                                                   \
-         .help = "as comma-separated values",                                  \
+    {OPT_MODE("json", FORMAT_JSON), .help = "print JSON", __VA_ARGS__},        \
+        {OPT_MODE("csv", FORMAT_CSV), .help = "print comma-separated values",  \
          __VA_ARGS__},                                                         \
     {                                                                          \
-        .name = "md", .kind = OPTION_MODE, .mode = FORMAT_MARKDOWN,            \
-        .help = "as Markdown, for reports", __VA_ARGS__                        \
+        OPT_MODE("md", FORMAT_MARKDOWN),                                       \
+            .help = "print Markdown, for reports", __VA_ARGS__                 \
     }
+/* clang-format on */
 
 enum { OPTIONS_MAX = 64 }; /* in one table */
 
-/* What a command line says. Texts are borrowed from it. */
+/* A parsed command line. Texts are borrowed from it. */
 struct arguments {
-    void *settings; /* the caller's, with the defaults in it */
+    void *settings; /* the caller's, holding the defaults */
     struct words operands;
-    bool wants_help; /* --help or -h; the rest was not looked at */
+    bool wants_help; /* --help or -h; nothing after it was read */
     uint64_t given;  /* bit i: options[i] was given */
     struct arena arena;
 };
 
 void arguments_release(struct arguments *arguments); /* start from {0} */
 
-/* Reads words as GNU programs do: options anywhere, --name value, --name=value,
- * -n value, -nvalue, letters of flags together, `--` before operands that look
- * like options. ASSAY_BAD_USAGE says what is wrong and what was near. */
+/* Reads words as GNU programs do: options anywhere, --name value,
+ * --name=value, -n value, -nvalue, letters of flags together, `--` before
+ * operands that look like options. ASSAY_BAD_USAGE names the mistake and
+ * what was probably meant.
+ */
 enum assay_status options_parse(const struct option *options,
                                 const char *const *words, size_t n_words,
                                 struct arguments *arguments, struct error *err);
@@ -146,12 +190,12 @@ enum assay_status options_parse(const struct option *options,
 bool option_has_value(const struct option *option);
 bool option_needs_value(const struct option *option);
 
-/* Bytes of the field that a kind is stored in; 0 for those without one. */
+/* Size of the field that a kind is stored in; 0 if it has none. */
 size_t option_field_size(enum option_kind kind);
 
 /* "--depth N", "--tree[=plain]", "--a FILE..." */
 enum assay_status option_label(const struct option *option, struct str *out);
-/* The help with the choices and the default behind it. */
+/* The help text followed by the choices and the default. */
 enum assay_status option_sentence(const struct option *option, struct str *out);
 
 #endif

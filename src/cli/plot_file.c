@@ -20,5 +20,7 @@ enum assay_status plot_file_format(const char *path, enum sheet_format *format,
         }
     }
     return error_set(err, ASSAY_BAD_USAGE,
-                     "%s: a plot's name ends in .png, .svg or .pdf", path);
+                     "the name of a plot must end in .png, .svg or .pdf, not "
+                     "'%s'",
+                     path);
 }

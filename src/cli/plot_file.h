@@ -1,4 +1,4 @@
-/* cli/plot_file.h - how a plot is written: its file's ending says so.
+/* cli/plot_file.h - the format of a plot, from the ending of its file.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_PLOT_FILE_H

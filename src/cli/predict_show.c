@@ -14,20 +14,19 @@ static const char *const fit_words[] = {
 
 enum { cell_size = 64 };
 
-/* ---- the screen -----------------------------------------------------------
- */
+/* ---- the screen --------------------------------------------------------- */
 
-static const char *value_text(char out[UNITS_MAX], enum target target,
-                              double value)
+static const char *prediction_value_text(char out[UNITS_MAX],
+                                         enum target target, double value)
 {
     return target == TARGET_LATENCY ? units_time(out, value * 1e6)
                                     : units_bytes(out, value * 0x1p20);
 }
 
-/* "1.13 s to 1.21 s", or "-" where the width is not known. */
-static const char *interval_text(char out[cell_size],
-                                 const struct estimate *estimate,
-                                 enum target target)
+/* "1.13 s to 1.21 s", or "-" if the width is not known. */
+static const char *prediction_interval_text(char out[cell_size],
+                                            const struct estimate *estimate,
+                                            enum target target)
 {
     char low[UNITS_MAX], high[UNITS_MAX];
     double scale =
@@ -37,20 +36,22 @@ static const char *interval_text(char out[cell_size],
         snprintf(out, cell_size, "-");
     else
         snprintf(out, cell_size, "%s to %s",
-                 value_text(low, target, estimate->low * scale),
-                 value_text(high, target, estimate->high * scale));
+                 prediction_value_text(low, target, estimate->low * scale),
+                 prediction_value_text(high, target, estimate->high * scale));
     return out;
 }
 
-/* Memory is shown as what it would take, beyond the device's limit too. */
-static double shown_value(const struct estimate *estimate, enum target target)
+/* Memory is what it would take, even beyond the device's limit. */
+static double prediction_shown_value(const struct estimate *estimate,
+                                     enum target target)
 {
     return target == TARGET_MEMORY ? estimate->demand : estimate->value;
 }
 
 /* "caution  not counted: 2 Softmax, 12 Transpose" */
-static void show_uncounted(const struct prediction *prediction,
-                           struct sink *sink, const struct term *term)
+static void prediction_show_uncounted(const struct prediction *prediction,
+                                      struct sink *sink,
+                                      const struct term *term)
 {
     struct line line = line_begin(sink, term, "caution");
 
@@ -65,8 +66,8 @@ static void show_uncounted(const struct prediction *prediction,
     line_end(&line);
 }
 
-static void show_head(const struct prediction *prediction, struct sink *sink,
-                      const struct term *term)
+static void prediction_show_head(const struct prediction *prediction,
+                                 struct sink *sink, const struct term *term)
 {
     const char *device = fingerprint_device(prediction->fingerprint);
 
@@ -84,10 +85,10 @@ static void show_head(const struct prediction *prediction, struct sink *sink,
         sink_printf(sink, "%-8s by %s, a network that ", target_names[t],
                     method_names[first->method]);
         if (first->sight != SIGHT_LEVELS) {
-            sink_puts(sink, "it was not made from\n");
+            sink_puts(sink, "the fingerprint was not learned from\n");
             continue;
         }
-        sink_puts(sink, "the fingerprint was made from (");
+        sink_puts(sink, "the fingerprint was learned from (");
         text_put(sink, term, prediction->family);
         sink_puts(sink, ")\n");
     }
@@ -97,11 +98,11 @@ static void show_head(const struct prediction *prediction, struct sink *sink,
         line_sentence(&line, prediction->outside);
         line_end(&line);
     }
-    show_uncounted(prediction, sink, term);
+    prediction_show_uncounted(prediction, sink, term);
 }
 
-static void show_row(const struct prediction *prediction,
-                     const struct predicted *row, struct sink *sink)
+static void prediction_show_row(const struct prediction *prediction,
+                                const struct predicted *row, struct sink *sink)
 {
     char value[UNITS_MAX], interval[cell_size];
 
@@ -113,8 +114,9 @@ static void show_row(const struct prediction *prediction,
             continue;
         sink_printf(
             sink, "  %9s  %-22s",
-            value_text(value, (enum target)t, shown_value(own, (enum target)t)),
-            interval_text(interval, own, (enum target)t));
+            prediction_value_text(value, (enum target)t,
+                                  prediction_shown_value(own, (enum target)t)),
+            prediction_interval_text(interval, own, (enum target)t));
         if (t == TARGET_LATENCY)
             sink_printf(
                 sink, " %8s",
@@ -125,29 +127,51 @@ static void show_row(const struct prediction *prediction,
     sink_puts(sink, "\n");
 }
 
-static void show_largest(const struct prediction *prediction, struct sink *sink)
+/* Of the memory a device has, a program gets less: as much less as on the
+ * measured device. */
+static void prediction_show_usable(const struct prediction *prediction,
+                                   struct sink *sink)
 {
-    char size[UNITS_MAX];
+    double kept = prediction->memory_mb - prediction->usable_mb;
+    char size[UNITS_MAX], all[UNITS_MAX], less[UNITS_MAX];
 
-    if (!prediction->has[TARGET_MEMORY] || isnan(prediction->usable_mb))
-        return;
-    sink_printf(sink, "\n%s can be used",
+    sink_printf(sink, "\n%s",
                 units_bytes(size, prediction->usable_mb * 0x1p20));
-    if (prediction->n_rows < 2) {
-        sink_puts(sink, "\n");
+    if (!(kept >= 1)) {
+        sink_puts(sink, " are usable");
         return;
     }
-    sink_puts(sink, ": ");
+    sink_printf(sink, " of %s are usable",
+                units_bytes(all, prediction->memory_mb * 0x1p20));
+    if (prediction->memory_mb == prediction->capacity_mb)
+        sink_puts(sink, ", the most that was ever available");
+    else
+        sink_printf(sink,
+                    ": of the measured device's %s, %s were "
+                    "never available",
+                    units_bytes(all, prediction->capacity_mb * 0x1p20),
+                    units_bytes(less, kept * 0x1p20));
+}
+
+static void prediction_show_largest(const struct prediction *prediction,
+                                    struct sink *sink)
+{
+    if (!prediction->has[TARGET_MEMORY] || isnan(prediction->usable_mb))
+        return;
+    prediction_show_usable(prediction, sink);
+    sink_puts(sink, "\n");
+    if (prediction->n_rows < 2)
+        return;
     if (!prediction->largest)
-        sink_puts(sink, "no batch of these fits");
+        sink_puts(sink, "none of these batches fits");
     else if (prediction->largest == prediction->last)
-        sink_printf(sink, "batch %lld fits too",
+        sink_printf(sink, "even batch %lld fits",
                     (long long)prediction->largest);
     else
         sink_printf(sink, "batch %lld is the largest that fits",
                     (long long)prediction->largest);
     if (prediction->surely != prediction->maybe)
-        sink_printf(sink, " (%lld surely, %lld at best)",
+        sink_printf(sink, " (%lld for sure, %lld at best)",
                     (long long)prediction->surely,
                     (long long)prediction->maybe);
     sink_puts(sink, "\n");
@@ -156,47 +180,47 @@ static void show_largest(const struct prediction *prediction, struct sink *sink)
 void prediction_show_table(const struct prediction *prediction,
                            struct sink *sink, const struct term *term)
 {
-    show_head(prediction, sink, term);
+    prediction_show_head(prediction, sink, term);
     sink_printf(sink, "\n%6s", "batch");
     if (prediction->has[TARGET_LATENCY])
-        sink_printf(sink, "  %9s  %-22s %8s", "a step", "90 %", "images/s");
+        sink_printf(sink, "  %9s  %-22s %8s", "per step", "90 %", "images/s");
     if (prediction->has[TARGET_MEMORY])
         sink_printf(sink, "  %9s  %-22s  %s", "memory", "90 %", "fits");
     sink_puts(sink, "\n");
     for (size_t i = 0; i < prediction->n_rows; i++)
-        show_row(prediction, &prediction->rows[i], sink);
-    show_largest(prediction, sink);
+        prediction_show_row(prediction, &prediction->rows[i], sink);
+    prediction_show_largest(prediction, sink);
 }
 
-/* ---- JSON -----------------------------------------------------------------
- */
+/* ---- JSON --------------------------------------------------------------- */
 
-static void write_number(struct json_writer *json, const char *key,
-                         double value)
+static void prediction_write_number(struct json_writer *json, const char *key,
+                                    double value)
 {
     json_key(json, key);
     json_write_rounded(json, value, 6);
 }
 
-static void write_estimate(struct json_writer *json,
-                           const struct estimate *estimate, enum target target)
+static void prediction_write_estimate(struct json_writer *json,
+                                      const struct estimate *estimate,
+                                      enum target target)
 {
     static const char *const keys[] = {"latency_ms", "memory_mb"};
 
     json_key(json, keys[target]);
     json_inline_object_begin(json);
-    write_number(json, "value", estimate->value);
-    write_number(json, "low", estimate->low);
-    write_number(json, "high", estimate->high);
+    prediction_write_number(json, "value", estimate->value);
+    prediction_write_number(json, "low", estimate->low);
+    prediction_write_number(json, "high", estimate->high);
     if (target == TARGET_MEMORY)
-        write_number(json, "demand", estimate->demand);
+        prediction_write_number(json, "demand", estimate->demand);
     json_member_string(json, "model", method_names[estimate->method]);
     json_member_bool(json, "seen", estimate->sight == SIGHT_LEVELS);
     json_object_end(json);
 }
 
-static void write_uncounted(struct json_writer *json,
-                            const struct prediction *prediction)
+static void prediction_write_uncounted(struct json_writer *json,
+                                       const struct prediction *prediction)
 {
     if (!prediction->n_uncounted)
         return;
@@ -220,8 +244,8 @@ void prediction_show_json(const struct prediction *prediction,
     json_member_string(&json, "stage", stage_names[prediction->stage]);
     if (prediction->outside)
         json_member_string(&json, "outside", prediction->outside);
-    write_uncounted(&json, prediction);
-    write_number(&json, "usable_mb", prediction->usable_mb);
+    prediction_write_uncounted(&json, prediction);
+    prediction_write_number(&json, "usable_mb", prediction->usable_mb);
     json_member_int(&json, "largest_batch", prediction->largest);
     json_key(&json, "batches");
     json_array_begin(&json);
@@ -232,7 +256,7 @@ void prediction_show_json(const struct prediction *prediction,
         json_member_int(&json, "batch", row->batch);
         for (int t = 0; t < N_TARGETS; t++) {
             if (prediction->has[t])
-                write_estimate(&json, &row->of[t], (enum target)t);
+                prediction_write_estimate(&json, &row->of[t], (enum target)t);
         }
         json_member_string(&json, "fits", fit_words[row->fit]);
         json_object_end(&json);

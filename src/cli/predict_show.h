@@ -17,19 +17,21 @@ struct predicted {
 struct prediction {
     const struct fingerprint *fingerprint;
     const char *network;
-    const char *family; /* that it is a level of, as the fingerprint calls it;
-                           NULL: it was not made from it */
+    const char *family; /* the fingerprint's name for what it was pruned from;
+                           NULL: the fingerprint does not know it */
     enum stage stage;
     bool has[N_TARGETS];
     struct predicted *rows;
     size_t n_rows;
     double usable_mb;      /* NAN: not known */
-    int64_t largest;       /* that fits, as far as was asked; 0: none */
-    int64_t surely, maybe; /* the largest that fits beyond doubt, and the
-                              largest that may */
-    int64_t last;          /* the largest that was asked for */
+    double memory_mb;      /* all of it; NAN: not known */
+    double capacity_mb;    /* of the measured device; NAN: not known */
+    int64_t largest;       /* batch that fits, in the range; 0: none */
+    int64_t surely, maybe; /* the largest that certainly fits, and the largest
+                              that may */
+    int64_t last;          /* the largest batch of the range */
     const char *outside;   /* why it should be refused; NULL: it should not */
-    const struct uncounted_row *uncounted; /* layers left out of the sum */
+    const struct uncounted_row *uncounted; /* layers not in the sum */
     size_t n_uncounted;
 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { file_columns = 100 }; /* nobody knows where a file will be read */
+enum { file_columns = 100 }; /* a file may be read on any screen */
 
 enum assay_status result_open(const char *path, struct result *result,
                               struct error *err)
@@ -63,10 +63,11 @@ enum assay_status result_name_of_run(const char *path, const char *ending,
     return ASSAY_OK;
 }
 
-static enum assay_status print(struct error *err, const char *format, ...)
-    ASSAY_PRINTF(2, 3);
+static enum assay_status result_printf(struct error *err, const char *format,
+                                       ...) ASSAY_PRINTF(2, 3);
 
-static enum assay_status print(struct error *err, const char *format, ...)
+static enum assay_status result_printf(struct error *err, const char *format,
+                                       ...)
 {
     va_list args;
     int n;
@@ -81,11 +82,11 @@ static enum assay_status print(struct error *err, const char *format, ...)
 
 enum assay_status result_print(const char *text, struct error *err)
 {
-    return print(err, "%s", text);
+    return result_printf(err, "%s", text);
 }
 
-static enum assay_status commit(struct result *result, enum assay_status st,
-                                struct error *err)
+static enum assay_status result_commit(struct result *result,
+                                       enum assay_status st, struct error *err)
 {
     if (st)
         output_discard(result->output);
@@ -104,11 +105,11 @@ enum assay_status result_close(struct result *result, enum assay_status st,
     if (!result->output)
         return st;
     bytes = result->sink->written;
-    st = commit(result, st, err);
+    st = result_commit(result, st, err);
     if (st || !result->path)
         return st;
-    return print(err, "wrote  %s  %s\n", result->path,
-                 units_file_size(size, (double)bytes));
+    return result_printf(err, "wrote  %s  %s\n", result->path,
+                         units_file_size(size, (double)bytes));
 }
 
 enum assay_status result_end(struct result *result, enum assay_status st,
@@ -116,7 +117,7 @@ enum assay_status result_end(struct result *result, enum assay_status st,
 {
     if (!result->output)
         return st;
-    st = commit(result, st, err);
+    st = result_commit(result, st, err);
     return st || !result->path ? st : result_list(result->path, wrote, err);
 }
 

@@ -1,5 +1,5 @@
-/* cli/run_files.h - what else is made of a run by the command that made it: a
- * trace, a report, an event file. What `assay run` and `assay train` share.
+/* cli/run_files.h - files made from a run: reports and event files, and what
+ * `assay run` and `assay train` write besides the run.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_RUN_FILES_H
@@ -8,32 +8,48 @@
 #include "cli/options.h"
 #include "cli/result.h"
 #include "run/run.h"
+#include "views/report.h"
 
-/* As they were asked for; NULL: not. */
+/* Writes the report of one run, or of what changed from the first run to the
+ * second. folder has the drawn photographs, of which those of the last run are
+ * included, or all if it does not name any; NULL: none. */
+enum assay_status report_write(const struct report_side *sides, size_t n_sides,
+                               const char *folder, struct sink *sink,
+                               struct error *err);
+
+/* Appends the path of the event file of a run that began so many seconds after
+ * 1970: FOLDER/NAME/events..., where NAME, which TensorBoard shows, is that of
+ * the run file without its ending. */
+enum assay_status event_folder_path(const char *folder, const char *run_path,
+                                    double began, struct str *out,
+                                    struct error *err);
+
+/* Writes the event file and appends its name to *wrote, or prints it if wrote
+ * is NULL. pictures is the folder of the drawn photographs; may be NULL. */
+enum assay_status event_folder_write(const struct run *run,
+                                     const char *run_path, const char *folder,
+                                     const char *pictures, struct str *wrote,
+                                     struct error *err);
+
+/* NULL: not asked for. */
 struct run_file_names {
     const char *trace, *html, *tensorboard;
 };
 
-/* Lines of a command's table: the settings have a struct run_file_names called
- * files, and FIELD() names what is in them. */
+/* Rows for a table whose settings have a struct run_file_names called files,
+ * and whose FIELD() names what is in them. */
+/* clang-format off: it takes the braces of a row for a block. */
 #define RUN_FILES_OPTIONS                                                      \
-    {.name = "trace",                                                          \
-     .kind = OPTION_FILE,                                                      \
-     .role = ROLE_OUTPUT,                                                      \
-     .value = "FILE",                                                          \
-     .help = "write a trace for Perfetto too",                                 \
-     FIELD(files.trace)},                                                      \
-        {.name = "html",                                                       \
-         .kind = OPTION_FILE,                                                  \
-         .role = ROLE_OUTPUT,                                                  \
-         .value = "FILE",                                                      \
-         .help = "write a report to look at in a browser too",                 \
-         FIELD(files.html)},                                                   \
+    {OPT_FILE("trace", "FILE"), .role = ROLE_OUTPUT,                           \
+     .help = "also write a trace for Perfetto", FIELD(files.trace)},           \
+        {OPT_FILE("html", "FILE"), .role = ROLE_OUTPUT,                        \
+         .help = "also write a report for the browser", FIELD(files.html)},    \
     {                                                                          \
-        .name = "tensorboard", .kind = OPTION_FILE, .value = "FOLDER",         \
-        .help = "write an event file for TensorBoard there too",               \
-        FIELD(files.tensorboard)                                               \
+        OPT_FILE("tensorboard", "FOLDER"),                                     \
+            .help = "also write an event file for TensorBoard to this folder", \
+            FIELD(files.tensorboard)                                           \
     }
+/* clang-format on */
 
 struct run_files {
     struct run_file_names names;
@@ -41,20 +57,20 @@ struct run_files {
     struct result trace, html;
 };
 
-/* In the first second, not when all is done. Start from {0}; the texts are
- * borrowed. */
+/* Opens the files at the start, not when all is done. Start from {0}; the texts
+ * are borrowed. */
 enum assay_status run_files_open(struct run_files *files,
                                  const struct run_file_names *names,
                                  const char *run_path, struct error *err);
 
-/* Writes them and appends what was written to *wrote. The folders, which may
- * be NULL, have the pictures of the report and of the event file. */
+/* Writes the files and appends their names to *wrote. The folders hold the
+ * pictures for the report and for the event file; they may be NULL. */
 enum assay_status run_files_write(struct run_files *files,
                                   const struct run *run, const char *in_report,
                                   const char *in_events, struct str *wrote,
                                   struct error *err);
 
-/* What was not written is given up. */
+/* Drops what was not written. */
 void run_files_discard(struct run_files *files);
 
 #endif

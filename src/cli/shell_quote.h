@@ -1,4 +1,4 @@
-/* cli/shell_quote.h - words as a shell takes them.
+/* cli/shell_quote.h - quotes words for a shell.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_SHELL_QUOTE_H
@@ -8,13 +8,13 @@
 
 #include <stdbool.h>
 
-/* Appends the word in single quotation marks. */
+/* Appends the word in single quotes. */
 enum assay_status shell_quote(struct str *to, const char *word);
 
-/* The same, without the marks where it needs none. */
+/* The same, without quotes if it needs none. */
 enum assay_status shell_word(struct str *to, const char *word);
 
-/* Whether it needs none: letters, digits and a few signs alone. */
+/* Whether it needs no quotes: only letters, digits and a few signs. */
 bool is_plain_word(const char *word);
 
 #endif

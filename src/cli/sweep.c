@@ -1,4 +1,4 @@
-/* cli/sweep.c - see sweep.h: the runs of a sweep and their table. */
+/* cli/sweep.c - see sweep.h: the runs of a sweep, and their table. */
 #include "cli/sweep.h"
 
 #include "base/child.h"
@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one point --------------------------------------------------------------
- */
+/* ---- one point ---------------------------------------------------------- */
 
 /* What a child measured. */
 struct point_values {
@@ -19,27 +18,28 @@ struct point_values {
     double peak_bytes;
 };
 
-/* What a child tells its parent. */
-struct outcome {
+/* What a child sends to its parent. */
+struct sweep_outcome {
     enum assay_status st;
     struct error err;
-    bool has_values; /* it was not stopped before it measured anything */
+    bool has_values; /* false: it was stopped before it measured anything */
     struct point_values values;
 };
 
-/* What a point came to. */
-struct row {
+/* The result of a point. */
+struct sweep_row {
     int64_t values[SWEEP_MAX_AXES];
-    struct str path; /* of its run */
+    struct str path; /* of its run file */
     struct point_values measured;
-    bool is_measured; /* else it was stopped before */
-    double images_a_second;
+    bool is_measured; /* false: it was stopped before */
+    double images_per_s;
 };
 
-/* "run.assay" at batch 2, threads 1: "run-batch2-threads1.assay". */
-static enum assay_status name_point(const struct sweep *sweep,
-                                    const char *output, struct row *row,
-                                    struct error *err)
+/* "run.assay" with batch 2 and threads 1 is "run-batch2-threads1.assay". */
+static enum assay_status sweep_name_point(const struct sweep *sweep,
+                                          const char *output,
+                                          struct sweep_row *row,
+                                          struct error *err)
 {
     static const char *const endings[] = {STORE_SUFFIX, NULL};
     struct str ending = {0};
@@ -58,12 +58,12 @@ static enum assay_status name_point(const struct sweep *sweep,
     return st;
 }
 
-/* The settings of a point. Of a detector the size is --min-size, of others a
- * part of --input, whose text `input` holds. */
-static enum assay_status set_point(const struct sweep *sweep,
-                                   const struct row *row,
-                                   struct run_settings *settings,
-                                   struct str *input, struct error *err)
+/* The settings of a point. The size is --min-size for a detector, and a part of
+ * --input for others, whose text `input` holds. */
+static enum assay_status sweep_set_point(const struct sweep *sweep,
+                                         const struct sweep_row *row,
+                                         struct run_settings *settings,
+                                         struct str *input, struct error *err)
 {
     for (size_t i = 0; i < sweep->n_axes; i++) {
         int64_t value = row->values[i];
@@ -94,15 +94,15 @@ static enum assay_status set_point(const struct sweep *sweep,
 /* What a child is started with. */
 struct sweep_point {
     const struct sweep *sweep;
-    const char *set; /* what all points of the sweep are called */
-    const struct row *row;
+    const char *set; /* the name that all points share */
+    const struct sweep_row *row;
     const struct run_settings *settings;
     const struct words *operands;
 };
 
-/* The run says which set it belongs to, and where it is in it. */
-static enum assay_status state_point(void *context, struct run *run,
-                                     struct error *err)
+/* The run states which set it belongs to, and its place in it. */
+static enum assay_status sweep_add_facts(void *context, struct run *run,
+                                         struct error *err)
 {
     const struct sweep_point *point = context;
     const struct sweep *sweep = point->sweep;
@@ -119,9 +119,9 @@ static enum assay_status state_point(void *context, struct run *run,
     return st;
 }
 
-static enum assay_status read_values(const struct run *run,
-                                     struct point_values *values,
-                                     struct error *err)
+static enum assay_status sweep_read_values(const struct run *run,
+                                           struct point_values *values,
+                                           struct error *err)
 {
     struct scope_stats stats;
     enum assay_status st = run_scope_stats(run, RUN_ROOT, RUN_ANY, &stats, err);
@@ -135,10 +135,11 @@ static enum assay_status read_values(const struct run *run,
     return st;
 }
 
-static void run_here(struct sweep_point *point, struct outcome *outcome)
+static void sweep_run_here(struct sweep_point *point,
+                           struct sweep_outcome *outcome)
 {
     struct sink screen = sink_to_file(stderr, "standard error");
-    struct detect_report report = {0};
+    struct profile_report report = {0};
     struct run_job job = {0};
     struct error *err = &outcome->err;
     enum assay_status st =
@@ -146,36 +147,37 @@ static void run_here(struct sweep_point *point, struct outcome *outcome)
 
     if (!st) {
         job.options.stop = interrupt_watch();
-        job.options.warnings = &screen;
-        job.options.onnx.problems = &screen;
-        job.options.facts = (struct detect_facts){state_point, point};
-        st = detect_run(&job.options, &job.photos, &report, err);
+        job.options.session.warnings = &screen;
+        job.options.session.model.file.problems = &screen;
+        job.options.facts = (struct profile_facts){sweep_add_facts, point};
+        st = profile_run(&job.options, &job.photos, &report, err);
     }
     outcome->has_values = !st && report.run;
     if (outcome->has_values)
-        st = read_values(report.run, &outcome->values, err);
+        st = sweep_read_values(report.run, &outcome->values, err);
     outcome->st = st;
-    detect_report_release(&report);
+    profile_report_release(&report);
     run_job_release(&job);
 }
 
-static void run_point(void *context, int line)
+static void sweep_run_child(void *context, int line)
 {
-    struct outcome outcome = {.st = ASSAY_OK};
+    struct sweep_outcome outcome = {.st = ASSAY_OK};
 
-    run_here(context, &outcome);
+    sweep_run_here(context, &outcome);
     child_send(line, &outcome, sizeof outcome, 0);
 }
 
-/* In a process of its own. */
-static enum assay_status run_apart(struct sweep_point *point, struct row *row,
-                                   struct error *err)
+static enum assay_status sweep_run_apart(struct sweep_point *point,
+                                         struct sweep_row *row,
+                                         struct error *err)
 {
     const struct child_options options = {.what = "a point of the sweep"};
-    struct outcome outcome;
+    struct sweep_outcome outcome;
     enum child_told told;
     struct child child;
-    enum assay_status st = child_start(&child, &options, run_point, point, err);
+    enum assay_status st =
+        child_start(&child, &options, sweep_run_child, point, err);
 
     if (st)
         return st;
@@ -183,7 +185,7 @@ static enum assay_status run_apart(struct sweep_point *point, struct row *row,
     child_end(&child, false, NULL);
     if (told != CHILD_TOLD)
         return error_set(err, ASSAY_IO,
-                         "the process of a point ended before its time");
+                         "the process of a point died before it was done");
     if (outcome.st)
         return error_set(err, outcome.st, "%s", outcome.err.text);
     row->is_measured = outcome.has_values;
@@ -191,10 +193,11 @@ static enum assay_status run_apart(struct sweep_point *point, struct row *row,
     return ASSAY_OK;
 }
 
-static enum assay_status do_point(const struct sweep *sweep,
-                                  const struct run_settings *base,
-                                  const struct words *operands, size_t point,
-                                  struct row *row, struct error *err)
+static enum assay_status sweep_do_point(const struct sweep *sweep,
+                                        const struct run_settings *base,
+                                        const struct words *operands,
+                                        size_t point, struct sweep_row *row,
+                                        struct error *err)
 {
     struct run_settings settings = *base;
     struct sweep_point job = {.sweep = sweep,
@@ -206,24 +209,23 @@ static enum assay_status do_point(const struct sweep *sweep,
     enum assay_status st;
 
     sweep_point(sweep, point, row->values);
-    st = name_point(sweep, base->output, row, err);
+    st = sweep_name_point(sweep, base->output, row, err);
     if (!st)
-        st = set_point(sweep, row, &settings, &input, err);
+        st = sweep_set_point(sweep, row, &settings, &input, err);
     if (!st)
-        st = run_apart(&job, row, err);
+        st = sweep_run_apart(&job, row, err);
     if (!st)
-        row->images_a_second =
+        row->images_per_s =
             (double)settings.batch * 1e9 / row->measured.median_ns;
     str_release(&input);
     return st;
 }
 
-/* ---- the table
- * --------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------- */
 
 enum { axis_columns = 8 };
 
-static void put_head(const struct sweep *sweep, struct sink *sink)
+static void sweep_put_head(const struct sweep *sweep, struct sink *sink)
 {
     for (size_t i = 0; i < sweep->n_axes; i++)
         sink_printf(sink, "%*s", axis_columns,
@@ -232,8 +234,9 @@ static void put_head(const struct sweep *sweep, struct sink *sink)
                 "img/s", "scaling", "memory", "run");
 }
 
-static void put_row(const struct sweep *sweep, const struct row *row,
-                    const struct row *first, struct sink *sink)
+static void sweep_put_row(const struct sweep *sweep,
+                          const struct sweep_row *row,
+                          const struct sweep_row *first, struct sink *sink)
 {
     char median[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
     char rate[UNITS_MAX], bytes[UNITS_MAX], interval[2 * UNITS_MAX + 8];
@@ -245,13 +248,13 @@ static void put_row(const struct sweep *sweep, const struct row *row,
              units_number(high, row->measured.high_ns / 1e6));
     sink_printf(sink, "%12s  %-18s%9s%8.2fx%11s  %s\n",
                 units_number(median, row->measured.median_ns / 1e6), interval,
-                units_count(rate, row->images_a_second),
-                row->images_a_second / first->images_a_second,
+                units_count(rate, row->images_per_s),
+                row->images_per_s / first->images_per_s,
                 units_bytes(bytes, row->measured.peak_bytes), row->path.text);
 }
 
-static enum assay_status print_table(const struct sweep *sweep,
-                                     const struct row *rows, size_t n,
+static enum assay_status sweep_print(const struct sweep *sweep,
+                                     const struct sweep_row *rows, size_t n,
                                      const char *model, struct error *err)
 {
     struct result result;
@@ -261,23 +264,23 @@ static enum assay_status print_table(const struct sweep *sweep,
         return st;
     sink_printf(result.sink, "sweep    %s, %zu of %zu points\n\n", model, n,
                 sweep->n_points);
-    put_head(sweep, result.sink);
+    sweep_put_head(sweep, result.sink);
     for (size_t i = 0; i < n; i++)
-        put_row(sweep, &rows[i], &rows[0], result.sink);
+        sweep_put_row(sweep, &rows[i], &rows[0], result.sink);
     sink_printf(result.sink,
-                "\nscaling  images a second against the first row\n"
+                "\nscaling  images per second relative to the first row\n"
                 "next     assay show %s",
                 rows[0].path.text);
     if (n > 1)
         sink_printf(result.sink, "   assay compare %s %s", rows[0].path.text,
                     rows[n - 1].path.text);
     sink_puts(result.sink, "\n");
-    return result_close(&result, sink_status(result.sink, err), err);
+    return result_close(&result, ASSAY_OK, err);
 }
 
-/* "batch 2, threads 1" before a failure, and what went well before it. */
-static void name_failure(const struct sweep *sweep, const struct row *row,
-                         struct error *err)
+/* "at batch 2, threads 1" before a failure. */
+static void sweep_name_failure(const struct sweep *sweep,
+                               const struct sweep_row *row, struct error *err)
 {
     char text[96] = "";
     size_t at = 0;
@@ -289,55 +292,54 @@ static void name_failure(const struct sweep *sweep, const struct row *row,
     error_context(err, "at %s", text);
 }
 
-/* What a single run makes besides its file and its screen. */
-static enum assay_status check_outputs(const struct run_settings *settings,
-                                       struct error *err)
+/* Outputs of a single run that a sweep does not write. */
+static enum assay_status
+sweep_check_outputs(const struct run_settings *settings, struct error *err)
 {
     const struct {
         const char *name;
         bool is_given;
         const char *instead;
     } options[] = {
-        {"trace", settings->files.trace, "`assay trace` makes one of each run"},
-        {"html", settings->files.html, "`assay report` makes one of each run"},
+        {"trace", settings->files.trace, "use `assay trace` on each run"},
+        {"html", settings->files.html, "use `assay report` on each run"},
         {"tensorboard", settings->files.tensorboard,
-         "`assay tensorboard` makes one of each run"},
-        {"json", settings->is_json, "`assay show --json` tells of each run"},
-        {"explain", settings->has_explain, "run the point alone"},
+         "use `assay tensorboard` on each run"},
+        {"json", settings->is_json, "use `assay show --json` on each run"},
+        {"explain", settings->has_explain, "run one point alone"},
     };
 
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].is_given)
             return error_set(err, ASSAY_BAD_USAGE,
-                             "--%s is not for --sweep; %s", options[i].name,
-                             options[i].instead);
+                             "--%s does not go with --sweep; %s",
+                             options[i].name, options[i].instead);
     }
     return result_check_run(settings->output, err);
 }
 
-static enum assay_status open_sweep(struct sweep *sweep,
+static enum assay_status sweep_open(struct sweep *sweep,
                                     const struct run_settings *settings,
                                     const struct words *operands,
                                     struct error *err)
 {
-    const char *model;
-    bool is_onnx;
+    struct model_source model;
     enum assay_status st = sweep_read(sweep, &settings->sweep, err);
 
     if (!st)
-        st = check_outputs(settings, err);
+        st = sweep_check_outputs(settings, err);
     if (!st)
-        st = run_find_model(operands->items[0], &model, &is_onnx, err);
+        st = run_find_model(operands->items[0], &model, err);
     if (!st)
-        sweep->is_detector = !is_onnx && model_task(model) == TASK_DETECTION;
+        sweep->is_detector = model_is_detector(&model);
     return st;
 }
 
-/* Every run of the sweep, before the first is made. */
-static enum assay_status check_roles(const struct sweep *sweep,
-                                     const struct run_settings *settings,
-                                     const struct words *operands,
-                                     struct error *err)
+/* The names of all runs are checked before the first run starts. */
+static enum assay_status sweep_check_roles(const struct sweep *sweep,
+                                           const struct run_settings *settings,
+                                           const struct words *operands,
+                                           struct error *err)
 {
     struct file_roles roles = {0};
     struct run_job job = {0};
@@ -346,10 +348,10 @@ static enum assay_status check_roles(const struct sweep *sweep,
     if (!st)
         st = run_job_add_roles(&job, settings, operands, &roles, err);
     for (size_t i = 0; !st && i < sweep->n_points; i++) {
-        struct row row = {.is_measured = false};
+        struct sweep_row row = {.is_measured = false};
 
         sweep_point(sweep, i, row.values);
-        st = name_point(sweep, settings->output, &row, err);
+        st = sweep_name_point(sweep, settings->output, &row, err);
         file_roles_write(&roles, "the run", str_text(&row.path));
         str_release(&row.path);
     }
@@ -364,18 +366,18 @@ enum assay_status sweep_run(const struct run_settings *settings,
                             const struct words *operands, struct error *err)
 {
     const volatile sig_atomic_t *stop = interrupt_watch();
-    struct row rows[SWEEP_MAX_POINTS] = {{.is_measured = false}};
+    struct sweep_row rows[SWEEP_MAX_POINTS] = {{.is_measured = false}};
     struct sweep sweep;
-    enum assay_status st = open_sweep(&sweep, settings, operands, err);
+    enum assay_status st = sweep_open(&sweep, settings, operands, err);
     size_t n = 0;
 
     if (!st)
-        st = check_roles(&sweep, settings, operands, err);
+        st = sweep_check_roles(&sweep, settings, operands, err);
     while (!st && n < sweep.n_points && !*stop) {
         message_note("point %zu of %zu", n + 1, sweep.n_points);
-        st = do_point(&sweep, settings, operands, n, &rows[n], err);
+        st = sweep_do_point(&sweep, settings, operands, n, &rows[n], err);
         if (st)
-            name_failure(&sweep, &rows[n], err);
+            sweep_name_failure(&sweep, &rows[n], err);
         else if (rows[n].is_measured)
             n++;
         else
@@ -383,7 +385,7 @@ enum assay_status sweep_run(const struct run_settings *settings,
     }
     if (n) {
         struct error ignored = {0};
-        enum assay_status shown = print_table(
+        enum assay_status shown = sweep_print(
             &sweep, rows, n, operands->items[0], st ? &ignored : err);
 
         st = st ? st : shown;

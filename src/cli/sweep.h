@@ -1,6 +1,6 @@
 /* cli/sweep.h - assay run --sweep: a model at every point of a grid.
  *
- * Every point runs in a process of its own, so that none finds the memory or
+ * Every point runs in its own process, so that it does not find the memory or
  * the threads of another, and leaves a run file.
  *
  * SPDX-License-Identifier: MIT */
@@ -26,12 +26,12 @@ struct sweep {
     bool is_detector; /* the model */
 };
 
-/* "batch=1,2,4,8", "threads=1,2", "size=224,320": an axis a word, the first
+/* "batch=1,2,4,8", "threads=1,2", "size=224,320": one axis per word, the first
  * changes slowest. */
 enum assay_status sweep_read(struct sweep *sweep, const struct words *words,
                              struct error *err);
 const char *sweep_key_name(enum sweep_key key);
-/* The values of a point, one an axis. */
+/* The values of a point, one per axis. */
 void sweep_point(const struct sweep *sweep, size_t point,
                  int64_t values[SWEEP_MAX_AXES]);
 

@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A text without its quotes, where it needs none. */
-static const char *bare_text(const struct config_key *key,
-                             char value[CONFIG_VALUE_MAX])
+/* A text without its quotes, if it needs none. */
+static const char *echo_bare_text(const struct config_key *key,
+                                  char value[CONFIG_VALUE_MAX])
 {
     size_t n = strlen(value);
 
@@ -20,21 +20,22 @@ static const char *bare_text(const struct config_key *key,
     return value + 1;
 }
 
-static const char *show_value(const struct train_config *config,
-                              const struct config_key *key,
-                              char value[CONFIG_VALUE_MAX])
+static const char *echo_show_value(const struct train_config *config,
+                                   const struct config_key *key,
+                                   char value[CONFIG_VALUE_MAX])
 {
-    return config_value_text(config, key, value) ? bare_text(key, value)
+    return config_value_text(config, key, value) ? echo_bare_text(key, value)
                                                  : "auto";
 }
 
-static void add_setting(struct line *line, const struct train_config *config,
-                        const struct train_config *defaults,
-                        const struct config_key *key)
+static void echo_add_setting(struct line *line,
+                             const struct train_config *config,
+                             const struct train_config *defaults,
+                             const struct config_key *key)
 {
     char value[CONFIG_VALUE_MAX], usual[CONFIG_VALUE_MAX];
-    const char *is = show_value(config, key, value);
-    const char *was = show_value(defaults, key, usual);
+    const char *is = echo_show_value(config, key, value);
+    const char *was = echo_show_value(defaults, key, usual);
 
     if (strcmp(is, was) == 0)
         line_printf(line, "%s %s", key->name, is);
@@ -42,8 +43,8 @@ static void add_setting(struct line *line, const struct train_config *config,
         line_printf(line, "%s %s (default %s)", key->name, is, was);
 }
 
-/* What fits in front of a line. */
-static const char *label_of(const char *section)
+/* A label that fits in front of a line. */
+static const char *echo_label_of(const char *section)
 {
     return strcmp(section, "optimizer") == 0 ? "optim" : section;
 }
@@ -62,9 +63,9 @@ void train_echo_config(const struct train_config *config,
     while (key->section) {
         const char *section = key->section;
 
-        line = line_begin(sink, term, label_of(section));
+        line = line_begin(sink, term, echo_label_of(section));
         for (; key->section && strcmp(key->section, section) == 0; key++)
-            add_setting(&line, config, &defaults, key);
+            echo_add_setting(&line, config, &defaults, key);
         line_end(&line);
     }
     train_config_release(&defaults);
@@ -77,7 +78,7 @@ static void echo_model(const struct train_plan *plan, const struct term *term,
     char all[UNITS_MAX], some[UNITS_MAX];
 
     line_item(&line, plan->model);
-    line_printf(&line, "%s parameters, %s of them learn",
+    line_printf(&line, "%s parameters, %s of them trained",
                 units_count(all, (double)plan->parameters),
                 units_count(some, (double)plan->trainable_parameters));
     line_printf(&line, "%" PRId64 " classes", plan->build.n_classes);
@@ -88,7 +89,7 @@ static void echo_model(const struct train_plan *plan, const struct term *term,
     line = line_begin(sink, term, "weights");
     line_item(&line, str_text(&plan->weights));
     if (plan->renewed.n)
-        line_printf(&line, "made anew: %s", str_text(&plan->renewed));
+        line_printf(&line, "initialised: %s", str_text(&plan->renewed));
     line_end(&line);
 }
 
@@ -99,9 +100,9 @@ static void echo_data(const struct train_plan *plan, const struct term *term,
 
     line_item(&line, str_text(&plan->dataset));
     line_printf(&line, "%" PRIu64 " images", plan->n_samples);
-    line_printf(&line, "%" PRIu64 " steps an epoch", plan->epoch_steps);
+    line_printf(&line, "%" PRIu64 " steps per epoch", plan->epoch_steps);
     if (plan->first_step)
-        line_printf(&line, "resumed behind step %" PRIu64 " of %" PRIu64,
+        line_printf(&line, "resumed after step %" PRIu64 " of %" PRIu64,
                     plan->first_step, plan->n_steps);
     else
         line_printf(&line, "%" PRIu64 " in all", plan->n_steps);

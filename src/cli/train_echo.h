@@ -7,11 +7,11 @@
 #include "base/term.h"
 #include "train/train.h"
 
-/* Every setting, a section a line; with the default where it is another. */
+/* Every setting, one section per line; changed ones with their default. */
 void train_echo_config(const struct train_config *config,
                        const struct term *term, struct sink *sink);
 
-/* What they come to with this dataset and these weights. */
+/* What the settings mean for this dataset and these weights. */
 void train_echo_plan(const struct train_plan *plan, const struct term *term,
                      struct sink *sink);
 

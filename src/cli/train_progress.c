@@ -25,7 +25,7 @@ struct train_progress train_progress_start(struct sink *sink,
 }
 
 /* "0:31", "1:02:03" */
-static const char *clock_text(char text[UNITS_MAX], double ns)
+static const char *progress_clock_text(char text[UNITS_MAX], double ns)
 {
     uint64_t seconds = (uint64_t)(ns / 1e9 + 0.5);
 
@@ -38,10 +38,10 @@ static const char *clock_text(char text[UNITS_MAX], double ns)
     return text;
 }
 
-/* The first step paces itself only until there is a second. */
-static void add_pace(const struct train_progress *progress,
-                     const struct train_step *step, int64_t now,
-                     struct sink *line)
+/* The first step counts only until there is a second one. */
+static void train_progress_add_pace(const struct train_progress *progress,
+                                    const struct train_step *step, int64_t now,
+                                    struct sink *line)
 {
     uint64_t n = step->step - progress->first_step;
     double pace_ns = n ? (double)(now - progress->first_ns) / (double)n
@@ -51,18 +51,19 @@ static void add_pace(const struct train_progress *progress,
     char text[UNITS_MAX];
 
     sink_printf(line, "  %s",
-                clock_text(text, (double)(now - progress->began_ns)));
+                progress_clock_text(text, (double)(now - progress->began_ns)));
     if (step->step < step->n_steps)
-        sink_printf(
-            line, ", %s left",
-            clock_text(text, pace_ns * (double)(step->n_steps - step->step)));
+        sink_printf(line, ", %s left",
+                    progress_clock_text(
+                        text, pace_ns * (double)(step->n_steps - step->step)));
     if (pace_ns > 0)
         sink_printf(line, "  %s images/s",
                     units_number(text, images / pace_ns * 1e9));
 }
 
 /* "loss 1.23 = classifier 0.9 + box_reg 0.33" */
-static void add_losses(const struct train_step *step, struct sink *line)
+static void progress_add_losses(const struct train_step *step,
+                                struct sink *line)
 {
     static const char prefix[] = "loss_";
     size_t n = sizeof prefix - 1;
@@ -79,9 +80,9 @@ static void add_losses(const struct train_step *step, struct sink *line)
     }
 }
 
-static void write_step(const struct train_progress *progress,
-                       const struct train_step *step, int64_t now,
-                       struct sink *line)
+static void progress_write_step(const struct train_progress *progress,
+                                const struct train_step *step, int64_t now,
+                                struct sink *line)
 {
     sink_printf(line, "epoch %" PRIu64, step->epoch);
     if (step->n_epochs)
@@ -89,13 +90,13 @@ static void write_step(const struct train_progress *progress,
     sink_printf(line, "  step %" PRIu64 "/%" PRIu64 "  %.0f %%", step->step,
                 step->n_steps,
                 floor((double)step->step / (double)step->n_steps * 100));
-    add_pace(progress, step, now, line);
-    add_losses(step, line);
+    train_progress_add_pace(progress, step, now, line);
+    progress_add_losses(step, line);
 }
 
-/* How much of a line there is room for: at its end are the parts of the loss,
- * which are shown as a whole or not at all. */
-static size_t fit(const char *text, size_t columns)
+/* How much of a line fits: the parts of the loss at its end are shown whole or
+ * not at all. */
+static size_t train_progress_fit(const char *text, size_t columns)
 {
     size_t n = strlen(text);
 
@@ -109,11 +110,12 @@ static size_t fit(const char *text, size_t columns)
     return columns;
 }
 
-/* In one piece: standard error has no buffer, and a half line flickers. */
-static void draw(struct train_progress *progress, const char *text)
+/* One write: standard error has no buffer, and half a line would flicker. */
+static void train_progress_draw(struct train_progress *progress,
+                                const char *text)
 {
     size_t columns = (size_t)progress->term.width - 1;
-    size_t n = fit(text, columns);
+    size_t n = train_progress_fit(text, columns);
 
     sink_printf(progress->sink, "\r%.*s%*s", (int)n, text, (int)(columns - n),
                 "");
@@ -139,9 +141,9 @@ void train_progress_step(struct train_progress *progress,
         now - progress->told_ns < (is_terminal ? redraw_ns : lines_ns))
         return;
     progress->told_ns = now;
-    write_step(progress, step, now, &line);
+    progress_write_step(progress, step, now, &line);
     if (is_terminal)
-        draw(progress, str_text(&text));
+        train_progress_draw(progress, str_text(&text));
     else
         sink_printf(progress->sink, "%s\n", str_text(&text));
     str_release(&text);

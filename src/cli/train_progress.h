@@ -1,9 +1,9 @@
-/* cli/train_progress.h - how far a training is, on standard error.
+/* cli/train_progress.h - the progress of a training on standard error.
  *
- * On a terminal one line, redrawn at most ten times a second:
+ * On a terminal one line, redrawn at most ten times per second:
  *   epoch 1/1  step 12/50  24 %  0:31, 1:38 left  4.1 images/s  loss 1.23 = ...
- * Elsewhere such lines as they are: the first step, then one in ten seconds,
- * then the last.
+ * Elsewhere separate lines: for the first step, then every ten seconds, and for
+ * the last step.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_TRAIN_PROGRESS_H
@@ -18,8 +18,8 @@ struct train_progress {
     struct term term;
     struct clock clock;
     int64_t began_ns, told_ns;
-    /* Where the first step ended: it also makes and chooses kernels, so paces
-     * are counted from there. */
+    /* When the first step ended: it also chooses kernels, so the pace is
+     * counted from there. */
     int64_t first_ns;
     uint64_t first_step;
     uint64_t n_images; /* since then */
@@ -31,7 +31,7 @@ struct train_progress train_progress_start(struct sink *sink,
                                            struct clock clock);
 void train_progress_step(struct train_progress *progress,
                          const struct train_step *step);
-/* Wipes the line, so that what follows starts on a clean one. */
+/* Wipes the line, so that the next output starts on a clean one. */
 void train_progress_finish(struct train_progress *progress);
 
 #endif

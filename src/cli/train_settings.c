@@ -9,73 +9,37 @@
 #define FIELD(field) OPTION_FIELD(struct train_settings, field)
 
 const struct option train_options[] = {
-    {.kind = OPTION_SECTION, .help = "Over what the file says"},
-    {.name = "device",
-     .kind = OPTION_TEXT,
-     .value = "NAME",
-     .help = "where to compute: cpu, or auto for the best there is",
-     FIELD(device)},
-    {.name = "steps",
-     .letter = 'n',
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 1e9,
-     .help = "make this many steps, whatever the epochs are",
+    {.kind = OPTION_SECTION, .help = "Override the file"},
+    {OPT_INTEGER("steps", "N", 1, 1e9), .letter = 'n',
+     .help = "train for this many steps, whatever the epochs say",
      FIELD(steps)},
-    {.name = "batch",
-     .kind = OPTION_INTEGER,
-     .value = "N",
-     .min = 1,
-     .max = 65536,
-     .help = "images of a step",
+    {OPT_INTEGER("batch", "N", 1, 65536), .help = "images per step",
      FIELD(batch)},
     TRAIN_OVER_OPTIONS(FIELD),
-    {.name = "set",
-     .kind = OPTION_LIST,
-     .value = "SECTION.KEY=VALUE",
-     .help = "any setting of the file: --set optimizer.learning_rate=0.01",
-     FIELD(set)},
-    {.name = "defaults",
-     .kind = OPTION_FLAG,
-     .help = "print a file with every setting and its default, and end",
+    TRAIN_SET_OPTION("optimizer.learning_rate=0.01", FIELD(set)),
+    {OPT_FLAG("defaults"),
+     .help = "print a file with every setting and its default, then exit",
      FIELD(shows_defaults)},
-    {.kind = OPTION_SECTION, .help = "How it trains"},
-    {.name = "resume",
-     .kind = OPTION_FILE,
-     .value = "CHECKPOINT",
-     .help = "go on behind the last step of a checkpoint",
-     FIELD(resume)},
+    {.kind = OPTION_SECTION, .help = "Training"},
+    {OPT_FILE("resume", "CHECKPOINT"),
+     .help = "continue after the last step of a checkpoint", FIELD(resume)},
     TRAIN_RECOMPUTE_OPTION(FIELD),
-    {.name = "tune",
-     .kind = OPTION_TIME,
-     .value = "TIME",
-     .max = 3600,
-     .help = "time for choosing kernels by measuring them",
-     .shown_default = "10s",
-     FIELD(tuning_seconds)},
-    {.kind = OPTION_SECTION, .help = "What comes out"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_FILE,
-     .role = ROLE_OUTPUT,
-     .value = "RUN",
-     .help = "write the run there, and the checkpoint beside it",
-     .shown_default = "train/run.assay",
-     FIELD(output)},
-    {.name = "export",
-     .kind = OPTION_FILE,
-     .role = ROLE_OUTPUT,
-     .value = "FILE",
-     .help = "write the weights there in the end, as torch.load() reads them",
+    RUN_TUNE_OPTION(.shown_default = "10s", FIELD(tuning_seconds)),
+    {.kind = OPTION_SECTION, .help = "Output"},
+    OPTION_OUTPUT("RUN",
+                  "write the run to this file and the checkpoint next to it",
+                  .shown_default = "train/run.assay", FIELD(output)),
+    {OPT_FILE("export", "FILE"), .role = ROLE_OUTPUT,
+     .help = "write the final weights to this file, for torch.load()",
      FIELD(export_path)},
     RUN_FILES_OPTIONS,
     {.kind = OPTION_END},
 };
 
-static enum assay_status set_number(struct train_config *config,
-                                    const char *name, int64_t value,
-                                    struct error *err)
+static enum assay_status train_settings_set_number(struct train_config *config,
+                                                   const char *name,
+                                                   int64_t value,
+                                                   struct error *err)
 {
     char text[32];
 
@@ -83,10 +47,11 @@ static enum assay_status set_number(struct train_config *config,
     return train_config_set(config, name, text, err);
 }
 
-/* Options that stand for a setting each. */
-static enum assay_status set_options(struct train_config *config,
-                                     const struct train_settings *settings,
-                                     struct error *err)
+/* The options that override one setting each. */
+static enum assay_status
+train_settings_set_options(struct train_config *config,
+                           const struct train_settings *settings,
+                           struct error *err)
 {
     const struct {
         const char *name;
@@ -103,7 +68,8 @@ static enum assay_status set_options(struct train_config *config,
 
     for (size_t i = 0; !st && i < sizeof numbers / sizeof *numbers; i++) {
         if (numbers[i].is_given)
-            st = set_number(config, numbers[i].name, numbers[i].value, err);
+            st = train_settings_set_number(config, numbers[i].name,
+                                           numbers[i].value, err);
     }
     if (!st && settings->device)
         st = train_config_set(config, "training.device", settings->device, err);
@@ -114,15 +80,16 @@ static enum assay_status set_options(struct train_config *config,
 }
 
 /* "optimizer.learning_rate=0.01" */
-static enum assay_status set_word(struct train_config *config, const char *word,
-                                  struct error *err)
+static enum assay_status train_settings_set_word(struct train_config *config,
+                                                 const char *word,
+                                                 struct error *err)
 {
     const char *equals = strchr(word, '=');
     char name[64];
 
     if (!equals)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "--set wants SECTION.KEY=VALUE, as in "
+                         "--set needs SECTION.KEY=VALUE, such as "
                          "training.batch_size=4, not '%s'",
                          word);
     snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
@@ -146,15 +113,15 @@ enum assay_status train_settings_read(const struct train_settings *settings,
     *config = train_config_defaults();
     if (path && access(path, F_OK))
         st = error_set(err, ASSAY_NOT_FOUND,
-                       "there is no %s; 'assay train --defaults' prints a "
-                       "file with every setting to begin with",
+                       "there is no file %s; 'assay train --defaults' prints "
+                       "one with every setting to start from",
                        path);
     else if (path || access(TRAIN_CONFIG_PATH, F_OK) == 0)
         st = train_config_read(path ? path : TRAIN_CONFIG_PATH, config, err);
     for (size_t i = 0; !st && i < settings->set.n; i++)
-        st = set_word(config, settings->set.items[i], err);
+        st = train_settings_set_word(config, settings->set.items[i], err);
     if (!st)
-        st = set_options(config, settings, err);
+        st = train_settings_set_options(config, settings, err);
     if (!st)
         st = train_config_check(config, err);
     return st;

@@ -1,18 +1,17 @@
-/* cli/train_settings.h - the options of `assay train`, and the settings that
- * they and a file make.
+/* cli/train_settings.h - the options of `assay train`, and the settings from
+ * the options and a file.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_TRAIN_SETTINGS_H
 #define CLI_TRAIN_SETTINGS_H
 
-#include "cli/run_files.h"
+#include "cli/run_settings.h"
 #include "train/config.h"
 
 struct train_settings {
     const char *device;
-    int64_t steps, batch, workers, threads, min_size; /* steps and sizes: 0,
-                                                         workers: -1, where they
-                                                         were not given */
+    /* If not given: workers -1, the others 0. */
+    int64_t steps, batch, workers, threads, min_size;
     bool is_synthetic, shows_defaults;
     struct words set;
     const char *resume, *export_path;
@@ -27,51 +26,49 @@ struct train_settings {
         .workers = -1, .tuning_seconds = 10                                    \
     }
 
-/* Lines of the tables of `assay train` and `assay fit`; AT() names a field of
- * the settings. */
+/* Rows for the tables of `assay train` and `assay fit`; AT() names a field of
+ * struct train_settings. */
+/* clang-format off: it takes the braces of a row for a block. */
 #define TRAIN_OVER_OPTIONS(AT)                                                 \
-    {.name = "workers",                                                        \
-     .kind = OPTION_INTEGER,                                                   \
-     .value = "N",                                                             \
-     .max = 256,                                                               \
-     .help = "threads that load images",                                       \
-     AT(workers)},                                                             \
-        {.name = "threads",                                                    \
-         .letter = 't',                                                        \
-         .kind = OPTION_INTEGER,                                               \
-         .value = "N",                                                         \
-         .min = 1,                                                             \
-         .max = 1024,                                                          \
-         .help = "threads to compute with",                                    \
-         AT(threads)},                                                         \
-        {.name = "min-size",                                                   \
-         .kind = OPTION_INTEGER,                                               \
-         .value = "N",                                                         \
-         .min = 16,                                                            \
-         .max = 8192,                                                          \
-         .help = "pixels that the shorter side of images is resized to",       \
+    {OPT_INTEGER("workers", "N", 0, 256),                                      \
+     .help = "threads to load images with", AT(workers)},                      \
+        OPTION_DEVICE_TO("where to compute: cpu, cuda:0, or auto for a GPU "   \
+                         "that can train",                                     \
+                         AT(device)),                                          \
+        OPTION_THREADS_TO("threads to compute with", AT(threads)),             \
+        {OPT_INTEGER("min-size", "N", 16, 8192),                               \
+         .help = "resize the shorter side of images to this many pixels",      \
          AT(min_size)},                                                        \
     {                                                                          \
-        .name = "synthetic", .kind = OPTION_FLAG,                              \
-        .help = "images of coloured shapes, made up on the way: no dataset",   \
-        AT(is_synthetic)                                                       \
+        OPT_FLAG("synthetic"),                                                 \
+            .help =                                                            \
+                "generated images of coloured shapes instead of a dataset",    \
+            AT(is_synthetic)                                                   \
+    }
+
+#define TRAIN_SET_OPTION(example, ...)                                         \
+    {                                                                          \
+        OPT_LIST("set", "SECTION.KEY=VALUE"),                                  \
+            .help = "any setting of the file: --set " example, __VA_ARGS__     \
     }
 
 #define TRAIN_RECOMPUTE_OPTION(AT)                                             \
     {                                                                          \
-        .name = "recompute", .kind = OPTION_LIST, .value = "MODULE",           \
-        .help = "do not keep the activations of this module, make them again " \
-                "in the backward pass",                                        \
-        AT(recompute)                                                          \
+        OPT_LIST("recompute", "MODULE"),                                       \
+            .help = "do not keep the activations of this module but "          \
+                    "recompute them "                                          \
+                    "in the backward pass",                                    \
+            AT(recompute)                                                      \
     }
+/* clang-format on */
 
 extern const struct option train_options[];
 
-/* Whether options change what is trained from what the file says. */
+/* Whether options change what the file says is trained. */
 bool train_settings_are_over(const struct train_settings *settings);
 
-/* What the file named, or TRAIN_CONFIG_PATH where that is there, says, with
- * the options over it; checked. Released by the caller, also on failure. */
+/* The settings of the file, or of TRAIN_CONFIG_PATH if there is one, with the
+ * options applied; checked. Release *config also after a failure. */
 enum assay_status train_settings_read(const struct train_settings *settings,
                                       const char *path,
                                       struct train_config *config,

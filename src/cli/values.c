@@ -20,15 +20,15 @@ enum assay_status value_integer(const char *text, int64_t *value,
         return error_set(err, ASSAY_BAD_USAGE, "'%s' is not a whole number",
                          text);
     if (errno == ERANGE)
-        return error_set(err, ASSAY_BAD_USAGE, "%s is too large a number",
+        return error_set(err, ASSAY_BAD_USAGE, "the number %s is too large",
                          text);
     *value = read;
     return ASSAY_OK;
 }
 
-/* A decimal number at the start of text; NULL where there is none. The words
- * that strtod() knows (inf, nan, 0x10) are none. */
-static const char *read_number(const char *text, double *value)
+/* A decimal number at the start of text; NULL if there is none. The other
+ * spellings of strtod() (inf, nan, 0x10) are refused. */
+static const char *values_read_number(const char *text, double *value)
 {
     const char *digits = text + (*text == '-' || *text == '+');
     char *end;
@@ -45,7 +45,7 @@ enum assay_status value_number(const char *text, double *value,
                                struct error *err)
 {
     double read;
-    const char *end = read_number(text, &read);
+    const char *end = values_read_number(text, &read);
 
     if (!end || *end)
         return error_set(err, ASSAY_BAD_USAGE, "'%s' is not a number", text);
@@ -53,8 +53,8 @@ enum assay_status value_number(const char *text, double *value,
     return ASSAY_OK;
 }
 
-/* What a unit of size multiplies by; 0 for a unit that is none. */
-static double unit_factor(const char *unit)
+/* What a unit of size multiplies by; 0 if the unit is unknown. */
+static double values_unit_factor(const char *unit)
 {
     static const char letters[] = "KMGT";
     const char *letter;
@@ -78,17 +78,18 @@ enum assay_status value_size(const char *text, uint64_t *bytes,
                              struct error *err)
 {
     double read = 0, factor = 0;
-    const char *end = read_number(text, &read);
+    const char *end = values_read_number(text, &read);
 
     if (end) {
         end += *end == ' ';
-        factor = unit_factor(end);
+        factor = values_unit_factor(end);
     }
     if (factor == 0 || read < 0)
         return error_set(err, ASSAY_BAD_USAGE,
                          "'%s' is not a size such as 64M or 1.5GiB", text);
     if (read * factor >= 0x1p63)
-        return error_set(err, ASSAY_BAD_USAGE, "%s is too large a size", text);
+        return error_set(err, ASSAY_BAD_USAGE, "the size %s is too large",
+                         text);
     *bytes = (uint64_t)(read * factor);
     return ASSAY_OK;
 }
@@ -101,7 +102,7 @@ enum assay_status value_time(const char *text, double *seconds,
         double seconds;
     } units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
     double read = 0;
-    const char *unit = read_number(text, &read);
+    const char *unit = values_read_number(text, &read);
 
     if (unit)
         unit += *unit == ' ';
@@ -119,7 +120,7 @@ enum assay_status value_percent(const char *text, double *share,
                                 struct error *err)
 {
     double read;
-    const char *end = read_number(text, &read);
+    const char *end = values_read_number(text, &read);
 
     if (end && !*end)
         return error_set(err, ASSAY_BAD_USAGE,
@@ -133,8 +134,8 @@ enum assay_status value_percent(const char *text, double *share,
     return ASSAY_OK;
 }
 
-/* The digits of text up to the end of them; false where they do not fit. */
-static bool read_index(const char **text, uint64_t *value)
+/* Reads the leading digits and moves past them; false if they overflow. */
+static bool values_read_index(const char **text, uint64_t *value)
 {
     unsigned long long read;
     char *end;
@@ -154,7 +155,7 @@ enum assay_status value_range(const char *text, struct range *range,
     bool is_good = *text && strcmp(text, "..") != 0;
 
     if (isdigit((unsigned char)*at)) {
-        is_good = read_index(&at, &read.first);
+        is_good = values_read_index(&at, &read.first);
         if (!*at)
             read.last = read.first;
     }
@@ -163,7 +164,7 @@ enum assay_status value_range(const char *text, struct range *range,
         at += is_good ? 2 : 0;
     }
     if (is_good && isdigit((unsigned char)*at))
-        is_good = read_index(&at, &read.last);
+        is_good = values_read_index(&at, &read.last);
     if (!is_good || *at)
         return error_set(err, ASSAY_BAD_USAGE,
                          "'%s' is not a range such as 3..9, 3.. or ..9", text);

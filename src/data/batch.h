@@ -1,7 +1,7 @@
-/* data/batch.h - images with their answers, as a training step takes them.
+/* data/batch.h - images with their answers, for a training step.
  *
- * Made by a source, in order; a step copies what it needs and gives the batch
- * back, so that its memory serves a later one.
+ * A source makes them in order; a step copies what it needs and releases the
+ * batch, so that its memory can be reused.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_BATCH_H
@@ -10,53 +10,53 @@
 #include "base/error.h"
 #include "tensor/tensor.h"
 
-/* Where in the data a batch begins. A source that is asked to begin there
- * gives the same batches again. */
+/* Where in the data a batch begins. A source that starts there gives the same
+ * batches again. */
 struct batch_place {
     uint64_t epoch;
-    uint64_t index; /* in the order of this epoch, samples */
+    uint64_t index; /* of a sample in the order of this epoch */
 };
 
 /* Start from {0}. */
 struct batch {
     size_t n_images; /* 0: the source has ended */
 
-    /* Float32. For detectors one an image, [3,h,w] with values from 0 to 1;
+    /* Float32. For detectors one per image, [3,h,w] with values from 0 to 1;
      * for classifiers a single one, [n,3,h,w], normalised. */
     struct tensor *images;
     size_t n_tensors;
 
-    /* For detectors labels has one for each box, from 1 on, of the images in
-     * turn; for classifiers one an image, from 0 on, and the others have no
-     * data. */
+    /* For detectors one label per box, from 1 on, image by image; for
+     * classifiers one per image, from 0 on, and the others have no data. */
     struct tensor labels; /* int64 [total] */
     struct tensor boxes;  /* float32 [total,4], x1 y1 x2 y2 in pixels */
     struct tensor counts; /* int64 [n_images] */
-    struct tensor *masks; /* uint8 [count,h,w], one an image; NULL: none */
+    struct tensor *masks; /* uint8 [count,h,w], one per image; or NULL */
     size_t n_masks;
 
-    struct batch_place first; /* of this batch */
-    struct batch_place after; /* of the one that follows */
+    struct batch_place first; /* where this batch begins */
+    struct batch_place after; /* where the next one begins */
 
-    int64_t wait_ns;    /* the caller waited until it was there */
-    int64_t made_ns;    /* workers' time for it, summed: decoding and all */
-    size_t n_ready;     /* batches that were waiting when it was asked for */
-    uint64_t n_skipped; /* samples that could not be used, on the way to it */
+    int64_t wait_ns;    /* time the caller waited for it */
+    int64_t made_ns;    /* time of the workers, summed: decoding and everything
+                           else */
+    size_t n_ready;     /* batches that were ready when it was asked for */
+    uint64_t n_skipped; /* samples before it that could not be used */
 };
 
-/* Gives tensors and lists back; {0} afterwards. */
+/* Leaves {0}. */
 void batch_release(struct batch *batch);
 
-/* Gives batches one after the other, for one thread. */
+/* Gives batches one after the other, to one thread. */
 struct batch_source {
-    /* What comes first; once, before the first next(). */
+    /* Sets where to start; call it once, before the first next(). */
     enum assay_status (*begin)(void *context, struct batch_place place,
                                struct error *err);
-    /* The caller releases *out, which was {0}. */
+    /* *out must be {0}; the caller releases it. */
     enum assay_status (*next)(void *context, struct batch *out,
                               struct error *err);
     void *context;
-    uint64_t epoch_batches; /* of a whole epoch */
+    uint64_t epoch_batches; /* per epoch */
 };
 
 #endif

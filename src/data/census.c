@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "data/dataset_internal.h"
 #include "data/sample_internal.h"
 
 void census_release(struct census *census)
@@ -11,22 +12,19 @@ void census_release(struct census *census)
     *census = (struct census){0};
 }
 
-static enum assay_status census_tell(const struct census_options *options,
-                                     struct error *err, const char *format, ...)
-    ASSAY_PRINTF(3, 4);
-
-static enum assay_status census_tell(const struct census_options *options,
-                                     struct error *err, const char *format, ...)
+static enum assay_status tell_box(const struct dataset_target *target,
+                                  const struct dataset_object *object,
+                                  const char *what,
+                                  const struct census_options *options,
+                                  struct error *err)
 {
     struct str line = {0};
     enum assay_status st;
-    va_list args;
 
     if (!options->odd)
         return ASSAY_OK;
-    va_start(args, format);
-    st = str_vprintf(&line, format, args);
-    va_end(args);
+    st = str_printf(&line, "%s: the box %g,%g %gx%g %s", target->path,
+                    object->x, object->y, object->width, object->height, what);
     if (!st)
         options->odd(options->context, line.text);
     str_release(&line);
@@ -61,20 +59,14 @@ static enum assay_status count_box(const struct dataset_target *target,
     }
     if (!sample_cut_box(object, target->width, target->height, box, &is_cut)) {
         census->n_left_out++;
-        return census_tell(
-            options, err,
-            "%s: the box %g,%g %gx%g has nothing of the image in it",
-            target->path, object->x, object->y, object->width, object->height);
+        return tell_box(target, object, "lies outside the image", options, err);
     }
     census->n_cut += is_cut;
     census->n_boxes++;
     census->n_of_class[object->label]++;
-    return is_cut
-               ? census_tell(options, err,
-                             "%s: the box %g,%g %gx%g reaches out of the image",
-                             target->path, object->x, object->y, object->width,
-                             object->height)
-               : ASSAY_OK;
+    return is_cut ? tell_box(target, object, "reaches out of the image",
+                             options, err)
+                  : ASSAY_OK;
 }
 
 static enum assay_status count_target(const struct dataset *dataset,
@@ -107,12 +99,7 @@ static enum assay_status census_read_image(const struct dataset *dataset,
 
     if (st)
         return st;
-    if (target->width && target->height &&
-        (target->width != picture.width || target->height != picture.height))
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s has %dx%d pixels, and its annotation is of %dx%d",
-                       target->path, picture.width, picture.height,
-                       target->width, target->height);
+    st = dataset_check_size(target, &picture, err);
     target->width = picture.width;
     target->height = picture.height;
     picture_release(&picture);
@@ -134,7 +121,9 @@ census_count_sample(const struct dataset *dataset, size_t i,
         return error_set(err, st, "%s", why.text);
     if (st) {
         census->n_bad++;
-        return census_tell(options, err, "%s", why.text);
+        if (options->odd)
+            options->odd(options->context, why.text);
+        return ASSAY_OK;
     }
     if (target.width && target.height)
         count_size(census, target.width, target.height);

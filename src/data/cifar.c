@@ -1,8 +1,8 @@
 /* data/cifar.c - CIFAR-10 and CIFAR-100, in their binary form.
  *
- * Files are records of one size: the label (CIFAR-100: the group, then the
- * label), then 32x32 pixels, all red ones, all green ones, all blue ones, rows
- * top down. */
+ * Files consist of records of one size: the label (CIFAR-100: the group, then
+ * the label), then 32x32 pixels: all red, all green, all blue ones, rows from
+ * the top. */
 #include "data/dataset_internal.h"
 
 #include "base/file.h"
@@ -15,12 +15,12 @@
 
 enum { SIDE = 32, PIXELS = SIDE * SIDE, MOST_FILES = 5, MOST_HEAD = 2 };
 
-/* What the two have different. */
+/* How the two differ. */
 struct cifar_form {
     const char *name, *folder, *python_folder, *archive;
     size_t head; /* bytes before the pixels; the label is the last */
     size_t n_classes;
-    const char *names;                    /* a class a line */
+    const char *names;                    /* one class per line */
     const char *files[2][MOST_FILES + 1]; /* by split */
 };
 
@@ -77,8 +77,8 @@ static size_t record_bytes(const struct cifar_form *form)
 
 /* ---- opening ---------------------------------------------------------- */
 
-/* The folder that holds the files: the path, or the one that the archive makes
- * in it. */
+/* Finds the folder with the files: the path, or the one that the archive
+ * creates in it. */
 static enum assay_status cifar_find_folder(struct dataset *dataset,
                                            const struct cifar_form *form,
                                            const char *path, const char *file,
@@ -97,8 +97,8 @@ static enum assay_status cifar_find_folder(struct dataset *dataset,
         return st;
     if (folder_has(path, form->python_folder))
         return error_set(err, ASSAY_NOT_FOUND,
-                         "%s holds the Python version of %s; the binary one "
-                         "is wanted: unpack %s there",
+                         "%s holds the Python version of %s; unpack the binary "
+                         "version there: %s",
                          path, form->name, form->archive);
     return error_set(err, ASSAY_NOT_FOUND,
                      "no %s in %s; looked for %s and %s/%s, as %s has them",
@@ -115,11 +115,10 @@ static enum assay_status cifar_check_size(const struct cifar_form *form,
     if (fstat(file->fd, &info))
         return error_errno(err, errno, "reading %s", file->path);
     if (info.st_size == 0 || (uint64_t)info.st_size % record)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is no file of %s: it has %lld bytes, and samples "
-                         "take %zu",
-                         file->path, form->name, (long long)info.st_size,
-                         record);
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "%s is not a file of %s: it has %lld bytes, but a sample has %zu",
+            file->path, form->name, (long long)info.st_size, record);
     file->n = (size_t)((uint64_t)info.st_size / record);
     return ASSAY_OK;
 }
@@ -144,7 +143,7 @@ static enum assay_status cifar_open_file(struct dataset *dataset,
     return st;
 }
 
-/* A line a class; the archives end them with blank ones. */
+/* One class per line; the archives end with blank lines. */
 static enum assay_status cifar_read_names(struct dataset *dataset,
                                           const char *path, const char *text,
                                           struct error *err)
@@ -185,11 +184,12 @@ static enum assay_status open_names(struct dataset *dataset, const char *folder,
     return st;
 }
 
-static enum assay_status open_form(struct dataset *dataset,
-                                   const struct cifar_form *form,
-                                   const struct dataset_options *options,
-                                   struct error *err)
+static enum assay_status cifar_open(struct dataset *dataset,
+                                    const struct dataset_options *options,
+                                    struct error *err)
 {
+    const struct cifar_form *form =
+        dataset->class == &cifar100_class ? &cifar100_form : &cifar10_form;
     const char *const *files = form->files[options->split];
     struct cifar *cifar;
     const char *folder = NULL;
@@ -211,23 +211,9 @@ static enum assay_status open_form(struct dataset *dataset,
     return st;
 }
 
-static enum assay_status cifar10_open(struct dataset *dataset,
-                                      const struct dataset_options *options,
-                                      struct error *err)
-{
-    return open_form(dataset, &cifar10_form, options, err);
-}
-
-static enum assay_status cifar100_open(struct dataset *dataset,
-                                       const struct dataset_options *options,
-                                       struct error *err)
-{
-    return open_form(dataset, &cifar100_form, options, err);
-}
-
 /* ---- reading ---------------------------------------------------------- */
 
-/* n bytes of sample i, from `from` on. *in: the file that it is in. */
+/* Reads n bytes of sample i, starting at `from`. *in: its file. */
 static enum assay_status cifar_read_bytes(const struct cifar *cifar, size_t i,
                                           size_t from, uint8_t *bytes, size_t n,
                                           const struct cifar_file **in,
@@ -267,10 +253,10 @@ static enum assay_status cifar_target(const struct dataset *dataset, size_t i,
                                    .width = SIDE,
                                    .height = SIDE};
     if ((size_t)out->label >= form->n_classes)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "%s: sample %zu is of class %lld, and %s has %zu",
-                         file->path, i, (long long)out->label, form->name,
-                         form->n_classes);
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "%s: sample %zu has class %lld, but %s has %zu classes", file->path,
+            i, (long long)out->label, form->name, form->n_classes);
     return ASSAY_OK;
 }
 
@@ -296,7 +282,7 @@ static enum assay_status cifar_picture(const struct dataset *dataset, size_t i,
 
 const struct dataset_class cifar10_class = {
     .name = "cifar10",
-    .open = cifar10_open,
+    .open = cifar_open,
     .target = cifar_target,
     .picture = cifar_picture,
     .close = cifar_close,
@@ -304,7 +290,7 @@ const struct dataset_class cifar10_class = {
 
 const struct dataset_class cifar100_class = {
     .name = "cifar100",
-    .open = cifar100_open,
+    .open = cifar_open,
     .target = cifar_target,
     .picture = cifar_picture,
     .close = cifar_close,

@@ -1,4 +1,4 @@
-/* data/coco.c - where the files of a COCO dataset lie. */
+/* data/coco.c - finds the files of a COCO dataset. */
 #include "base/file.h"
 #include "data/coco_read.h"
 
@@ -11,8 +11,8 @@
 static const char prefix[] = "instances_";
 static const char suffix[] = ".json";
 
-/* "val2017" of "annotations/instances_val2017.json"; 0 where it is called
- * something else. */
+/* "val2017" of "annotations/instances_val2017.json"; 0 if it is named
+ * differently. */
 static size_t coco_split_name(const char *path, const char **name)
 {
     const char *slash = strrchr(path, '/');
@@ -27,7 +27,7 @@ static size_t coco_split_name(const char *path, const char **name)
     return n - strlen(prefix) - strlen(suffix);
 }
 
-/* Which years are taken before others: the later in the alphabet. */
+/* Prefers later years: the last in alphabetical order. */
 static enum assay_status take_later(struct dataset *dataset, const char *folder,
                                     const char *file, const char *split,
                                     const char **best, struct error *err)
@@ -44,7 +44,7 @@ static enum assay_status take_later(struct dataset *dataset, const char *folder,
     return st;
 }
 
-/* annotations/instances_SPLIT*.json of a folder. */
+/* Finds annotations/instances_SPLIT*.json in a folder. */
 static enum assay_status coco_find_file(struct dataset *dataset,
                                         const char *root, const char *split,
                                         const char **path, struct error *err)
@@ -64,10 +64,11 @@ static enum assay_status coco_find_file(struct dataset *dataset,
     if (dir)
         closedir(dir);
     if (!st && !*path)
-        st = error_set(err, ASSAY_NOT_FOUND,
-                       "no COCO annotations in %s; looked for "
-                       "annotations/instances_%s*.json; or name the file",
-                       root, split);
+        st = error_set(
+            err, ASSAY_NOT_FOUND,
+            "no COCO annotations in %s; looked for "
+            "annotations/instances_%s*.json; you can also name the file",
+            root, split);
     return st;
 }
 
@@ -81,7 +82,7 @@ static bool is_there(const char *folder, const char *name)
     return is;
 }
 
-/* A name that leads out of the folder of images. */
+/* Whether a name leads out of the folder of images. */
 static bool leads_out(const char *name)
 {
     if (name[0] == '/')
@@ -94,12 +95,12 @@ static bool leads_out(const char *name)
     return false;
 }
 
-/* The folder that has the first image. */
+/* Finds the folder that has the first image. */
 static enum assay_status coco_find_images(struct dataset *dataset,
                                           const char *file, const char **folder,
                                           struct error *err)
 {
-    /* From the file's own folder; the second text is "val2017". */
+    /* Relative to the file's own folder; has_name: followed by "val2017". */
     static const struct {
         const char *between;
         bool has_name;
@@ -124,12 +125,12 @@ static enum assay_status coco_find_images(struct dataset *dataset,
             return st;
     }
     return error_set(err, ASSAY_NOT_FOUND,
-                     "the images of %s are not there; looked for %s beside it, "
-                     "in images/%s%.*s, and the same a folder above",
+                     "the images of %s are missing; looked for %s next to it, "
+                     "in images/%s%.*s, and the same one folder up",
                      file, first, n_name ? " and " : "", n_name, name);
 }
 
-/* From names in the file to paths. */
+/* Turns the names in the file into paths. */
 static enum assay_status set_paths(struct dataset *dataset, const char *file,
                                    struct error *err)
 {
@@ -138,10 +139,10 @@ static enum assay_status set_paths(struct dataset *dataset, const char *file,
 
     for (size_t i = 0; i < dataset->n; i++) {
         if (leads_out(dataset->images[i].path))
-            return error_set(err, ASSAY_BAD_INPUT,
-                             "%s: the image '%s' would lie outside the folder "
-                             "of images",
-                             file, dataset->images[i].path);
+            return error_set(
+                err, ASSAY_BAD_INPUT,
+                "%s: the image '%s' would be outside the folder of images",
+                file, dataset->images[i].path);
     }
     st = coco_find_images(dataset, file, &folder, err);
     for (size_t i = 0; !st && i < dataset->n; i++)
@@ -171,6 +172,8 @@ static enum assay_status coco_open(struct dataset *dataset,
         st = coco_read(dataset, &source, options, err);
     if (!st && dataset->n == 0)
         st = error_set(err, ASSAY_BAD_INPUT, "%s lists no images", source.path);
+    if (options->has_no_pictures)
+        return st;
     return st ? st : set_paths(dataset, source.path, err);
 }
 

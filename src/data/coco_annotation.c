@@ -19,9 +19,9 @@ void coco_annotation_release(struct coco_annotation *annotation)
 
 static void clear(struct coco_annotation *annotation)
 {
-    annotation->id = 0;
     annotation->has_image = annotation->has_category = false;
     annotation->has_box = annotation->has_area = annotation->is_crowd = false;
+    annotation->has_score = false;
     annotation->n_numbers = annotation->n_ends = annotation->n_runs = 0;
     annotation->has_runs = annotation->has_text = false;
     str_clear(&annotation->text);
@@ -38,6 +38,14 @@ enum assay_status coco_refuse(const struct json_reader *reader,
                      what);
 }
 
+bool coco_next(struct json_reader *reader, enum json_token *token,
+               enum assay_status *st, struct error *err)
+{
+    if (!*st)
+        *st = json_next(reader, token, err);
+    return !*st && *token != JSON_ARRAY_END && *token != JSON_OBJECT_END;
+}
+
 enum assay_status coco_read_integer(struct json_reader *reader,
                                     const char *what, int64_t *out,
                                     struct error *err)
@@ -50,44 +58,38 @@ enum assay_status coco_read_integer(struct json_reader *reader,
     return st;
 }
 
-static enum assay_status coco_annotation_read_number(struct json_reader *reader,
-                                                     enum json_token token,
-                                                     double *out,
-                                                     struct error *err)
+static enum assay_status read_coordinate(struct json_reader *reader,
+                                         enum json_token token, double *out,
+                                         struct error *err)
 {
     *out = token == JSON_NUMBER ? json_double(reader) : NAN;
     return isfinite(*out) ? ASSAY_OK
-                          : coco_refuse(reader, "a number is wanted", err);
+                          : coco_refuse(reader, "expected a number", err);
 }
 
-static enum assay_status
-coco_annotation_read_box(struct coco_annotation *annotation,
-                         struct json_reader *reader, struct error *err)
+static enum assay_status read_bbox(struct coco_annotation *annotation,
+                                   struct json_reader *reader,
+                                   struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reader, &token, err);
     size_t n = 0;
 
     if (!st && token != JSON_ARRAY_BEGIN)
-        return coco_refuse(reader, "a box is a list of four numbers", err);
-    while (!st) {
-        st = json_next(reader, &token, err);
-        if (st || token == JSON_ARRAY_END)
-            break;
+        return coco_refuse(reader, "a box must be a list of four numbers", err);
+    while (coco_next(reader, &token, &st, err)) {
         if (n == 4)
-            return coco_refuse(reader, "a box is a list of four numbers", err);
-        st = coco_annotation_read_number(reader, token, &annotation->box[n++],
-                                         err);
+            return coco_refuse(reader, "a box must be a list of four numbers",
+                               err);
+        st = read_coordinate(reader, token, &annotation->box[n++], err);
     }
     if (!st && n != 4)
-        st = coco_refuse(reader, "a box is a list of four numbers", err);
-    if (!st && (annotation->box[2] < 0 || annotation->box[3] < 0))
-        st = coco_refuse(reader, "the size of a box is below 0", err);
+        st = coco_refuse(reader, "a box must be a list of four numbers", err);
     annotation->has_box = !st;
     return st;
 }
 
-/* ---- what it covers --------------------------------------------------- */
+/* ---- its shape -------------------------------------------------------- */
 
 static enum assay_status read_polygon(struct coco_annotation *annotation,
                                       struct json_reader *reader,
@@ -98,23 +100,20 @@ static enum assay_status read_polygon(struct coco_annotation *annotation,
     enum assay_status st = ASSAY_OK;
     void *moved;
 
-    while (!st) {
-        st = json_next(reader, &token, err);
-        if (st || token == JSON_ARRAY_END)
-            break;
+    while (coco_next(reader, &token, &st, err)) {
         moved =
             vec_reserve(annotation->numbers, &annotation->numbers_capacity,
                         annotation->n_numbers + 1, sizeof *annotation->numbers);
         if (!moved)
             return error_nomem(err, sizeof *annotation->numbers, "a polygon");
         annotation->numbers = moved;
-        st = coco_annotation_read_number(
+        st = read_coordinate(
             reader, token, &annotation->numbers[annotation->n_numbers++], err);
     }
     if (st)
         return st;
     if ((annotation->n_numbers - before) % 2)
-        return coco_refuse(reader, "a polygon has an odd count of numbers",
+        return coco_refuse(reader, "a polygon has an odd number of coordinates",
                            err);
     moved = vec_reserve(annotation->ends, &annotation->ends_capacity,
                         annotation->n_ends + 1, sizeof *annotation->ends);
@@ -132,14 +131,11 @@ static enum assay_status read_polygons(struct coco_annotation *annotation,
     enum json_token token;
     enum assay_status st = ASSAY_OK;
 
-    while (!st) {
-        st = json_next(reader, &token, err);
-        if (st || token == JSON_ARRAY_END)
-            break;
+    while (coco_next(reader, &token, &st, err))
         st = token == JSON_ARRAY_BEGIN
                  ? read_polygon(annotation, reader, err)
-                 : coco_refuse(reader, "a polygon is a list of numbers", err);
-    }
+                 : coco_refuse(reader, "a polygon must be a list of numbers",
+                               err);
     return st;
 }
 
@@ -151,16 +147,13 @@ static enum assay_status read_runs(struct coco_annotation *annotation,
     enum assay_status st = ASSAY_OK;
 
     annotation->has_runs = true;
-    while (!st) {
+    while (coco_next(reader, &token, &st, err)) {
         int64_t run;
         void *moved;
 
-        st = json_next(reader, &token, err);
-        if (st || token == JSON_ARRAY_END)
-            break;
         if (token != JSON_NUMBER || !json_int64(reader, &run) || run < 0 ||
             run > UINT32_MAX)
-            return coco_refuse(reader, "a run of pixels is a whole number",
+            return coco_refuse(reader, "a run of pixels must be a whole number",
                                err);
         moved = vec_reserve(annotation->runs, &annotation->runs_capacity,
                             annotation->n_runs + 1, sizeof *annotation->runs);
@@ -172,9 +165,9 @@ static enum assay_status read_runs(struct coco_annotation *annotation,
     return st;
 }
 
-static enum assay_status
-coco_annotation_read_counts(struct coco_annotation *annotation,
-                            struct json_reader *reader, struct error *err)
+static enum assay_status read_mask_runs(struct coco_annotation *annotation,
+                                        struct json_reader *reader,
+                                        struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reader, &token, err);
@@ -186,8 +179,8 @@ coco_annotation_read_counts(struct coco_annotation *annotation,
     if (token == JSON_ARRAY_BEGIN)
         return read_runs(annotation, reader, err);
     if (token != JSON_STRING)
-        return coco_refuse(reader, "the runs of a mask are a list or a text",
-                           err);
+        return coco_refuse(
+            reader, "the runs of a mask must be a list or a string", err);
     text = json_text(reader, &n);
     annotation->has_text = true;
     str_clear(&annotation->text);
@@ -196,7 +189,7 @@ coco_annotation_read_counts(struct coco_annotation *annotation,
                : ASSAY_OK;
 }
 
-/* Of {"counts", "size"} the size is the image's. */
+/* In {"counts", "size"} the size is that of the image. */
 static enum assay_status read_mask(struct coco_annotation *annotation,
                                    struct json_reader *reader,
                                    struct error *err)
@@ -204,20 +197,16 @@ static enum assay_status read_mask(struct coco_annotation *annotation,
     enum json_token token;
     enum assay_status st = ASSAY_OK;
 
-    while (!st) {
-        st = json_next(reader, &token, err);
-        if (st || token == JSON_OBJECT_END)
-            break;
+    while (coco_next(reader, &token, &st, err))
         st = strcmp(json_text(reader, NULL), "counts") == 0
-                 ? coco_annotation_read_counts(annotation, reader, err)
+                 ? read_mask_runs(annotation, reader, err)
                  : json_skip(reader, err);
-    }
     return st;
 }
 
-static enum assay_status
-coco_annotation_read_shape(struct coco_annotation *annotation,
-                           struct json_reader *reader, struct error *err)
+static enum assay_status read_segmentation(struct coco_annotation *annotation,
+                                           struct json_reader *reader,
+                                           struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reader, &token, err);
@@ -228,7 +217,7 @@ coco_annotation_read_shape(struct coco_annotation *annotation,
         return read_polygons(annotation, reader, err);
     if (token == JSON_OBJECT_BEGIN)
         return read_mask(annotation, reader, err);
-    return coco_refuse(reader, "a segmentation is polygons or runs", err);
+    return coco_refuse(reader, "a segmentation must be polygons or runs", err);
 }
 
 static enum assay_status copy_polygons(const struct coco_annotation *annotation,
@@ -297,7 +286,26 @@ static enum assay_status read_area(struct coco_annotation *annotation,
     if (st || token == JSON_NULL)
         return st;
     annotation->has_area = true;
-    return coco_annotation_read_number(reader, token, &annotation->area, err);
+    return read_coordinate(reader, token, &annotation->area, err);
+}
+
+/* Python writes scores that are not numbers as NaN, which is not JSON. */
+static enum assay_status read_score(struct coco_annotation *annotation,
+                                    struct json_reader *reader,
+                                    struct error *err)
+{
+    enum json_token token;
+    enum assay_status st = json_next(reader, &token, err);
+
+    if (st) {
+        error_hint(err, "a score must be a finite number");
+        return st;
+    }
+    annotation->has_score = true;
+    annotation->score = token == JSON_NUMBER ? json_double(reader) : NAN;
+    return isfinite(annotation->score)
+               ? ASSAY_OK
+               : coco_refuse(reader, "a score must be a finite number", err);
 }
 
 /* 0 and 1, or false and true. */
@@ -310,63 +318,101 @@ static enum assay_status read_crowd(struct coco_annotation *annotation,
     int64_t number = 0;
 
     if (!st && token == JSON_NUMBER && !json_int64(reader, &number))
-        st = coco_refuse(reader, "iscrowd is 0 or 1", err);
+        st = coco_refuse(reader, "iscrowd must be 0 or 1", err);
     annotation->is_crowd = token == JSON_TRUE || number != 0;
     if (!st && (token == JSON_OBJECT_BEGIN || token == JSON_ARRAY_BEGIN))
-        st = coco_refuse(reader, "iscrowd is 0 or 1", err);
+        st = coco_refuse(reader, "iscrowd must be 0 or 1", err);
     return st;
 }
 
-static enum assay_status
-coco_annotation_read_member(struct coco_annotation *annotation,
-                            struct json_reader *reader, bool wants_shape,
-                            struct error *err)
+static enum assay_status read_member(struct coco_annotation *annotation,
+                                     struct json_reader *reader,
+                                     bool wants_shape, bool is_result,
+                                     struct error *err)
 {
     const char *key = json_text(reader, NULL);
+    int64_t id; /* only checked */
+    bool has_id;
+    const struct {
+        const char *key;
+        int64_t *out;
+        bool *has;
+    } ids[] = {
+        {"id", &id, &has_id},
+        {"image_id", &annotation->image_id, &annotation->has_image},
+        {"category_id", &annotation->category_id, &annotation->has_category},
+    };
 
-    if (strcmp(key, "id") == 0)
-        return coco_read_integer(reader, "an id is a whole number",
-                                 &annotation->id, err);
-    if (strcmp(key, "image_id") == 0) {
-        annotation->has_image = true;
-        return coco_read_integer(reader, "an id is a whole number",
-                                 &annotation->image_id, err);
-    }
-    if (strcmp(key, "category_id") == 0) {
-        annotation->has_category = true;
-        return coco_read_integer(reader, "an id is a whole number",
-                                 &annotation->category_id, err);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        if (strcmp(key, ids[i].key) != 0)
+            continue;
+        *ids[i].has = true;
+        return coco_read_integer(reader, "an id must be a whole number",
+                                 ids[i].out, err);
     }
     if (strcmp(key, "bbox") == 0)
-        return coco_annotation_read_box(annotation, reader, err);
+        return read_bbox(annotation, reader, err);
     if (strcmp(key, "area") == 0)
         return read_area(annotation, reader, err);
     if (strcmp(key, "iscrowd") == 0)
         return read_crowd(annotation, reader, err);
+    if (strcmp(key, "score") == 0 && is_result)
+        return read_score(annotation, reader, err);
     if (strcmp(key, "segmentation") == 0 && wants_shape)
-        return coco_annotation_read_shape(annotation, reader, err);
+        return read_segmentation(annotation, reader, err);
     return json_skip(reader, err);
+}
+
+static enum assay_status read_members(struct coco_annotation *annotation,
+                                      struct json_reader *reader,
+                                      bool wants_shape, bool is_result,
+                                      struct error *err)
+{
+    enum json_token token;
+    enum assay_status st = ASSAY_OK;
+
+    clear(annotation);
+    while (coco_next(reader, &token, &st, err))
+        st = read_member(annotation, reader, wants_shape, is_result, err);
+    return st;
 }
 
 enum assay_status coco_annotation_read(struct coco_annotation *annotation,
                                        struct json_reader *reader,
                                        bool wants_shape, struct error *err)
 {
-    enum json_token token;
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st =
+        read_members(annotation, reader, wants_shape, false, err);
 
-    clear(annotation);
-    while (!st) {
-        st = json_next(reader, &token, err);
-        if (st || token == JSON_OBJECT_END)
-            break;
-        st = coco_annotation_read_member(annotation, reader, wants_shape, err);
-    }
     if (!st && (!annotation->has_image || !annotation->has_category ||
                 !annotation->has_box))
         st = coco_refuse(reader,
-                         "an annotation without image_id, category_id or "
-                         "bbox; a file of instances is wanted",
+                         "an annotation without image_id, category_id or bbox; "
+                         "use a file of instances",
                          err);
+    if (!st && (annotation->box[2] < 0 || annotation->box[3] < 0))
+        st = coco_refuse(reader, "the size of a box is below 0", err);
+    return st;
+}
+
+bool coco_annotation_has_shape(const struct coco_annotation *annotation)
+{
+    return annotation->n_ends || annotation->has_runs || annotation->has_text;
+}
+
+enum assay_status
+coco_annotation_read_result(struct coco_annotation *annotation,
+                            struct json_reader *reader, bool wants_shape,
+                            struct error *err)
+{
+    enum assay_status st =
+        read_members(annotation, reader, wants_shape, true, err);
+
+    if (!st && (!annotation->has_image || !annotation->has_category ||
+                !annotation->has_score))
+        st = coco_refuse(
+            reader, "a result without image_id, category_id or score", err);
+    if (!st && !annotation->has_box && !coco_annotation_has_shape(annotation))
+        st = coco_refuse(reader, "a result without bbox or segmentation", err);
     return st;
 }

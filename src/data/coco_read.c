@@ -18,19 +18,19 @@ struct category {
     const char *name;
 };
 
-/* An object that is kept, until all are known and can be sorted. */
+/* An object to keep, until all are known and can be sorted. */
 struct kept_object {
-    size_t image; /* of the dataset */
+    size_t image; /* index in the dataset */
     int64_t category;
     struct dataset_object object;
 };
 
-struct reading {
+struct coco_reading {
     struct dataset *dataset;
     const struct dataset_options *options;
     struct json_reader *json;
     bool has_images, has_annotations, has_categories;
-    bool is_too_early; /* annotations came before the images */
+    bool is_too_early; /* annotations came before images */
     struct category *categories;
     size_t n_categories, categories_capacity;
     struct coco_annotation annotation;
@@ -53,16 +53,16 @@ static enum assay_status coco_read_size(struct json_reader *json, int *out,
 {
     int64_t size;
     enum assay_status st =
-        coco_read_integer(json, "a size is a whole number", &size, err);
+        coco_read_integer(json, "a size must be a whole number", &size, err);
 
     if (!st && (size < 1 || size > INT_MAX))
-        st = coco_refuse(json, "an image has at least one pixel", err);
+        st = coco_refuse(json, "an image must have at least one pixel", err);
     *out = st ? 0 : (int)size;
     return st;
 }
 
-/* A text whose key was just read, into the dataset's memory. */
-static enum assay_status coco_read_text(struct reading *reading,
+/* Reads a string after its key, into the dataset's memory. */
+static enum assay_status coco_read_text(struct coco_reading *reading,
                                         const char **out, struct error *err)
 {
     enum json_token token;
@@ -71,13 +71,13 @@ static enum assay_status coco_read_text(struct reading *reading,
     if (st)
         return st;
     if (token != JSON_STRING)
-        return coco_refuse(reading->json, "a text is wanted", err);
+        return coco_refuse(reading->json, "expected a string", err);
     *out =
         arena_strdup(&reading->dataset->memory, json_text(reading->json, NULL));
     return *out ? ASSAY_OK : error_nomem(err, 32, "a name");
 }
 
-static enum assay_status coco_read_image(struct reading *reading,
+static enum assay_status coco_read_image(struct coco_reading *reading,
                                          struct error *err)
 {
     struct dataset_target image = {.label = -1};
@@ -87,15 +87,12 @@ static enum assay_status coco_read_image(struct reading *reading,
     enum assay_status st = ASSAY_OK;
     int64_t id = 0;
 
-    while (!st) {
-        const char *key;
+    while (coco_next(json, &token, &st, err)) {
+        const char *key = json_text(json, NULL);
 
-        st = json_next(json, &token, err);
-        if (st || token == JSON_OBJECT_END)
-            break;
-        key = json_text(json, NULL);
         if (strcmp(key, "id") == 0) {
-            st = coco_read_integer(json, "an id is a whole number", &id, err);
+            st = coco_read_integer(json, "an id must be a whole number", &id,
+                                   err);
             has_id = true;
         } else if (strcmp(key, "file_name") == 0) {
             st = coco_read_text(reading, &image.path, err);
@@ -116,8 +113,8 @@ static enum assay_status coco_read_image(struct reading *reading,
     return st;
 }
 
-/* Sorted by id, and no more than wanted. */
-static enum assay_status settle_images(struct reading *reading,
+/* Sorts the images by id and applies the limit. */
+static enum assay_status settle_images(struct coco_reading *reading,
                                        struct error *err)
 {
     struct dataset *dataset = reading->dataset;
@@ -148,7 +145,7 @@ static int by_category_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum assay_status read_category(struct reading *reading,
+static enum assay_status read_category(struct coco_reading *reading,
                                        struct error *err)
 {
     struct category category = {0};
@@ -157,16 +154,13 @@ static enum assay_status read_category(struct reading *reading,
     bool has_id = false;
     void *moved;
 
-    while (!st) {
-        const char *key;
+    while (coco_next(reading->json, &token, &st, err)) {
+        const char *key = json_text(reading->json, NULL);
 
-        st = json_next(reading->json, &token, err);
-        if (st || token == JSON_OBJECT_END)
-            break;
-        key = json_text(reading->json, NULL);
         if (strcmp(key, "id") == 0) {
-            st = coco_read_integer(reading->json, "an id is a whole number",
-                                   &category.id, err);
+            st =
+                coco_read_integer(reading->json, "an id must be a whole number",
+                                  &category.id, err);
             has_id = true;
         } else if (strcmp(key, "name") == 0) {
             st = coco_read_text(reading, &category.name, err);
@@ -187,7 +181,7 @@ static enum assay_status read_category(struct reading *reading,
     return ASSAY_OK;
 }
 
-static enum assay_status settle_categories(struct reading *reading,
+static enum assay_status settle_categories(struct coco_reading *reading,
                                            struct error *err)
 {
     struct dataset *dataset = reading->dataset;
@@ -215,7 +209,7 @@ static enum assay_status settle_categories(struct reading *reading,
 
 /* ---- annotations ------------------------------------------------------ */
 
-static enum assay_status coco_read_object(struct reading *reading,
+static enum assay_status coco_read_object(struct coco_reading *reading,
                                           struct error *err)
 {
     struct coco_annotation *annotation = &reading->annotation;
@@ -257,9 +251,9 @@ static enum assay_status coco_read_object(struct reading *reading,
     return st;
 }
 
-static enum assay_status coco_read_find_label(const struct reading *reading,
-                                              const struct kept_object *kept,
-                                              size_t *label, struct error *err)
+static enum assay_status find_label(const struct coco_reading *reading,
+                                    const struct kept_object *kept,
+                                    size_t *label, struct error *err)
 {
     const struct category wanted = {.id = kept->category};
     const struct category *found =
@@ -269,17 +263,17 @@ static enum assay_status coco_read_find_label(const struct reading *reading,
             : NULL;
 
     if (!found)
-        return error_set(
-            err, ASSAY_BAD_INPUT,
-            "an object of image %" PRId64 " is of category %" PRId64
-            ", which the file does not have",
-            reading->dataset->images[kept->image].id, kept->category);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "an object of image %" PRId64 " has category %" PRId64
+                         ", which the file does not have",
+                         reading->dataset->images[kept->image].id,
+                         kept->category);
     *label = (size_t)(found - reading->categories);
     return ASSAY_OK;
 }
 
 /* Gives each image its objects, in the order of the file. */
-static enum assay_status settle_objects(struct reading *reading,
+static enum assay_status settle_objects(struct coco_reading *reading,
                                         struct error *err)
 {
     struct dataset *dataset = reading->dataset;
@@ -305,7 +299,7 @@ static enum assay_status settle_objects(struct reading *reading,
         struct dataset_object *object = &sorted[ends[kept->image]++];
 
         *object = kept->object;
-        st = coco_read_find_label(reading, kept, &object->label, err);
+        st = find_label(reading, kept, &object->label, err);
     }
     mem_free(ends);
     return st;
@@ -313,34 +307,30 @@ static enum assay_status settle_objects(struct reading *reading,
 
 /* ---- the file --------------------------------------------------------- */
 
-typedef enum assay_status read_item(struct reading *reading, struct error *err);
+typedef enum assay_status read_item(struct coco_reading *reading,
+                                    struct error *err);
 
-/* A list of objects whose key was just read. */
-static enum assay_status coco_read_list(struct reading *reading,
+/* Reads a list of objects after its key. */
+static enum assay_status coco_read_list(struct coco_reading *reading,
                                         read_item *read, struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reading->json, &token, err);
 
     if (!st && token != JSON_ARRAY_BEGIN)
-        return coco_refuse(reading->json, "a list is wanted", err);
-    while (!st) {
-        st = json_next(reading->json, &token, err);
-        if (st || token == JSON_ARRAY_END)
-            break;
+        return coco_refuse(reading->json, "expected a list", err);
+    while (coco_next(reading->json, &token, &st, err))
         st = token == JSON_OBJECT_BEGIN
                  ? read(reading, err)
-                 : coco_refuse(reading->json, "an object is wanted", err);
-    }
+                 : coco_refuse(reading->json, "expected an object", err);
     return st;
 }
 
-static enum assay_status read_annotations(struct reading *reading,
+static enum assay_status read_annotations(struct coco_reading *reading,
                                           struct error *err)
 {
     if (reading->has_annotations)
-        return coco_refuse(reading->json, "annotations for the second time",
-                           err);
+        return coco_refuse(reading->json, "duplicate annotations", err);
     if (!reading->has_images) {
         reading->is_too_early = true;
         return json_skip(reading->json, err);
@@ -349,7 +339,7 @@ static enum assay_status read_annotations(struct reading *reading,
     return coco_read_list(reading, coco_read_object, err);
 }
 
-static enum assay_status coco_read_part(struct reading *reading,
+static enum assay_status coco_read_part(struct coco_reading *reading,
                                         struct error *err)
 {
     const char *key = json_text(reading->json, NULL);
@@ -368,23 +358,19 @@ static enum assay_status coco_read_part(struct reading *reading,
     return json_skip(reading->json, err);
 }
 
-static enum assay_status read_parts(struct reading *reading, struct error *err)
+static enum assay_status read_parts(struct coco_reading *reading,
+                                    struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reading->json, &token, err);
 
     if (!st && token != JSON_OBJECT_BEGIN)
         return coco_refuse(reading->json,
-                           "no COCO annotations: an object "
-                           "with images, annotations and "
-                           "categories is wanted",
+                           "not COCO annotations: expected an object with "
+                           "images, annotations and categories",
                            err);
-    while (!st) {
-        st = json_next(reading->json, &token, err);
-        if (st || token == JSON_OBJECT_END)
-            break;
+    while (coco_next(reading->json, &token, &st, err))
         st = coco_read_part(reading, err);
-    }
     return st ? st : json_next(reading->json, &token, err);
 }
 
@@ -399,8 +385,8 @@ static enum assay_status coco_read_file(void *context, char *buffer,
     return got < 0 ? error_errno(err, errno, "reading") : ASSAY_OK;
 }
 
-/* Goes through the file once; what was read before is not read again. */
-static enum assay_status go_through(struct reading *reading,
+/* Goes through the file once; skips what was read before. */
+static enum assay_status go_through(struct coco_reading *reading,
                                     const struct coco_source *source,
                                     struct error *err)
 {
@@ -424,7 +410,7 @@ static enum assay_status go_through(struct reading *reading,
     return st;
 }
 
-static enum assay_status check_parts(const struct reading *reading,
+static enum assay_status check_parts(const struct coco_reading *reading,
                                      struct error *err)
 {
     const char *missing = !reading->has_images        ? "images"
@@ -435,8 +421,7 @@ static enum assay_status check_parts(const struct reading *reading,
     if (!missing)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
-                     "no list of \"%s\"; a file of instances is wanted",
-                     missing);
+                     "no list of \"%s\"; use a file of instances", missing);
 }
 
 enum assay_status coco_read(struct dataset *dataset,
@@ -444,7 +429,7 @@ enum assay_status coco_read(struct dataset *dataset,
                             const struct dataset_options *options,
                             struct error *err)
 {
-    struct reading reading = {.dataset = dataset, .options = options};
+    struct coco_reading reading = {.dataset = dataset, .options = options};
     enum assay_status st = go_through(&reading, source, err);
 
     if (!st && reading.is_too_early && reading.has_images)

@@ -1,4 +1,4 @@
-/* data/coco_read.h - COCO's annotation files, read as a stream.
+/* data/coco_read.h - reads COCO's annotation files as a stream.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_COCO_READ_H
@@ -6,17 +6,17 @@
 
 #include "data/dataset_internal.h"
 
-/* Where the file is read from: its path, or a text in memory. */
+/* The source of the file: its path, or a text in memory. */
 struct coco_source {
     const char *path;
-    const char *text; /* NULL: from the path */
+    const char *text; /* NULL: read the path */
     size_t n;
 };
 
-/* Fills classes and images, in the order of their ids; the paths of the images
- * are their names in the file. Of annotations only those of images within the
- * limit are held at any time. The file is read twice where annotations stand
- * before the images. */
+/* Fills in classes and images, in the order of their ids; the paths of the
+ * images are their names in the file. Holds only annotations of images within
+ * the limit at any time. Reads the file twice if annotations come before the
+ * images. */
 enum assay_status coco_read(struct dataset *dataset,
                             const struct coco_source *source,
                             const struct dataset_options *options,

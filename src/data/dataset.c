@@ -40,7 +40,7 @@ enum assay_status dataset_open(const struct dataset_options *options,
     dataset->class = classes[options->kind];
     if (!dataset->class->is_made_up && !options->path)
         st = error_set(err, ASSAY_BAD_USAGE,
-                       "a dataset of kind %s is a folder; say which",
+                       "a dataset of kind %s needs a folder; say which",
                        dataset->class->name);
     else if (!dataset->class->is_made_up && stat(options->path, &info))
         st = error_errno(err, errno, "cannot read the dataset %s",
@@ -137,7 +137,7 @@ enum assay_status dataset_note(struct dataset *dataset, struct error *err,
     va_list args;
 
     if (!moved)
-        return error_nomem(err, sizeof *moved, "what is odd in a dataset");
+        return error_nomem(err, sizeof *moved, "the notes on a dataset");
     dataset->odd = moved;
     va_start(args, format);
     st = keep_text(dataset, &moved[dataset->n_odd], err, format, args);
@@ -146,7 +146,12 @@ enum assay_status dataset_note(struct dataset *dataset, struct error *err,
     return st;
 }
 
-/* Without memory of its own: "not there" must mean that. */
+int dataset_by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Allocates nothing, so that false always means "not there". */
 bool folder_has(const char *path, const char *name)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -222,6 +227,19 @@ enum assay_status dataset_picture(const struct dataset *dataset, size_t i,
     if (dataset->class->picture)
         return dataset->class->picture(dataset, i, out, err);
     return picture_read(dataset->images[i].path, out, err);
+}
+
+enum assay_status dataset_check_size(const struct dataset_target *target,
+                                     const struct picture *picture,
+                                     struct error *err)
+{
+    if (!target->width || !target->height ||
+        (target->width == picture->width && target->height == picture->height))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%s has %dx%d pixels, but its annotation says %dx%d",
+                     target->path, picture->width, picture->height,
+                     target->width, target->height);
 }
 
 static enum assay_status box_mask(const struct dataset_object *object,

@@ -1,4 +1,5 @@
-/* data/imagefolder.c - a folder a class, with its images anywhere inside. */
+/* data/imagefolder.c - one folder per class, with its images anywhere
+ * inside. */
 #include "data/dataset_internal.h"
 
 #include "base/mem.h"
@@ -14,17 +15,13 @@
 enum { MOST_DEPTH = 32 };
 
 /* Names of a folder, in the arena. Start from {0}. */
-struct names {
+struct folder_names {
     const char **items;
     size_t n, capacity;
 };
 
-static int imagefolder_by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static enum assay_status add_name(struct dataset *dataset, struct names *names,
+static enum assay_status add_name(struct dataset *dataset,
+                                  struct folder_names *names,
                                   const char *folder, const char *name,
                                   struct error *err)
 {
@@ -55,13 +52,12 @@ static bool is_image(const char *name)
     return false;
 }
 
-/* Appends the folders, or the images, that lie in one, sorted. Hidden ones do
- * not count. */
-static enum assay_status imagefolder_list_folder(struct dataset *dataset,
-                                                 const char *folder,
-                                                 bool wants_folders,
-                                                 struct names *names,
-                                                 struct error *err)
+/* Appends the folders, or the images, in a folder, sorted. Skips hidden
+ * ones. */
+static enum assay_status list_entries(struct dataset *dataset,
+                                      const char *folder, bool wants_folders,
+                                      struct folder_names *names,
+                                      struct error *err)
 {
     DIR *dir = opendir(folder);
     size_t before = names->n;
@@ -83,13 +79,14 @@ static enum assay_status imagefolder_list_folder(struct dataset *dataset,
     closedir(dir);
     if (names->n > before)
         qsort(names->items + before, names->n - before, sizeof *names->items,
-              imagefolder_by_name);
+              dataset_by_text);
     return st;
 }
 
-/* The folder and all in it, sorted. */
+/* Lists the folder and all folders in it, sorted. */
 static enum assay_status list_tree(struct dataset *dataset, const char *root,
-                                   struct names *folders, struct error *err)
+                                   struct folder_names *folders,
+                                   struct error *err)
 {
     size_t level = 0, level_end;
     enum assay_status st = ASSAY_OK;
@@ -103,16 +100,16 @@ static enum assay_status list_tree(struct dataset *dataset, const char *root,
     for (int depth = 0; !st && level < folders->n; depth++) {
         if (depth == MOST_DEPTH)
             return error_set(err, ASSAY_BAD_INPUT,
-                             "%s has folders inside folders to a depth of %d; "
-                             "a link in it may lead back",
+                             "%s has folders nested to a depth of %d; a link "
+                             "in it may lead back",
                              root, MOST_DEPTH);
         for (level_end = folders->n; !st && level < level_end; level++)
-            st = imagefolder_list_folder(dataset, folders->items[level], true,
-                                         folders, err);
+            st = list_entries(dataset, folders->items[level], true, folders,
+                              err);
     }
     if (!st)
         qsort(folders->items, folders->n, sizeof *folders->items,
-              imagefolder_by_name);
+              dataset_by_text);
     return st;
 }
 
@@ -121,14 +118,13 @@ static enum assay_status add_class(struct dataset *dataset, const char *folder,
 {
     const char *name = strrchr(folder, '/') + 1;
     struct dataset_target image = {.label = (int64_t)dataset->n_classes};
-    struct names folders = {0}, files = {0};
+    struct folder_names folders = {0}, files = {0};
     enum assay_status st = dataset_add_class(dataset, name, strlen(name), err);
 
     if (!st)
         st = list_tree(dataset, folder, &folders, err);
     for (size_t i = 0; !st && i < folders.n; i++)
-        st = imagefolder_list_folder(dataset, folders.items[i], false, &files,
-                                     err);
+        st = list_entries(dataset, folders.items[i], false, &files, err);
     for (size_t i = 0; !st && i < files.n; i++) {
         image.path = files.items[i];
         st = dataset_add_image(dataset, &image, err);
@@ -138,12 +134,11 @@ static enum assay_status add_class(struct dataset *dataset, const char *folder,
     return st;
 }
 
-/* The first of the folders that a split may be called; the path itself where
- * it has none of any split. */
-static enum assay_status
-imagefolder_find_root(struct dataset *dataset,
-                      const struct dataset_options *options, const char **root,
-                      struct error *err)
+/* Finds the folder of a split by one of its names; the path itself if it has no
+ * split. */
+static enum assay_status find_split_root(struct dataset *dataset,
+                                         const struct dataset_options *options,
+                                         const char **root, struct error *err)
 {
     static const char *const called[2][2] = {
         [DATASET_TRAIN] = {"train", "training"},
@@ -159,15 +154,15 @@ imagefolder_find_root(struct dataset *dataset,
             return dataset_text(dataset, root, err, "%s/%s", path, names[i]);
     }
     if (has_other)
-        return error_set(err, ASSAY_NOT_FOUND,
-                         "%s has no folder of this split; looked for %s/ and "
-                         "%s/",
-                         path, names[0], names[1]);
+        return error_set(
+            err, ASSAY_NOT_FOUND,
+            "%s has no folder for this split; looked for %s/ and %s/", path,
+            names[0], names[1]);
     return dataset_text(dataset, root, err, "%s", path);
 }
 
-/* The images are sorted by class: a limit takes some of each. */
-static void imagefolder_spread(struct dataset *dataset, size_t limit)
+/* Images are sorted by class, so a limit takes some of each. */
+static void spread_limit(struct dataset *dataset, size_t limit)
 {
     size_t n = dataset->n;
 
@@ -186,21 +181,21 @@ static enum assay_status imagefolder_open(struct dataset *dataset,
                                           const struct dataset_options *options,
                                           struct error *err)
 {
-    struct names folders = {0};
+    struct folder_names folders = {0};
     const char *root = NULL;
-    enum assay_status st = imagefolder_find_root(dataset, options, &root, err);
+    enum assay_status st = find_split_root(dataset, options, &root, err);
 
     if (!st)
-        st = imagefolder_list_folder(dataset, root, true, &folders, err);
+        st = list_entries(dataset, root, true, &folders, err);
     for (size_t i = 0; !st && i < folders.n; i++)
         st = add_class(dataset, folders.items[i], err);
     if (!st && dataset->n == 0)
         st = error_set(err, ASSAY_NOT_FOUND,
-                       "no images in %s; looked for a folder a class with "
+                       "no images in %s; looked for one folder per class with "
                        "JPEG or PNG files in it, and found %zu folders",
                        root, folders.n);
     if (!st)
-        imagefolder_spread(dataset, options->limit);
+        spread_limit(dataset, options->limit);
     mem_free(folders.items);
     return st;
 }

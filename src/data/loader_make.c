@@ -1,26 +1,30 @@
-/* data/loader_make.c - what a loader is made of. */
+/* data/loader_make.c - makes a loader; the order of its samples, and its pace.
+ */
 #include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
+#include "data/loader.h"
 
-/* ---- what the options ask for ----------------------------------------- */
+#include <math.h>
+#include <string.h>
+
+/* ---- checking the options --------------------------------------------- */
 
 static enum assay_status check_numbers(const struct loader_options *options,
                                        struct error *err)
 {
     if (options->batch_size == 0)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "a batch of 0 images teaches nothing; batch_size is "
-                         "at least 1");
+                         "a batch needs images; batch_size must be at least 1");
     if (options->n_workers && options->prefetch_factor == 0)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "workers have to be at least one batch ahead; "
-                         "prefetch_factor is at least 1");
+                         "workers must be at least one batch ahead; "
+                         "prefetch_factor must be at least 1");
     return ASSAY_OK;
 }
 
-static enum assay_status
-loader_make_check_task(const struct loader_options *options, struct error *err)
+static enum assay_status check_dataset(const struct loader_options *options,
+                                       struct error *err)
 {
     const struct dataset *dataset = options->dataset;
 
@@ -28,17 +32,17 @@ loader_make_check_task(const struct loader_options *options, struct error *err)
         return error_set(err, ASSAY_BAD_INPUT, "the dataset has no images");
     if (!options->fit && !dataset_has_objects(dataset))
         return error_set(err, ASSAY_BAD_USAGE,
-                         "a detector learns boxes, and this dataset has one "
-                         "class an image; train a classifier on it");
+                         "a detector learns boxes, but this dataset has one "
+                         "class per image; train a classifier on it");
     if (options->fit && !dataset_has_classes(dataset))
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "a classifier learns one class an image, and those "
-                         "of this dataset have several; train a detector on "
-                         "it");
+        return error_set(
+            err, ASSAY_BAD_USAGE,
+            "a classifier learns one class per image, but images of this "
+            "dataset have several; train a detector on it");
     return ASSAY_OK;
 }
 
-/* COCO's numbers have gaps, and its published models keep them. */
+/* COCO's numbers have gaps, which its published models keep. */
 static bool has_fitting_ids(const struct dataset *dataset, int64_t n_classes)
 {
     for (size_t i = 0; i < dataset_class_count(dataset); i++) {
@@ -63,7 +67,7 @@ static enum assay_status choose_labels(struct loader *loader, struct error *err)
                          "the model has %lld classes, and the dataset %zu%s: "
                          "num_classes = %zu would fit",
                          (long long)options->n_classes, n,
-                         first ? " beside the background" : "",
+                         first ? " besides the background" : "",
                          n + (size_t)first);
     loader->labels = mem_array(n, sizeof *loader->labels);
     if (!loader->labels)
@@ -90,7 +94,7 @@ static bool has_object(const struct dataset_target *target)
     return false;
 }
 
-/* A detector learns nothing from an image without an object. */
+/* Leaves out images without an object: a detector learns nothing from them. */
 static enum assay_status choose_samples(struct loader *loader,
                                         struct error *err)
 {
@@ -118,10 +122,9 @@ static enum assay_status choose_samples(struct loader *loader,
     }
     loader->counts.n_without = n - order->n;
     if (!st && order->n == 0)
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "none of the %zu images of the dataset has a box to "
-                       "learn",
-                       n);
+        st = error_set(
+            err, ASSAY_BAD_INPUT,
+            "none of the %zu images of the dataset has a box to learn", n);
     if (!st && options->drops_last && order->n < options->batch_size)
         st = error_set(err, ASSAY_BAD_USAGE,
                        "%zu images do not make one batch of %zu", order->n,
@@ -131,7 +134,7 @@ static enum assay_status choose_samples(struct loader *loader,
 
 /* ---- making one ------------------------------------------------------- */
 
-static enum assay_status loader_make_slots(struct loader *loader,
+static enum assay_status make_loader_slots(struct loader *loader,
                                            struct error *err)
 {
     const struct loader_options *options = &loader->options;
@@ -164,7 +167,7 @@ enum assay_status loader_new(const struct loader_options *options,
 
     *out = NULL;
     if (!st)
-        st = loader_make_check_task(options, err);
+        st = check_dataset(options, err);
     if (st)
         return st;
     loader = mem_zalloc(sizeof *loader);
@@ -180,7 +183,7 @@ enum assay_status loader_new(const struct loader_options *options,
     if (!st)
         st = choose_samples(loader, err);
     if (!st)
-        st = loader_make_slots(loader, err);
+        st = make_loader_slots(loader, err);
     loader->sample = (struct sample_options){.dataset = options->dataset,
                                              .pool = options->pool,
                                              .fit = options->fit,
@@ -215,7 +218,7 @@ void loader_free(struct loader *loader)
     mem_free(loader);
 }
 
-/* ---- looking at one --------------------------------------------------- */
+/* ---- reading it ------------------------------------------------------- */
 
 struct batch_source loader_source(struct loader *loader)
 {
@@ -243,4 +246,56 @@ struct loader_pace loader_pace(const struct loader *loader)
 struct loader_counts loader_counts(const struct loader *loader)
 {
     return loader->counts;
+}
+
+/* ---- the order of an epoch --------------------------------------------- */
+
+void loader_order_set(struct loader_order *order, uint64_t epoch)
+{
+    struct random random = random_stream(order->seed, epoch);
+
+    if (order->is_set && (order->epoch == epoch || !order->shuffles))
+        return;
+    memcpy(order->samples, order->usable, order->n * sizeof *order->samples);
+    for (size_t i = order->n; order->shuffles && i > 1; i--) {
+        size_t other = random_below(&random, i), kept = order->samples[i - 1];
+
+        order->samples[i - 1] = order->samples[other];
+        order->samples[other] = kept;
+    }
+    order->epoch = epoch;
+    order->is_set = true;
+}
+
+struct random loader_order_random(const struct loader_order *order,
+                                  struct batch_place place)
+{
+    struct random random = random_stream(order->seed, place.epoch);
+
+    return random_stream(random_u64(&random), place.index);
+}
+
+/* ---- its pace ---------------------------------------------------------- */
+
+double loader_stall_share(const struct loader_pace *pace)
+{
+    int64_t all_ns = pace->wait_ns + pace->between_ns;
+
+    return all_ns > 0 ? (double)pace->wait_ns / (double)all_ns : 0;
+}
+
+int64_t loader_image_ns(const struct loader_pace *pace)
+{
+    return pace->n_images ? pace->made_ns / (int64_t)pace->n_images : 0;
+}
+
+size_t loader_wanted_workers(const struct loader_pace *pace)
+{
+    double made_ns, step_ns;
+
+    if (pace->n_batches < 2 || pace->between_ns <= 0)
+        return 0;
+    made_ns = (double)pace->made_ns / (double)pace->n_batches;
+    step_ns = (double)pace->between_ns / (double)(pace->n_batches - 1);
+    return (size_t)fmin(fmax(ceil(made_ns / step_ns), 1), 1e6);
 }

@@ -7,10 +7,11 @@ enum assay_status loader_begin(void *context, struct batch_place place,
     struct loader *loader = context;
 
     if (place.index > loader->order.n)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "cannot go on at sample %llu of an epoch: the dataset "
-                         "has %zu samples to learn from; was it another one?",
-                         (unsigned long long)place.index, loader->order.n);
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "cannot resume at sample %llu of an epoch: the dataset has %zu "
+            "samples to learn from; was it a different one?",
+            (unsigned long long)place.index, loader->order.n);
     loader->next = place;
     if (place.index == loader->order.n)
         loader->next = (struct batch_place){.epoch = place.epoch + 1};
@@ -28,7 +29,7 @@ static size_t count_ready(const struct loader *loader)
     return (size_t)(i - loader->n_given);
 }
 
-/* The slot whose turn it is, once it is ready; NULL at the end. */
+/* Waits for the next slot in turn; NULL at the end. */
 static struct slot *wait_for_slot(struct loader *loader, size_t *n_ready)
 {
     struct slot *slot;
@@ -56,15 +57,14 @@ static void free_slot(struct loader *loader, struct slot *slot)
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* ---- what was skipped ------------------------------------------------- */
+/* ---- skipped samples -------------------------------------------------- */
 
-static void loader_next_tell_skipped(struct loader *loader,
-                                     const struct slot *slot)
+static void tell_of_skipped(struct loader *loader, const struct slot *slot)
 {
     const struct loader_listener *listener = &loader->options.listener;
 
     for (size_t i = 0; i < slot->n; i++) {
-        const struct cell *cell = &slot->cells[i];
+        const struct batch_cell *cell = &slot->cells[i];
 
         loader->n_skipped_row =
             cell->has_sample ? 0 : loader->n_skipped_row + 1;
@@ -86,7 +86,7 @@ static enum assay_status check_skipped(const struct loader *loader,
     if (loader->n_skipped_row < loader->order.n)
         return ASSAY_OK;
     error_set(err, ASSAY_BAD_INPUT, "%s", slot->cells[slot->n - 1].err.text);
-    error_context(err, "none of the %zu images can be used, of which the last",
+    error_context(err, "none of the %zu images can be used; the last one",
                   loader->order.n);
     return ASSAY_BAD_INPUT;
 }
@@ -110,8 +110,8 @@ static void keep_pace(struct loader *loader, const struct batch *batch,
     loader->given_at_ns = asked_ns + batch->wait_ns;
 }
 
-/* Moves a batch out of its slot. What came before it and was skipped as a
- * whole is counted with it. */
+/* Moves a batch out of its slot. Batches before it that were skipped as a whole
+ * are counted with it. */
 static enum assay_status take_slot(struct loader *loader, struct slot *slot,
                                    struct batch *out, struct error *err)
 {
@@ -122,7 +122,7 @@ static enum assay_status take_slot(struct loader *loader, struct slot *slot,
     if (st)
         error_set(err, st, "%s", slot->err.text);
     else
-        loader_next_tell_skipped(loader, slot);
+        tell_of_skipped(loader, slot);
     if (!st)
         st = check_skipped(loader, slot, err);
     if (!st) {

@@ -1,4 +1,4 @@
-/* data/loader_slot.c - from samples to a batch. */
+/* data/loader_slot.c - puts samples together into a batch. */
 #include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
@@ -42,7 +42,7 @@ void slot_clear(struct slot *slot)
 
 /* ---- putting together ------------------------------------------------- */
 
-/* Images move up to where those that were skipped would be. */
+/* Closes the gaps of images that were skipped. */
 static enum assay_status finish_classes(struct slot *slot,
                                         const struct sample_options *options)
 {
@@ -99,9 +99,9 @@ static enum assay_status take_objects(struct slot *slot,
     return st;
 }
 
-/* The tensors of a sample become the batch's. */
-static void loader_slot_hand_over(struct batch *batch, struct sample *sample,
-                                  size_t at)
+/* Moves the tensors of a sample into the batch. */
+static void batch_take_sample(struct batch *batch, struct made_sample *sample,
+                              size_t at)
 {
     memcpy(tensor_f32(&batch->boxes) + 4 * at, sample->boxes,
            sample->n * sizeof *sample->boxes);
@@ -126,13 +126,13 @@ static enum assay_status finish_objects(struct slot *slot,
         total += slot->cells[i].sample.n;
     st = take_objects(slot, options, total);
     for (size_t i = 0; !st && i < slot->n; i++) {
-        struct sample *sample = &slot->cells[i].sample;
+        struct made_sample *sample = &slot->cells[i].sample;
 
         if (!slot->cells[i].has_sample)
             continue;
         slot->n_cut += sample->n_cut;
         slot->n_left_out += sample->n_left_out;
-        loader_slot_hand_over(&slot->batch, sample, at);
+        batch_take_sample(&slot->batch, sample, at);
         at += sample->n;
     }
     return st;

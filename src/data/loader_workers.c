@@ -1,7 +1,7 @@
 /* data/loader_workers.c - the threads that make batches.
  *
- * Work is handed out image by image, in order: the next of the batch that was
- * opened last, or else the first of a new one, where a slot is free. */
+ * Work is handed out image by image, in order: the next image of the batch that
+ * was opened last, or the first of a new one if a slot is free. */
 #include "data/loader_parts_internal.h"
 
 #include "base/mem.h"
@@ -36,7 +36,7 @@ static struct batch_place place_after(const struct loader *loader, size_t n)
     return place;
 }
 
-static size_t loader_workers_count_cells(const struct loader *loader)
+static size_t count_cells(const struct loader *loader)
 {
     size_t left = loader->order.n - loader->next.index;
     size_t most = loader->options.batch_size;
@@ -53,9 +53,9 @@ static bool open_slot(struct loader *loader)
         loader->n_opened - loader->n_given >= loader->n_slots)
         return false;
     loader_order_set(&loader->order, place.epoch);
-    slot->n = loader_workers_count_cells(loader);
+    slot->n = count_cells(loader);
     for (size_t i = 0; i < slot->n; i++, place.index++)
-        slot->cells[i] = (struct cell){
+        slot->cells[i] = (struct batch_cell){
             .index = loader->order.samples[place.index], .place = place};
     slot->batch.first = loader->next;
     slot->batch.after = loader->next = place_after(loader, slot->n);
@@ -87,13 +87,13 @@ static struct slot *begin_cell(struct loader *loader, size_t *cell)
 
 /* ---- making ----------------------------------------------------------- */
 
-/* Draws samples until one is good. So many that are not, one after the other,
- * are no accident. */
+/* Draws samples until one is usable. So many failures in a row are no
+ * accident. */
 static void fill_cell(struct loader *loader, struct slot *slot, size_t i,
                       struct random *random)
 {
     enum { most_tries = 100 };
-    struct cell *cell = &slot->cells[i];
+    struct batch_cell *cell = &slot->cells[i];
     enum assay_status st = cell->st;
 
     for (int k = 0; st && st != ASSAY_NOMEM && k < most_tries; k++) {
@@ -112,7 +112,7 @@ static void fill_cell(struct loader *loader, struct slot *slot, size_t i,
 
 static void make_cell(struct loader *loader, struct slot *slot, size_t i)
 {
-    struct cell *cell = &slot->cells[i];
+    struct batch_cell *cell = &slot->cells[i];
     struct random random = loader_order_random(&loader->order, cell->place);
 
     cell->st = sample_make(&loader->sample, cell->index, &random,
@@ -122,8 +122,8 @@ static void make_cell(struct loader *loader, struct slot *slot, size_t i)
         fill_cell(loader, slot, i, &random);
 }
 
-/* Takes and returns with the lock held; false where nothing can be made now.
- * Who ends the last cell puts the batch together. */
+/* Enter and leave with the lock held; false if there is nothing to do now. The
+ * thread that finishes the last cell completes the batch. */
 static bool work(struct loader *loader)
 {
     size_t cell = 0;
@@ -172,8 +172,8 @@ static void *run_worker(void *context)
     return NULL;
 }
 
-/* A worker waits for the lock before it does anything: whoever asks for its
- * name then, as a recorder does once, finds it. */
+/* A worker waits for the lock before it does anything, so that its name is set
+ * by the time a recorder asks for it. */
 static enum assay_status start_one(struct loader *loader, struct error *err)
 {
     size_t n = loader->n_threads;
@@ -187,15 +187,15 @@ static enum assay_status start_one(struct loader *loader, struct error *err)
         pthread_setname_np(loader->threads[n], name);
     pthread_mutex_unlock(&loader->lock);
     if (failed)
-        return error_errno(err, failed,
-                           "cannot start loader worker %zu of %zu; num_workers "
-                           "can be less",
-                           n + 1, loader->options.n_workers);
+        return error_errno(
+            err, failed,
+            "cannot start loader worker %zu of %zu; set num_workers lower",
+            n + 1, loader->options.n_workers);
     loader->n_threads++;
     return ASSAY_OK;
 }
 
-/* Signals are for the thread that started it all. */
+/* Workers block signals: they are for the thread that started them. */
 enum assay_status loader_start(struct loader *loader, struct error *err)
 {
     enum assay_status st = ASSAY_OK;

@@ -1,8 +1,8 @@
-/* data/mask.h - which pixels of an image an object covers, as COCO keeps it.
+/* data/mask.h - the pixels that an object covers, as COCO stores them.
  *
- * A mask is a list of runs that goes down the columns, from left to right: so
- * many pixels off, so many on, and so forth. Polygons become the same pixels
- * as with COCO's own tools, so that overlaps agree with theirs.
+ * A mask is a list of runs down the columns, from left to right: so many pixels
+ * off, so many on, and so on. Polygons cover the same pixels as with COCO's own
+ * tools, so that overlaps agree with theirs.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_MASK_H
@@ -17,11 +17,11 @@
 /* Start from {0}. */
 struct mask {
     int width, height;
-    uint32_t *runs; /* of pixels off and on in turn; none but the first is 0 */
+    uint32_t *runs; /* of pixels off and on in turn; only the first may be 0 */
     size_t n, capacity;
 };
 
-/* Corners x0 y0 x1 y1 ..., in pixels; the last is joined to the first. */
+/* Corners x0 y0 x1 y1 ..., in pixels; the last connects to the first. */
 struct polygon {
     const double *corners;
     size_t n; /* corners; two numbers each */
@@ -29,11 +29,11 @@ struct polygon {
 
 void mask_release(struct mask *mask);
 
-/* All of these set *out, which was {0} or made by one of them; on failure it is
- * as good as {0}. Sizes up to those of a picture. */
+/* All of these set *out, which must be {0} or made by one of them; on failure
+ * it is empty. Sizes are limited to those of a picture. */
 
-/* As they are written in an annotation file. Runs that do not add up to the
- * image are ASSAY_BAD_INPUT. */
+/* From runs as in an annotation file. ASSAY_BAD_INPUT if they do not add up to
+ * the image. */
 enum assay_status mask_from_runs(const uint32_t *runs, size_t n, int width,
                                  int height, struct mask *out,
                                  struct error *err);
@@ -41,22 +41,24 @@ enum assay_status mask_from_runs(const uint32_t *runs, size_t n, int width,
 enum assay_status mask_from_text(const char *text, size_t n, int width,
                                  int height, struct mask *out,
                                  struct error *err);
-/* What any of the polygons covers. Those of fewer than three corners cover
- * nothing. */
+/* The union of the polygons. Those with fewer than three corners are empty. */
 enum assay_status mask_from_polygons(const struct polygon *polygons, size_t n,
                                      int width, int height, struct mask *out,
                                      struct error *err);
-/* Rows top down; what is not 0 is on. */
+/* Rows from the top; pixels that are not 0 are on. */
 enum assay_status mask_from_pixels(const uint8_t *pixels, int width, int height,
                                    struct mask *out, struct error *err);
 
-/* Writes 0 and 1, rows top down, width * height of them. */
+/* Writes width * height values of 0 and 1, rows from the top. */
 void mask_to_pixels(const struct mask *mask, uint8_t *pixels);
 /* Appends the compressed text. */
 enum assay_status mask_to_text(const struct mask *mask, struct str *text);
 
 uint64_t mask_area(const struct mask *mask);
-/* Pixels that are on in both; 0 where the sizes differ. */
+/* The smallest box around the pixels that are on: x, y, width, height; all 0 if
+ * there are none. */
+void mask_box(const struct mask *mask, double box[4]);
+/* Pixels that are on in both; 0 if the sizes differ. */
 uint64_t mask_shared(const struct mask *a, const struct mask *b);
 
 #endif

@@ -1,10 +1,9 @@
-/* data/pets.c - Oxford-IIIT Pet: lists of images, an XML file and a trimap
+/* data/pets.c - Oxford-IIIT Pet: lists of images, with an XML file and a trimap
  * each.
  *
- * The box is that of the XML file, which is the animal's head; where there is
- * none, as for all of the test split, that of the animal in the trimap. The
- * trimap is read when the sample is first asked for, and only where it is
- * needed. */
+ * The box comes from the XML file and is the animal's head; if there is none,
+ * as in the whole test split, it is that of the animal in the trimap. The
+ * trimap is read when the sample is first used, and only if needed. */
 #include "data/pets_internal.h"
 
 #include "base/file.h"
@@ -16,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the order of the numbers in the lists, as torchvision writes them. */
+/* In the order of the numbers in the lists, spelled as in torchvision. */
 static const char *const breeds[] = {
     "Abyssinian",
     "American Bulldog",
@@ -59,16 +58,16 @@ static const char *const breeds[] = {
 
 enum { N_BREEDS = sizeof breeds / sizeof *breeds };
 
-/* What of a sample is read later. */
+/* What is read later. */
 struct pet {
-    const char *trimap; /* NULL: there is none */
-    bool is_settled;    /* its objects are all that there will be */
+    const char *trimap; /* or NULL */
+    bool is_settled;    /* its objects are final */
 };
 
 /* The lock guards pets, the objects of images and the arena. */
 struct pets {
     pthread_mutex_t lock;
-    struct pet *items; /* one an image */
+    struct pet *items; /* one per image */
     size_t capacity;
     bool keeps_shapes;
 };
@@ -86,7 +85,7 @@ static void pets_close(void *content)
 
 /* ---- boxes of XML files ----------------------------------------------- */
 
-/* Something of the image is in it; its size is not always said. */
+/* Whether it overlaps the image, whose size may be unknown. */
 static bool is_inside(const struct dataset_object *object,
                       const struct voc_annotation *annotation)
 {
@@ -139,14 +138,14 @@ pets_keep_boxes(struct dataset *dataset,
     return st;
 }
 
-/* An XML file that is no good is noted, and is as good as none. */
+/* An XML file that cannot be used is noted, and treated as missing. */
 static enum assay_status read_boxes(struct dataset *dataset, const char *path,
                                     bool has_trimap,
                                     struct dataset_target *image,
                                     struct error *err)
 {
     enum { most_bytes = 16 << 20 };
-    const char *instead = has_trimap ? ": the trimap's is taken" : "";
+    const char *instead = has_trimap ? ": using the trimap's" : "";
     struct voc_annotation annotation = {0};
     struct arena memory = {0};
     struct str text = {0};
@@ -163,8 +162,8 @@ static enum assay_status read_boxes(struct dataset *dataset, const char *path,
     else
         st = dataset_note(dataset, err, "%s%s", why.text, instead);
     if (!st && image->n_objects == 0 && !why.status)
-        st = dataset_note(dataset, err, "%s has no box that can be used%s",
-                          path, instead);
+        st =
+            dataset_note(dataset, err, "%s has no usable box%s", path, instead);
     voc_annotation_release(&annotation);
     arena_release(&memory);
     str_release(&text);
@@ -190,7 +189,7 @@ static enum assay_status add_pet(struct dataset *dataset,
     return dataset_add_image(dataset, image, err);
 }
 
-/* What is missing leaves the sample out, or makes do without. */
+/* If something is missing, leaves the sample out or does without. */
 static enum assay_status pets_read_image(struct dataset *dataset,
                                          const char *root, const char *id,
                                          int n_id, int64_t label,
@@ -238,13 +237,12 @@ static enum assay_status pets_read_line(struct dataset *dataset,
         breed = breed * 10 + (number[i] - '0');
     if (breed < 1 || breed > N_BREEDS)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s: line %zu: '%.*s' is of no breed from 1 to %d",
-                         list, line, n_id > 60 ? 60 : (int)n_id, text,
-                         N_BREEDS);
+                         "%s: line %zu: '%.*s' has no breed from 1 to %d", list,
+                         line, n_id > 60 ? 60 : (int)n_id, text, N_BREEDS);
     if (memchr(text, '/', n_id) || n_id > most_name)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s: line %zu: '%.*s' is no name of an image", list,
-                         line, n_id > 60 ? 60 : (int)n_id, text);
+                         "%s: line %zu: '%.*s' is not the name of an image",
+                         list, line, n_id > 60 ? 60 : (int)n_id, text);
     return pets_read_image(dataset, root, text, (int)n_id, breed - 1, err);
 }
 
@@ -264,7 +262,7 @@ static enum assay_status pets_read_list(struct dataset *dataset,
     if (!st && access(path, F_OK))
         st = error_set(err, ASSAY_NOT_FOUND,
                        "there is no %s; 'assay data fetch oxford-iiit-pet' "
-                       "gets what is missing",
+                       "downloads what is missing",
                        path);
     if (!st)
         st = file_read(path, most_bytes, &text, err);
@@ -277,7 +275,7 @@ static enum assay_status pets_read_list(struct dataset *dataset,
     }
     if (!st && dataset->n == 0 && dataset->n_odd == 0)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s names no images; was it copied to the end?", path);
+                       "%s names no images; was it copied completely?", path);
     else if (!st && dataset->n == 0)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "%s: none of its images can be used: %s", path,
@@ -305,7 +303,7 @@ static enum assay_status pets_find_root(struct dataset *dataset,
         st = error_set(err, ASSAY_NOT_FOUND,
                        "no Oxford-IIIT Pet in %s; looked for images/ and "
                        "annotations/ there and in oxford-iiit-pet/; 'assay "
-                       "data fetch oxford-iiit-pet' gets it",
+                       "data fetch oxford-iiit-pet' downloads it",
                        path);
     return st;
 }
@@ -334,6 +332,114 @@ static enum assay_status pets_open(struct dataset *dataset,
     return st;
 }
 
+/* ---- trimaps ---------------------------------------------------------- */
+
+/* A map of an image: 1 is the animal, 2 the background, 3 the border between
+ * them. Start from {0}. */
+struct trimap {
+    int width, height;
+    uint8_t *is_pet; /* 0 and 1, rows from the top */
+};
+
+enum { value_pet = 1, value_border = 3 };
+
+static void trimap_release(struct trimap *trimap)
+{
+    mem_free(trimap->is_pet);
+    *trimap = (struct trimap){0};
+}
+
+static enum assay_status take_values(const struct picture *picture,
+                                     const char *path, struct trimap *out,
+                                     struct error *err)
+{
+    size_t n = (size_t)picture->width * (size_t)picture->height;
+
+    for (size_t i = 0; i < n; i++) {
+        uint8_t value = picture->rgb[3 * i];
+
+        if (value < value_pet || value > value_border)
+            return error_set(
+                err, ASSAY_BAD_INPUT,
+                "%s is not a trimap: a pixel is %d; it must be 1, 2 or 3", path,
+                value);
+        out->is_pet[i] = value == value_pet;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status trimap_read(const char *path, struct trimap *out,
+                                     struct error *err)
+{
+    struct picture picture = {0};
+    enum assay_status st = picture_read(path, &picture, err);
+
+    *out = (struct trimap){.width = picture.width, .height = picture.height};
+    if (st)
+        return st;
+    out->is_pet = mem_array((size_t)picture.width, (size_t)picture.height);
+    st = out->is_pet ? take_values(&picture, path, out, err)
+                     : error_nomem(err, (size_t)picture.width, "a trimap");
+    picture_release(&picture);
+    if (st)
+        trimap_release(out);
+    return st;
+}
+
+/* The box around the animal; false if there is none. */
+static bool trimap_box(const struct trimap *trimap,
+                       struct dataset_object *object)
+{
+    int left = trimap->width, top = trimap->height, right = -1, bottom = -1;
+    const uint8_t *is_pet = trimap->is_pet;
+
+    for (int y = 0; y < trimap->height; y++) {
+        for (int x = 0; x < trimap->width; x++) {
+            if (!*is_pet++)
+                continue;
+            left = x < left ? x : left;
+            right = x > right ? x : right;
+            top = y < top ? y : top;
+            bottom = y;
+        }
+    }
+    object->x = left;
+    object->y = top;
+    object->width = right + 1 - left;
+    object->height = bottom + 1 - top;
+    object->area = object->width * object->height;
+    return right >= 0;
+}
+
+/* The part of the animal inside a box, as COCO's compressed text; nothing if it
+ * is empty. */
+static enum assay_status trimap_text(const struct trimap *trimap,
+                                     const struct dataset_object *object,
+                                     struct str *text, struct error *err)
+{
+    size_t width = (size_t)trimap->width, height = (size_t)trimap->height;
+    uint8_t *inside = mem_array(width, height);
+    struct mask mask = {0};
+    enum assay_status st;
+
+    if (!inside)
+        return error_nomem(err, width * height, "a mask");
+    for (size_t y = 0; y < height; y++) {
+        for (size_t x = 0; x < width; x++)
+            inside[y * width + x] = trimap->is_pet[y * width + x] &&
+                                    (double)x >= object->x &&
+                                    (double)x < object->x + object->width &&
+                                    (double)y >= object->y &&
+                                    (double)y < object->y + object->height;
+    }
+    st = mask_from_pixels(inside, trimap->width, trimap->height, &mask, err);
+    if (!st && mask_area(&mask) > 0 && mask_to_text(&mask, text))
+        st = error_nomem(err, width * height, "a mask");
+    mask_release(&mask);
+    mem_free(inside);
+    return st;
+}
+
 /* ---- boxes and masks of trimaps --------------------------------------- */
 
 /* With the lock held. */
@@ -355,8 +461,8 @@ static enum assay_status keep_shape(struct dataset *dataset,
     return st;
 }
 
-/* With the lock held. The objects are new ones: others may be reading those
- * that were there. */
+/* With the lock held. Makes new objects, because others may be reading the old
+ * ones. */
 static enum assay_status pets_settle(struct dataset *dataset, size_t i,
                                      const struct trimap *trimap,
                                      struct error *err)
@@ -375,7 +481,7 @@ static enum assay_status pets_settle(struct dataset *dataset, size_t i,
     } else {
         objects[0] = (struct dataset_object){.label = (size_t)image->label};
         if (!trimap_box(trimap, &objects[0]))
-            return error_set(err, ASSAY_BAD_INPUT, "%s has no animal in it",
+            return error_set(err, ASSAY_BAD_INPUT, "%s shows no animal",
                              pets->items[i].trimap);
     }
     for (size_t k = 0; !st && pets->keeps_shapes && k < n; k++)
@@ -398,11 +504,10 @@ static enum assay_status check_trimap(const struct dataset_target *image,
     if (!image->width || !image->height ||
         (image->width == trimap->width && image->height == trimap->height))
         return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "%s has %dx%d pixels, and the image %dx%d as its XML file "
-                     "says",
-                     path, trimap->width, trimap->height, image->width,
-                     image->height);
+    return error_set(
+        err, ASSAY_BAD_INPUT,
+        "%s has %dx%d pixels, but the XML file says that the image has %dx%d",
+        path, trimap->width, trimap->height, image->width, image->height);
 }
 
 static bool pets_is_at_hand(const struct dataset *dataset, size_t i)
@@ -416,7 +521,7 @@ static bool pets_is_at_hand(const struct dataset *dataset, size_t i)
     return is;
 }
 
-/* Two threads may both read a trimap: the first to end keeps it. */
+/* Two threads may read the same trimap: the first to finish keeps it. */
 static enum assay_status pets_target(const struct dataset *dataset, size_t i,
                                      struct dataset_target *out,
                                      struct error *err)
@@ -431,7 +536,7 @@ static enum assay_status pets_target(const struct dataset *dataset, size_t i,
     if (!st && !pets->items[i].is_settled)
         st = check_trimap(&dataset->images[i], pets->items[i].trimap, &trimap,
                           err);
-    if (!st && !pets->items[i].is_settled) /* it is ours, but for the lock */
+    if (!st && !pets->items[i].is_settled) /* ours to change under the lock */
         st = pets_settle((struct dataset *)dataset, i, &trimap, err);
     *out = dataset->images[i];
     pthread_mutex_unlock(&pets->lock);

@@ -1,7 +1,7 @@
 /* data/pets_strays.c - files in the folders that belong to no sample.
  *
- * The published archives have some: what MATLAB and macOS left behind, and
- * images that no list names. */
+ * The published archives have some: leftovers of MATLAB and macOS, and images
+ * that no list names. */
 #include "data/pets_internal.h"
 
 #include "base/file.h"
@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of a list; one that is not there is noted, and names none. */
-static enum assay_status pets_strays_read_list(struct dataset *dataset,
-                                               const char *path,
-                                               struct map *names,
-                                               struct error *err)
+/* Adds the names in a list; a missing list is noted. */
+static enum assay_status add_listed(struct dataset *dataset, const char *path,
+                                    struct map *names, struct error *err)
 {
     enum { most_bytes = 64 << 20 };
     struct str text = {0};
@@ -38,10 +36,9 @@ static enum assay_status pets_strays_read_list(struct dataset *dataset,
     return st;
 }
 
-static enum assay_status pets_strays_read_names(struct dataset *dataset,
-                                                const char *root,
-                                                struct map *names,
-                                                struct error *err)
+static enum assay_status add_all_listed(struct dataset *dataset,
+                                        const char *root, struct map *names,
+                                        struct error *err)
 {
     static const char *const lists[] = {"list", "trainval", "test"};
     enum assay_status st = ASSAY_OK;
@@ -52,30 +49,29 @@ static enum assay_status pets_strays_read_names(struct dataset *dataset,
         st = dataset_text(dataset, &path, err, "%s/annotations/%s.txt", root,
                           lists[i]);
         if (!st)
-            st = pets_strays_read_list(dataset, path, names, err);
+            st = add_listed(dataset, path, names, err);
     }
     return st;
 }
 
-/* Why a file is none of a sample's; NULL where it is one. */
+/* Why a file belongs to no sample; NULL if it does. */
 static const char *why_stray(const char *name, const char *ending,
                              const struct map *names)
 {
     size_t n = strlen(name), n_ending = strlen(ending);
 
     if (strncmp(name, "._", 2) == 0)
-        return "what macOS keeps beside a file";
+        return "metadata of macOS";
     if (n > 4 && strcmp(name + n - 4, ".mat") == 0)
         return "a leftover of MATLAB";
     if (n <= n_ending || strcmp(name + n - n_ending, ending) != 0)
-        return "of no known kind";
+        return "of an unknown kind";
     return map_find(names, name, n - n_ending, NULL) ? NULL : "in no list";
 }
 
-static enum assay_status
-pets_strays_list_folder(struct dataset *dataset, const char *root,
-                        const char *folder, const char *ending,
-                        const struct map *names, struct error *err)
+static enum assay_status note_strays(struct dataset *dataset, const char *root,
+                                     const char *folder, const char *ending,
+                                     const struct map *names, struct error *err)
 {
     const char *path = NULL;
     enum assay_status st =
@@ -87,7 +83,7 @@ pets_strays_list_folder(struct dataset *dataset, const char *root,
         return st;
     dir = opendir(path);
     if (!dir)
-        return dataset_note(dataset, err, "%s cannot be read: %s", path,
+        return dataset_note(dataset, err, "cannot read %s: %s", path,
                             strerror(errno));
     while (!st && (entry = readdir(dir)) != NULL) {
         const char *why = why_stray(entry->d_name, ending, names);
@@ -102,11 +98,6 @@ pets_strays_list_folder(struct dataset *dataset, const char *root,
     return st;
 }
 
-static int pets_strays_by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 enum assay_status pets_list_strays(struct dataset *dataset, const char *root,
                                    struct error *err)
 {
@@ -117,14 +108,14 @@ enum assay_status pets_list_strays(struct dataset *dataset, const char *root,
                    {"annotations/trimaps", ".png"}};
     size_t before = dataset->n_odd;
     struct map names = {0};
-    enum assay_status st = pets_strays_read_names(dataset, root, &names, err);
+    enum assay_status st = add_all_listed(dataset, root, &names, err);
 
     for (size_t i = 0; !st && i < sizeof folders / sizeof *folders; i++)
-        st = pets_strays_list_folder(dataset, root, folders[i].folder,
-                                     folders[i].ending, &names, err);
+        st = note_strays(dataset, root, folders[i].folder, folders[i].ending,
+                         &names, err);
     if (dataset->n_odd > before)
         qsort(dataset->odd + before, dataset->n_odd - before,
-              sizeof *dataset->odd, pets_strays_by_text);
+              sizeof *dataset->odd, dataset_by_text);
     map_release(&names);
     return st;
 }

@@ -2,22 +2,23 @@
 #include "data/sample_internal.h"
 
 #include "base/mem.h"
+#include "data/dataset_internal.h"
 
 #include <math.h>
 
-void sample_release(struct sample *sample)
+void sample_release(struct made_sample *sample)
 {
     tensor_release(&sample->image);
     tensor_release(&sample->masks);
     mem_free(sample->boxes);
     mem_free(sample->labels);
-    *sample = (struct sample){0};
+    *sample = (struct made_sample){0};
 }
 
 /* ---- pixels ----------------------------------------------------------- */
 
-/* What a value of a channel becomes: a division, as torchvision does it, since
- * a product with 1/255 rounds differently. */
+/* The values of a channel from 0 to 1. Divides like torchvision, because
+ * multiplying by 1/255 rounds differently. */
 static void list_shares(float shares[256])
 {
     for (int i = 0; i < 256; i++)
@@ -86,7 +87,7 @@ enum assay_status sample_tensor(const struct sample_options *options,
 bool sample_cut_box(const struct dataset_object *object, int width, int height,
                     float box[4], bool *is_cut)
 {
-    /* Annotators round: a pixel outside is no mistake. */
+    /* Annotators round: one pixel outside is not a mistake. */
     const double tolerance = 1;
     double right = object->x + object->width;
     double bottom = object->y + object->height;
@@ -110,7 +111,7 @@ static void flip_box(float box[4], int width)
     box[2] = (float)width - left;
 }
 
-/* Fills masks[k]: the pixels of the k-th box. */
+/* Writes the pixels of an object. */
 static enum assay_status write_mask(const struct dataset_object *object,
                                     const struct picture *picture,
                                     bool is_flipped, uint8_t *pixels,
@@ -129,11 +130,11 @@ static enum assay_status write_mask(const struct dataset_object *object,
     return st;
 }
 
-/* Crowds are no objects to learn: torchvision's training leaves them out. */
+/* Leaves crowds out, as torchvision's training does. */
 static void sample_keep_boxes(const struct sample_options *options,
                               const struct dataset_target *target,
                               const struct picture *picture, bool is_flipped,
-                              size_t *objects, struct sample *out)
+                              size_t *objects, struct made_sample *out)
 {
     for (size_t i = 0; i < target->n_objects; i++) {
         const struct dataset_object *object = &target->objects[i];
@@ -158,7 +159,7 @@ static enum assay_status make_masks(const struct sample_options *options,
                                     const struct dataset_target *target,
                                     const struct picture *picture,
                                     bool is_flipped, const size_t *objects,
-                                    struct sample *out, struct error *err)
+                                    struct made_sample *out, struct error *err)
 {
     struct shape shape = shape_of(3, (int64_t)out->n, (int64_t)picture->height,
                                   (int64_t)picture->width);
@@ -175,7 +176,7 @@ static enum assay_status make_masks(const struct sample_options *options,
 static enum assay_status make_objects(const struct sample_options *options,
                                       const struct dataset_target *target,
                                       const struct picture *picture,
-                                      bool is_flipped, struct sample *out,
+                                      bool is_flipped, struct made_sample *out,
                                       struct error *err)
 {
     size_t *objects = mem_array(target->n_objects, sizeof *objects);
@@ -190,8 +191,7 @@ static enum assay_status make_objects(const struct sample_options *options,
         sample_keep_boxes(options, target, picture, is_flipped, objects, out);
     if (!st && out->n == 0)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s: none of its %zu boxes has something of its %dx%d "
-                       "pixels in it",
+                       "%s: none of its %zu boxes overlaps its %dx%d pixels",
                        target->path, target->n_objects, picture->width,
                        picture->height);
     if (!st && options->has_masks)
@@ -203,28 +203,16 @@ static enum assay_status make_objects(const struct sample_options *options,
 
 /* ---- samples ---------------------------------------------------------- */
 
-static enum assay_status sample_check_size(const struct dataset_target *target,
-                                           const struct picture *picture,
-                                           struct error *err)
-{
-    if (!target->width || !target->height ||
-        (target->width == picture->width && target->height == picture->height))
-        return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "%s has %dx%d pixels, and its annotation is of %dx%d",
-                     target->path, picture->width, picture->height,
-                     target->width, target->height);
-}
-
 static enum assay_status make_detection(const struct sample_options *options,
                                         const struct dataset_target *target,
                                         const struct picture *picture,
-                                        bool is_flipped, struct sample *out,
+                                        bool is_flipped,
+                                        struct made_sample *out,
                                         struct error *err)
 {
     struct shape shape = shape_of(3, (int64_t)3, (int64_t)picture->height,
                                   (int64_t)picture->width);
-    enum assay_status st = sample_check_size(target, picture, err);
+    enum assay_status st = dataset_check_size(target, picture, err);
 
     if (!st)
         st = make_objects(options, target, picture, is_flipped, out, err);
@@ -239,15 +227,15 @@ static enum assay_status make_class(const struct sample_options *options,
                                     const struct dataset_target *target,
                                     const struct picture *picture,
                                     bool is_flipped, float *image,
-                                    struct sample *out, struct error *err)
+                                    struct made_sample *out, struct error *err)
 {
     const struct sample_fit *fit = options->fit;
     size_t width = (size_t)fit->width, rows = 3 * (size_t)fit->height;
     enum assay_status st;
 
     if (target->label < 0)
-        return error_set(err, ASSAY_BAD_INPUT, "%s has no class of its own",
-                         target->path);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s does not have a single class", target->path);
     out->label = options->labels[target->label];
     st = fit->apply(fit->context, picture, image, err);
     if (st)
@@ -259,14 +247,14 @@ static enum assay_status make_class(const struct sample_options *options,
 
 enum assay_status sample_make(const struct sample_options *options, size_t i,
                               struct random *random, float *image,
-                              struct sample *out, struct error *err)
+                              struct made_sample *out, struct error *err)
 {
     bool is_flipped = options->flips && random_below(random, 2) == 1;
     struct dataset_target target;
     struct picture picture = {0};
     enum assay_status st = dataset_target(options->dataset, i, &target, err);
 
-    *out = (struct sample){0};
+    *out = (struct made_sample){0};
     if (!st)
         st = dataset_picture(options->dataset, i, &picture, err);
     if (!st && options->fit)

@@ -1,8 +1,8 @@
-/* data/synthetic.c - coloured shapes on textured ground, from a seed.
+/* data/synthetic.c - coloured shapes on a textured ground, from a seed.
  *
- * What the objects are is settled when the dataset is opened, and the pixels
- * when an image is asked for, from the masks of its objects: a mask covers what
- * was painted. */
+ * Objects are chosen when the dataset is opened; pixels are painted on demand,
+ * from the masks of the objects, so that a mask covers exactly what was
+ * painted. */
 #include "data/dataset_internal.h"
 
 #include "base/mem.h"
@@ -18,8 +18,8 @@ enum {
     default_classes = 3,
     most_classes = 1000,
     default_samples = 1000,
-    most_objects = 4, /* of an image */
-    tries = 20,       /* to find a place for one */
+    most_objects = 4, /* per image */
+    tries = 20,       /* to find room for an object */
     round_corners = 40
 };
 
@@ -32,14 +32,14 @@ struct synthetic {
 
 static const double pi = 3.14159265358979323846;
 
-/* A generator of its own for the objects of each image, and its pixels. */
+/* Each image has one generator for its objects, and one for its pixels. */
 static struct random stream(const struct synthetic *synthetic, size_t image,
                             bool is_of_pixels)
 {
     return random_stream(synthetic->seed, 2 * (uint64_t)image + is_of_pixels);
 }
 
-static double synthetic_between(struct random *random, double low, double high)
+static double draw_between(struct random *random, double low, double high)
 {
     return low + (high - low) * random_unit(random);
 }
@@ -81,24 +81,24 @@ static void set_corners(enum figure figure, const struct synthetic_frame *frame,
     }
 }
 
-/* Whole pixels, so that what is painted fills the box. */
+/* Uses whole pixels, so that the shape fills its box. */
 static struct synthetic_frame
 draw_frame(struct random *random, enum figure figure, int width, int height)
 {
     int shorter = width < height ? width : height;
     double stretch =
-        figure == FIGURE_CIRCLE ? 1 : synthetic_between(random, 0.7, 1 / 0.7);
-    double side = synthetic_between(random, 0.2, 0.45) * shorter;
+        figure == FIGURE_CIRCLE ? 1 : draw_between(random, 0.7, 1 / 0.7);
+    double side = draw_between(random, 0.2, 0.45) * shorter;
     struct synthetic_frame frame = {.width = round(side * sqrt(stretch)),
                                     .height = round(side / sqrt(stretch))};
 
-    frame.left = round(synthetic_between(random, 0, width - frame.width));
-    frame.top = round(synthetic_between(random, 0, height - frame.height));
+    frame.left = round(draw_between(random, 0, width - frame.width));
+    frame.top = round(draw_between(random, 0, height - frame.height));
     return frame;
 }
 
-static bool synthetic_is_free(const struct synthetic_frame *frame,
-                              const struct dataset_object *objects, size_t n)
+static bool frame_is_free(const struct synthetic_frame *frame,
+                          const struct dataset_object *objects, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct dataset_object *other = &objects[i];
@@ -123,7 +123,7 @@ static enum assay_status add_object(struct dataset *dataset, size_t label,
     struct polygon *polygon = arena_alloc(&dataset->memory, sizeof *polygon);
 
     if (!corners || !polygon)
-        return error_nomem(err, n * sizeof *corners, "a made up object");
+        return error_nomem(err, n * sizeof *corners, "a synthetic object");
     set_corners(figure, frame, corners);
     *polygon = (struct polygon){corners, n};
     *out = (struct dataset_object){
@@ -138,10 +138,10 @@ static enum assay_status add_object(struct dataset *dataset, size_t label,
     return ASSAY_OK;
 }
 
-/* Objects do not lie on each other: one that finds no room is left out. */
-static enum assay_status
-synthetic_add_image(struct dataset *dataset,
-                    const struct synthetic_options *options, struct error *err)
+/* Objects do not overlap: one that finds no room is left out. */
+static enum assay_status add_synthetic(struct dataset *dataset,
+                                       const struct synthetic_options *options,
+                                       struct error *err)
 {
     const struct synthetic *synthetic = dataset->content;
     struct random random = stream(synthetic, dataset->n, false);
@@ -161,7 +161,7 @@ synthetic_add_image(struct dataset *dataset,
         for (int k = 0; !has_room && k < tries; k++) {
             frame = draw_frame(&random, (enum figure)(label % N_FIGURES),
                                options->width, options->height);
-            has_room = synthetic_is_free(&frame, objects, image.n_objects);
+            has_room = frame_is_free(&frame, objects, image.n_objects);
         }
         if (has_room)
             st = add_object(dataset, label, &frame, &objects[image.n_objects++],
@@ -183,8 +183,8 @@ synthetic_add_image(struct dataset *dataset,
 
 /* ---- opening ---------------------------------------------------------- */
 
-static enum assay_status
-synthetic_check_options(struct synthetic_options *options, struct error *err)
+static enum assay_status check_synthetic(struct synthetic_options *options,
+                                         struct error *err)
 {
     options->width = options->width ? options->width : default_side;
     options->height = options->height ? options->height : default_side;
@@ -192,11 +192,10 @@ synthetic_check_options(struct synthetic_options *options, struct error *err)
         options->n_classes ? options->n_classes : default_classes;
     if (options->width < least_side || options->height < least_side ||
         options->width > most_side || options->height > most_side)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "synthetic images cannot be %dx%d; sides from %d to "
-                         "%d can be made",
-                         options->width, options->height, least_side,
-                         most_side);
+        return error_set(
+            err, ASSAY_BAD_USAGE,
+            "synthetic images cannot be %dx%d; sides must be from %d to %d",
+            options->width, options->height, least_side, most_side);
     if (options->n_classes > most_classes)
         return error_set(err, ASSAY_BAD_USAGE,
                          "synthetic images have at most %d classes, not %zu",
@@ -238,7 +237,7 @@ static enum assay_status synthetic_open(struct dataset *dataset,
     dataset->content = synthetic;
     if (!synthetic)
         return error_nomem(err, sizeof *synthetic, "a dataset");
-    st = synthetic_check_options(&wanted, err);
+    st = check_synthetic(&wanted, err);
     synthetic->n_classes = wanted.n_classes;
     synthetic->seed = 2 * wanted.seed + (options->split == DATASET_TEST);
     dataset->has_objects = true;
@@ -246,23 +245,23 @@ static enum assay_status synthetic_open(struct dataset *dataset,
     if (!st)
         st = add_classes(dataset, wanted.n_classes, err);
     while (!st && dataset->n < n)
-        st = synthetic_add_image(dataset, &wanted, err);
+        st = add_synthetic(dataset, &wanted, err);
     return st;
 }
 
 /* ---- pixels ----------------------------------------------------------- */
 
-static uint8_t synthetic_to_byte(double value)
+static uint8_t clamp_to_byte(double value)
 {
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* A wave along one side, and noise that is not the same twice. */
+/* A random wave along one side. */
 static void fill_wave(struct random *random, double *wave, int n)
 {
-    double length = synthetic_between(random, 8, 64),
-           from = synthetic_between(random, 0, 2 * pi);
-    double height = synthetic_between(random, 5, 25);
+    double length = draw_between(random, 8, 64),
+           from = draw_between(random, 0, 2 * pi);
+    double height = draw_between(random, 5, 25);
 
     for (int i = 0; i < n; i++)
         wave[i] = height * sin(from + 2 * pi * i / length);
@@ -271,24 +270,24 @@ static void fill_wave(struct random *random, double *wave, int n)
 static void paint_ground(struct random *random, const double *across,
                          const double *down, struct picture *picture)
 {
-    double grey = synthetic_between(random, 70, 180);
+    double grey = draw_between(random, 70, 180);
     double tint[3];
     uint8_t *rgb = picture->rgb;
 
     for (int c = 0; c < 3; c++)
-        tint[c] = grey + synthetic_between(random, -20, 20);
+        tint[c] = grey + draw_between(random, -20, 20);
     for (int y = 0; y < picture->height; y++) {
         for (int x = 0; x < picture->width; x++) {
             uint64_t noise = random_u64(random);
 
             for (int c = 0; c < 3; c++, noise >>= 8)
-                *rgb++ = synthetic_to_byte(tint[c] + across[x] + down[y] +
-                                           (double)(noise & 31) - 16);
+                *rgb++ = clamp_to_byte(tint[c] + across[x] + down[y] +
+                                       (double)(noise & 31) - 16);
         }
     }
 }
 
-/* Hue 0 to 1 around the circle. */
+/* Hue from 0 to 1 around the circle. */
 static void mix_colour(double hue, double strength, double value, double rgb[3])
 {
     for (int c = 0; c < 3; c++) {
@@ -305,14 +304,14 @@ static void paint_object(struct random *random, double hue,
     size_t n = (size_t)picture->width * (size_t)picture->height;
     double rgb[3];
 
-    mix_colour(hue, synthetic_between(random, 0.75, 1),
-               synthetic_between(random, 0.65, 1), rgb);
+    mix_colour(hue, draw_between(random, 0.75, 1),
+               draw_between(random, 0.65, 1), rgb);
     for (size_t i = 0; i < n; i++) {
         uint64_t noise = covered[i] ? random_u64(random) : 0;
 
         for (int c = 0; covered[i] && c < 3; c++, noise >>= 8)
             picture->rgb[3 * i + (size_t)c] =
-                synthetic_to_byte(rgb[c] + (double)(noise & 15) - 8);
+                clamp_to_byte(rgb[c] + (double)(noise & 15) - 8);
     }
 }
 
@@ -335,7 +334,7 @@ static enum assay_status paint(const struct dataset *dataset, size_t i,
     paint_ground(&random, waves, waves + image->width, picture);
     for (size_t k = 0; !st && k < image->n_objects; k++) {
         double hue = ((double)image->objects[k].label +
-                      synthetic_between(&random, -0.1, 0.1) + 1) /
+                      draw_between(&random, -0.1, 0.1) + 1) /
                      (double)synthetic->n_classes;
 
         st = dataset_object_mask(&image->objects[k], image->width,

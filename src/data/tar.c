@@ -1,7 +1,7 @@
 /* data/tar.c - see tar.h.
  *
- * POSIX.1-1988 has the header, POSIX.1-2001 the pax records, and the manual of
- * GNU tar the types L and K. */
+ * POSIX.1-1988 defines the header, POSIX.1-2001 the pax records, and the manual
+ * of GNU tar the types L and K. */
 #include "data/tar.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ enum {
 
 static const uint64_t most_size = (uint64_t)1 << 60;
 
-/* What the headers before an entry say of it. Start from {0}. */
+/* What extra headers say about the next entry. Start from {0}. */
 struct extras {
     char path[TAR_MOST_PATH + 1];
     bool has_path, has_size;
@@ -46,7 +46,7 @@ static enum assay_status read_whole(struct tar *tar, void *bytes, size_t n,
     enum assay_status st =
         tar->source.read(tar->source.context, bytes, n, &got, err);
 
-    return st || got == n ? st : damaged(tar, "it ends in the middle", err);
+    return st || got == n ? st : damaged(tar, "it is cut off", err);
 }
 
 static enum assay_status skip(struct tar *tar, uint64_t n, struct error *err)
@@ -90,9 +90,9 @@ static enum assay_status end_content(struct tar *tar, struct error *err)
 
 /* ---- fields ------------------------------------------------------------ */
 
-/* Octal digits with blanks around them; GNU writes what does not fit as a
- * binary number behind a byte of 0x80. False where it is neither, or more than
- * any archive has. */
+/* Octal digits with blanks around them; GNU writes larger numbers in binary
+ * after a byte of 0x80. False if it is neither, or more than any archive
+ * has. */
 static bool tar_read_number(const unsigned char *field, size_t n, uint64_t *out)
 {
     size_t i = 0;
@@ -123,7 +123,7 @@ static bool has_right_sum(const unsigned char *header)
            sum == wanted;
 }
 
-static bool tar_is_blank(const unsigned char *block)
+static bool is_blank_block(const unsigned char *block)
 {
     for (size_t i = 0; i < block_bytes; i++) {
         if (block[i])
@@ -132,7 +132,7 @@ static bool tar_is_blank(const unsigned char *block)
     return true;
 }
 
-/* Appends a field that ends at a NUL or where it is full. */
+/* Copies a field that ends at a NUL or when it is full. */
 static size_t copy_field(const unsigned char *field, size_t n, char *to)
 {
     size_t length = strnlen((const char *)field, n);
@@ -181,7 +181,7 @@ static bool tar_read_decimal(const char *text, size_t n, uint64_t *out)
     return n > 0;
 }
 
-/* "path=images/a.jpg". Other keys say nothing that is wanted. */
+/* "path=images/a.jpg". Other keys do not matter. */
 static bool tar_take_record(const char *text, size_t n, struct extras *extras)
 {
     const char *equals = memchr(text, '=', n);
@@ -203,7 +203,7 @@ static bool tar_take_record(const char *text, size_t n, struct extras *extras)
     return true;
 }
 
-/* Records are "LENGTH KEY=VALUE\n", and the length counts itself. */
+/* Records are "LENGTH KEY=VALUE\n", and the length includes itself. */
 static bool take_records(const char *text, size_t n, struct extras *extras)
 {
     while (n > 0) {
@@ -249,7 +249,7 @@ static enum tar_kind tar_kind_of(char type, const char *path)
     case '0':
     case '7':
         return TAR_FILE;
-    case '\0': /* before 1988, folders were told by their names */
+    case '\0': /* before 1988, folders were marked by their names */
         return n > 0 && path[n - 1] == '/' ? TAR_FOLDER : TAR_FILE;
     case '5':
         return TAR_FOLDER;
@@ -274,7 +274,7 @@ static void set_entry(struct tar *tar, const unsigned char *header,
     out->size = tar->left;
 }
 
-/* A header that is about the next one; false: it is an entry's own. */
+/* A header about the next entry; false: it is an entry itself. */
 static bool take_extras(struct tar *tar, char type, struct extras *extras,
                         enum assay_status *st, struct error *err)
 {
@@ -285,8 +285,8 @@ static bool take_extras(struct tar *tar, char type, struct extras *extras,
     case 'x':
         *st = read_pax(tar, extras, err);
         return true;
-    case 'g': /* of all that follow: comments, in practice */
-    case 'K': /* where a link leads */
+    case 'g': /* for all that follow: comments, in practice */
+    case 'K': /* the target of a link */
         return true;
     default:
         return false;
@@ -308,15 +308,15 @@ enum assay_status tar_next(struct tar *tar, struct tar_entry *out, bool *is_end,
         st = tar->source.read(tar->source.context, header, sizeof header, &got,
                               err);
         if (!st &&
-            (got == 0 || (got == sizeof header && tar_is_blank(header)))) {
+            (got == 0 || (got == sizeof header && is_blank_block(header)))) {
             *is_end = true;
             return ASSAY_OK;
         }
         if (!st && got < sizeof header)
-            st = damaged(tar, "it ends in the middle", err);
+            st = damaged(tar, "it is cut off", err);
         if (!st && (!has_right_sum(header) ||
                     !tar_read_number(header + size_at, size_bytes, &size)))
-            st = damaged(tar, "an entry has a wrong sum or size", err);
+            st = damaged(tar, "an entry has a wrong checksum or size", err);
         if (st)
             break;
         begin_content(tar, size);

@@ -1,7 +1,7 @@
-/* data/tar.h - what is in a tar archive, entry by entry, in one pass.
+/* data/tar.h - reads a tar archive entry by entry, in one pass.
  *
- * Reads ustar archives with the extensions that are in use: GNU's long names
- * and large sizes, pax headers.
+ * Reads ustar archives with the extensions in use: GNU's long names and large
+ * sizes, pax headers.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_TAR_H
@@ -17,12 +17,12 @@ enum { TAR_MOST_PATH = 4096 };
 enum tar_kind { TAR_FILE, TAR_FOLDER, TAR_LINK, TAR_DEVICE };
 
 struct tar_entry {
-    char path[TAR_MOST_PATH + 1]; /* as it is written: it may lead anywhere */
+    char path[TAR_MOST_PATH + 1]; /* as written: it may lead anywhere */
     enum tar_kind kind;
     uint64_t size; /* of a file */
 };
 
-/* Where the bytes come from. *got is less than n at the end only. */
+/* Where the bytes come from. *got is less than n only at the end. */
 struct tar_source {
     enum assay_status (*read)(void *context, void *bytes, size_t n, size_t *got,
                               struct error *err);
@@ -34,11 +34,11 @@ struct tar_source {
 struct tar {
     struct tar_source source;
     uint64_t left;    /* of the entry's content */
-    uint64_t padding; /* behind that */
+    uint64_t padding; /* after it */
 };
 
-/* The next entry, past what is left of the last; *is_end where there is none,
- * and *out is as it was then. */
+/* Moves to the next entry, skipping the rest of the last; *is_end if there is
+ * none, and *out is then unchanged. */
 enum assay_status tar_next(struct tar *tar, struct tar_entry *out, bool *is_end,
                            struct error *err);
 /* Up to n bytes of the entry; *got is 0 at its end. */

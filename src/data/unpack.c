@@ -1,16 +1,172 @@
 /* data/unpack.c - see unpack.h. */
 #include "data/unpack.h"
 
-#include "data/gzip_file_internal.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "data/tar.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
-/* An archive while it is unpacked. */
+/* ---- the bytes of a gzip file ------------------------------------------- */
+
+struct gzip_file {
+    char *path;
+    int fd;
+    uint64_t size, at; /* on disk: its size, and how much of it was read */
+    z_stream stream;
+    bool is_begun; /* the stream */
+    bool is_ended; /* a member has ended, and another may follow */
+    unsigned char bytes[1 << 16];
+};
+
+static void *gzip_alloc(void *context, unsigned n, unsigned size)
+{
+    (void)context;
+    return mem_array(n, size);
+}
+
+static void gzip_free(void *context, void *block)
+{
+    (void)context;
+    mem_free(block);
+}
+
+static enum assay_status begin_stream(struct gzip_file *file, struct error *err)
+{
+    enum { gzip_only = 16 };
+
+    file->stream.zalloc = gzip_alloc;
+    file->stream.zfree = gzip_free;
+    file->is_begun = inflateInit2(&file->stream, gzip_only + MAX_WBITS) == Z_OK;
+    return file->is_begun ? ASSAY_OK
+                          : error_nomem(err, sizeof file->bytes, "zlib");
+}
+
+static void gzip_close(struct gzip_file *file)
+{
+    if (!file)
+        return;
+    if (file->is_begun)
+        inflateEnd(&file->stream);
+    if (file->fd >= 0)
+        close(file->fd);
+    mem_free(file->path);
+    mem_free(file);
+}
+
+static enum assay_status gzip_open(const char *path, struct gzip_file **out,
+                                   struct error *err)
+{
+    struct gzip_file *file = mem_zalloc(sizeof *file);
+    enum assay_status st;
+    struct stat info;
+
+    *out = NULL;
+    if (!file)
+        return error_nomem(err, sizeof *file, "a gzip file");
+    st = file_open(path, &file->fd, err);
+    if (!st && fstat(file->fd, &info))
+        st = error_errno(err, errno, "opening %s", path);
+    if (!st)
+        file->size = (uint64_t)info.st_size;
+    if (!st) {
+        file->path = mem_strdup(path);
+        st = file->path ? begin_stream(file, err)
+                        : error_nomem(err, strlen(path), "a file name");
+    }
+    if (st)
+        gzip_close(file);
+    else
+        *out = file;
+    return st;
+}
+
+/* Refills the buffer once all of it was used. */
+static enum assay_status gzip_fill(struct gzip_file *file, struct error *err)
+{
+    ssize_t n;
+
+    if (file->stream.avail_in)
+        return ASSAY_OK;
+    do
+        n = read(file->fd, file->bytes, sizeof file->bytes);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return error_errno(err, errno, "reading %s", file->path);
+    file->at += (uint64_t)n;
+    file->stream.next_in = file->bytes;
+    file->stream.avail_in = (unsigned)n;
+    return ASSAY_OK;
+}
+
+static enum assay_status gzip_explain(const struct gzip_file *file, int code,
+                                      struct error *err)
+{
+    if (code == Z_MEM_ERROR)
+        return error_nomem(err, sizeof file->bytes, "zlib");
+    if (code == Z_BUF_ERROR)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is cut off; was it copied completely?",
+                         file->path);
+    return error_set(err, ASSAY_BAD_INPUT, "%s is damaged: %s", file->path,
+                     file->stream.msg ? file->stream.msg : "not a gzip file");
+}
+
+/* One step of zlib; *is_end at the end of the file. */
+static enum assay_status gzip_step(struct gzip_file *file, bool *is_end,
+                                   struct error *err)
+{
+    enum assay_status st = gzip_fill(file, err);
+    bool is_empty = file->stream.avail_in == 0;
+    int code;
+
+    if (st)
+        return st;
+    if (file->is_ended && is_empty) {
+        *is_end = true;
+        return ASSAY_OK;
+    }
+    if (file->is_ended) {
+        inflateReset(&file->stream);
+        file->is_ended = false;
+    }
+    code = inflate(&file->stream, Z_NO_FLUSH);
+    file->is_ended = code == Z_STREAM_END;
+    if (code == Z_OK || code == Z_STREAM_END)
+        return ASSAY_OK;
+    return gzip_explain(file, is_empty ? Z_BUF_ERROR : code, err);
+}
+
+/* *got is less than n only at the end. A file that is cut off or damaged is
+ * ASSAY_BAD_INPUT. */
+static enum assay_status gzip_read(struct gzip_file *file, void *bytes,
+                                   size_t n, size_t *got, struct error *err)
+{
+    unsigned char *to = bytes;
+    enum assay_status st = ASSAY_OK;
+    bool is_end = false;
+
+    *got = 0;
+    while (!st && !is_end && *got < n) {
+        size_t part = n - *got < INT_MAX ? n - *got : INT_MAX;
+
+        file->stream.next_out = to + *got;
+        file->stream.avail_out = (unsigned)part;
+        st = gzip_step(file, &is_end, err);
+        *got += part - file->stream.avail_out;
+    }
+    return st;
+}
+
+/* ---- paths ------------------------------------------------------------- */
+
+/* An archive being unpacked. */
 struct unpacking {
     const struct unpack *unpack;
     struct gzip_file *file;
@@ -18,8 +174,6 @@ struct unpacking {
     int root; /* the folder */
     struct unpacked done;
 };
-
-/* ---- paths ------------------------------------------------------------- */
 
 enum assay_status unpack_path(const char *path, struct str *out,
                               struct error *err)
@@ -29,15 +183,15 @@ enum assay_status unpack_path(const char *path, struct str *out,
     str_clear(out);
     if (path[0] == '/')
         return error_set(err, ASSAY_BAD_INPUT,
-                         "'%.60s' in it is no path inside a folder", path);
+                         "'%.60s' in it is not a path inside a folder", path);
     while (!st && *path) {
         size_t n = strcspn(path, "/");
         bool is_here = n == 0 || (n == 1 && path[0] == '.');
 
         if (n == 2 && memcmp(path, "..", 2) == 0)
-            return error_set(err, ASSAY_BAD_INPUT,
-                             "'..' in a path of it would lead out of the "
-                             "folder");
+            return error_set(
+                err, ASSAY_BAD_INPUT,
+                "'..' in one of its paths would lead out of the folder");
         if (!is_here && out->n)
             st = str_append_char(out, '/');
         if (!st && !is_here)
@@ -49,8 +203,8 @@ enum assay_status unpack_path(const char *path, struct str *out,
     return ASSAY_OK;
 }
 
-/* The folder that the last part of a path is in, made where it is missing.
- * What is there already must be folders: no link is followed. */
+/* Opens the folder that contains the last part of a path, creating it if
+ * needed. Whatever exists must be a folder: no link is followed. */
 static enum assay_status open_parent(int root, const char *path, int *out,
                                      const char **last, struct error *err)
 {
@@ -112,14 +266,13 @@ static enum assay_status copy_content(struct unpacking *unpacking, int fd,
         if (!st)
             st = write_all(fd, bytes, got, path, err);
         if (!st && unpacking->unpack->progress)
-            progress_update(unpacking->unpack->progress,
-                            gzip_at(unpacking->file));
+            progress_update(unpacking->unpack->progress, unpacking->file->at);
     }
     return st;
 }
 
-/* A file that is there is replaced, never written into: it may have another
- * name somewhere. */
+/* Replaces a file that exists, rather than write into it: it may have another
+ * name elsewhere. */
 static enum assay_status unpack_file(struct unpacking *unpacking, int folder,
                                      const char *name, const char *path,
                                      struct error *err)
@@ -145,15 +298,13 @@ static enum assay_status check_entry(struct unpacking *unpacking,
     uint64_t most = unpacking->unpack->most_bytes;
 
     if (entry->kind == TAR_LINK || entry->kind == TAR_DEVICE)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "'%.60s' in it is a %s; only files and folders are "
-                         "unpacked",
-                         entry->path,
-                         entry->kind == TAR_LINK ? "link" : "device");
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "'%.60s' in it is a %s; only files and folders are unpacked",
+            entry->path, entry->kind == TAR_LINK ? "link" : "device");
     if (entry->kind == TAR_FILE && entry->size > most - unpacking->done.n_bytes)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "its files take more than the %llu MB that it should "
-                         "have",
+                         "its files take more than the expected %llu MB",
                          (unsigned long long)(most / 1000000));
     return ASSAY_OK;
 }
@@ -201,7 +352,7 @@ static enum assay_status open_root(struct unpacking *unpacking,
     const char *folder = unpacking->unpack->folder;
 
     if (mkdir(folder, 0777) && errno != EEXIST)
-        return error_errno(err, errno, "cannot make the folder %s", folder);
+        return error_errno(err, errno, "cannot create the folder %s", folder);
     unpacking->root = open(folder, O_DIRECTORY | O_CLOEXEC);
     return unpacking->root >= 0
                ? ASSAY_OK
@@ -223,8 +374,7 @@ static enum assay_status unpack_entries(struct unpacking *unpacking,
     return st;
 }
 
-/* What follows the end of the archive is read too: the sum of gzip is at the
- * very end. */
+/* Reads past the end of the archive: the checksum of gzip comes last. */
 static enum assay_status read_to_end(struct unpacking *unpacking,
                                      struct error *err)
 {
@@ -252,7 +402,7 @@ enum assay_status unpack_archive(const struct unpack *unpack,
         .name = unpack->archive,
     };
     if (unpack->progress)
-        unpack->progress->total = gzip_size(unpacking.file);
+        unpack->progress->total = unpacking.file->size;
     st = open_root(&unpacking, err);
     if (!st)
         st = unpack_entries(&unpacking, err);

@@ -1,7 +1,7 @@
-/* data/unpack.h - a .tar.gz archive into a folder.
+/* data/unpack.h - unpacks a .tar.gz archive into a folder.
  *
- * Archives come from elsewhere: nothing is written outside the folder, links
- * and devices are refused, and so is more than the caller allows.
+ * Archives are not trusted: nothing is written outside the folder, links and
+ * devices are refused, and so is more than the caller allows.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_UNPACK_H
@@ -12,10 +12,10 @@
 
 struct unpack {
     const char *archive;
-    const char *folder;  /* made where it is not there; files in it that the
-                            archive has too are replaced */
+    const char *folder;  /* created if missing; files in it that the archive
+                            also has are replaced */
     uint64_t most_bytes; /* of all files */
-    struct progress *progress; /* NULL: none; counts bytes of the archive */
+    struct progress *progress; /* counts bytes of the archive; or NULL */
 };
 
 struct unpacked {
@@ -26,9 +26,8 @@ struct unpacked {
 enum assay_status unpack_archive(const struct unpack *unpack,
                                  struct unpacked *out, struct error *err);
 
-/* The path of an entry as it will be inside the folder: without "." and
- * doubled slashes. ASSAY_BAD_INPUT where it would lead out of it, or be
- * nothing. */
+/* The path of an entry inside the folder: without "." and double slashes.
+ * ASSAY_BAD_INPUT if it would lead out of it or is absolute. */
 enum assay_status unpack_path(const char *path, struct str *out,
                               struct error *err);
 

@@ -14,7 +14,7 @@ enum { MOST_PATH = 128, MOST_TEXT = 1024 };
 
 enum side { XMIN, YMIN, XMAX, YMAX, N_SIDES };
 
-/* An object while it is read. */
+/* An object being read. */
 struct draft {
     const char *name;
     double sides[N_SIDES];
@@ -22,12 +22,12 @@ struct draft {
     bool is_difficult;
 };
 
-struct reading {
+struct xml_reading {
     XML_Parser parser;
     struct arena *memory;
     struct voc_annotation *out;
     char path[MOST_PATH]; /* "annotation/object/name" */
-    char text[MOST_TEXT]; /* of the element that is open */
+    char text[MOST_TEXT]; /* of the current element */
     size_t n_path, n_text;
     struct draft draft;
     enum assay_status st;
@@ -40,7 +40,8 @@ void voc_annotation_release(struct voc_annotation *annotation)
     *annotation = (struct voc_annotation){0};
 }
 
-static void XMLCALL voc_read_refuse(struct reading *reading, const char *what)
+static void XMLCALL voc_read_refuse(struct xml_reading *reading,
+                                    const char *what)
 {
     if (!reading->st)
         reading->st = error_set(
@@ -51,7 +52,7 @@ static void XMLCALL voc_read_refuse(struct reading *reading, const char *what)
 
 /* ---- values ----------------------------------------------------------- */
 
-/* Digits with a fraction or none, and blanks around them. */
+/* Accepts digits, maybe with a fraction, and blanks around them. */
 static bool voc_read_number(const char *text, double *out)
 {
     size_t begin = strspn(text, " \t\r\n");
@@ -70,25 +71,25 @@ static bool voc_read_number(const char *text, double *out)
     return isfinite(*out);
 }
 
-static void take_size(struct reading *reading, int *out)
+static void take_size(struct xml_reading *reading, int *out)
 {
     double value;
 
     if (!voc_read_number(reading->text, &value) || value < 0 || value > INT_MAX)
-        voc_read_refuse(reading, "the size of the image is no number");
+        voc_read_refuse(reading, "the image size is not a number");
     else
         *out = (int)value;
 }
 
-static void take_side(struct reading *reading, enum side side)
+static void take_side(struct xml_reading *reading, enum side side)
 {
     if (!voc_read_number(reading->text, &reading->draft.sides[side]))
-        voc_read_refuse(reading, "a side of a box is no number");
+        voc_read_refuse(reading, "a side of a box is not a number");
     else
         reading->draft.has_side[side] = true;
 }
 
-static void take_name(struct reading *reading)
+static void take_name(struct xml_reading *reading)
 {
     const char *text = reading->text + strspn(reading->text, " \t\r\n");
     size_t n = strlen(text);
@@ -102,8 +103,8 @@ static void take_name(struct reading *reading)
     }
 }
 
-/* Pixels are counted from 1, and the last is inside. */
-static void take_object(struct reading *reading)
+/* Pixels count from 1, and the last one is included. */
+static void take_object(struct xml_reading *reading)
 {
     const struct draft *draft = &reading->draft;
     struct voc_annotation *out = reading->out;
@@ -139,8 +140,8 @@ static void take_object(struct reading *reading)
                                        .is_difficult = draft->is_difficult}};
 }
 
-/* An element has ended. */
-static void voc_read_take(struct reading *reading)
+/* Handles the end of an element. */
+static void voc_read_take(struct xml_reading *reading)
 {
     static const char *const sides[N_SIDES] = {
         [XMIN] = "annotation/object/bndbox/xmin",
@@ -173,19 +174,19 @@ static void voc_read_take(struct reading *reading)
 static void XMLCALL begin_element(void *context, const XML_Char *name,
                                   const XML_Char **attributes)
 {
-    struct reading *reading = context;
+    struct xml_reading *reading = context;
     size_t n = strlen(name), slash = reading->n_path > 0;
 
     (void)attributes;
     if (reading->st)
         return;
     if (reading->n_path == 0 && strcmp(name, "annotation") != 0) {
-        voc_read_refuse(reading,
-                        "no VOC annotation: <annotation> is wanted first");
+        voc_read_refuse(
+            reading, "not a VOC annotation: it must begin with <annotation>");
         return;
     }
     if (reading->n_path + slash + n >= MOST_PATH) {
-        voc_read_refuse(reading, "elements lie too deep in each other");
+        voc_read_refuse(reading, "elements are nested too deeply");
         return;
     }
     if (slash)
@@ -200,7 +201,7 @@ static void XMLCALL begin_element(void *context, const XML_Char *name,
 
 static void XMLCALL end_element(void *context, const XML_Char *name)
 {
-    struct reading *reading = context;
+    struct xml_reading *reading = context;
     size_t n = strlen(name);
 
     if (reading->st)
@@ -217,7 +218,7 @@ static void XMLCALL end_element(void *context, const XML_Char *name)
 static void XMLCALL voc_read_add_text(void *context, const XML_Char *text,
                                       int n)
 {
-    struct reading *reading = context;
+    struct xml_reading *reading = context;
     size_t room = MOST_TEXT - 1 - reading->n_text;
     size_t taken = (size_t)n < room ? (size_t)n : room;
 
@@ -228,7 +229,7 @@ static void XMLCALL voc_read_add_text(void *context, const XML_Char *text,
     reading->text[reading->n_text] = '\0';
 }
 
-/* Entities of their own are how an XML file becomes larger than it is. */
+/* Refuses entities: they can make an XML file grow far beyond its size. */
 static void XMLCALL refuse_entity(void *context, const XML_Char *name,
                                   int is_parameter, const XML_Char *value,
                                   int n, const XML_Char *base,
@@ -247,7 +248,7 @@ enum assay_status voc_read_text(const char *text, size_t n, const char *name,
 {
     static const XML_Memory_Handling_Suite counted = {mem_alloc, mem_realloc,
                                                       mem_free};
-    struct reading reading = {.memory = memory, .out = out, .err = err};
+    struct xml_reading reading = {.memory = memory, .out = out, .err = err};
 
     *out = (struct voc_annotation){0};
     if (n > INT_MAX)

@@ -1,4 +1,4 @@
-/* data/voc_read.h - the annotations of one image, as Pascal VOC writes them.
+/* data/voc_read.h - reads the annotations of one image in Pascal VOC's format.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_VOC_READ_H
@@ -14,13 +14,13 @@ struct voc_object {
 
 /* Start from {0}. */
 struct voc_annotation {
-    int width, height; /* 0: not said */
+    int width, height; /* 0: unknown */
     struct voc_object *objects;
     size_t n, capacity;
 };
 
-/* Texts go into the arena. The caller releases *out, also on failure. name:
- * for messages. */
+/* Texts go into the arena. The caller releases *out, also on failure. name: for
+ * messages. */
 enum assay_status voc_read_text(const char *text, size_t n, const char *name,
                                 struct arena *memory,
                                 struct voc_annotation *out, struct error *err);

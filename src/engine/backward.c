@@ -1,64 +1,51 @@
 /* engine/backward.c - see engine.h: the tape is walked in reverse. */
 #include "base/mem.h"
-#include "engine/scope_walk.h"
 #include "engine/tape.h"
 
-#include <string.h>
-
-/* ---- gradients of values ---------------------------------------------------
+/* ---- gradients of values --------------------------------------------------
  */
 
-static enum assay_status to_dense(struct engine *engine, struct tensor *tensor,
-                                  struct error *err)
+/* sum += dx, both dense and in one place; in memory of its own where a view
+ * shares it. */
+static enum assay_status add_dense(struct engine *engine, enum place place,
+                                   struct tensor *sum, const struct tensor *dx,
+                                   struct error *err)
 {
-    struct tensor dense;
-    enum assay_status st;
-
-    if (!tensor->layout)
-        return ASSAY_OK;
-    st = engine->backend->class->to_dense(engine->backend, &engine->context,
-                                          tensor, &dense, err);
-    if (st)
-        return st;
-    tensor_release(tensor);
-    *tensor = dense;
-    return ASSAY_OK;
-}
-
-/* sum += dx for dense tensors; in its own memory where a view shares it. */
-static enum assay_status add_dense(struct engine *engine, struct tensor *sum,
-                                   const struct tensor *dx, struct error *err)
-{
-    struct tensor out = {0};
-    size_t n = tensor_elements(sum);
-    enum assay_status st;
+    struct tensor own;
+    enum assay_status st = ASSAY_OK;
 
     if (buffer_references(sum->buffer) > 1) {
-        st = tensor_new(engine->pool, DTYPE_F32, &sum->shape, &out, err);
+        st = tensor_copy(engine->pools[place], sum, &own, err);
         if (st)
             return st;
-        memcpy(tensor_f32(&out), tensor_f32(sum), n * sizeof(float));
         tensor_release(sum);
-        *sum = out;
+        *sum = own;
     }
-    for (size_t i = 0; i < n; i++)
-        tensor_f32(sum)[i] += tensor_f32(dx)[i];
-    return ASSAY_OK;
+    return engine_math(engine, place)
+        ->add(engine->backend, &engine->context, sum, dx, err);
 }
 
 static enum assay_status accumulate(struct engine *engine, struct tensor *sum,
                                     struct tensor *dx, struct error *err)
 {
     struct backend *backend = engine->backend;
-    enum assay_status st;
+    enum place place = tensor_is_on_host(sum) && tensor_is_on_host(dx)
+                           ? PLACE_HOST
+                           : PLACE_DEVICE;
+    enum assay_status st = engine_move(engine, sum, place, err);
 
-    if (backend->class->accumulate)
+    if (!st)
+        st = engine_move(engine, dx, place, err);
+    if (st)
+        return st;
+    engine->context.pool = engine->pools[place];
+    if (backend->class->accumulate && engine_is_in(engine, sum, PLACE_DEVICE))
         return backend->class->accumulate(backend, &engine->context, sum, dx,
                                           err);
-    st = to_dense(engine, sum, err);
+    st = engine_make_dense(engine, sum, err);
     if (!st)
-        st = to_dense(engine, dx, err);
-    return st ? st : add_dense(engine, sum, dx, err);
+        st = engine_make_dense(engine, dx, err);
+    return st ? st : add_dense(engine, place, sum, dx, err);
 }
 
 /* Takes a gradient over, also on failure. */
@@ -71,7 +58,9 @@ static enum assay_status take_gradient(struct engine *engine, uint32_t value,
     enum assay_status st = ASSAY_OK;
 
     if (is_parameter)
-        st = to_dense(engine, &dx, err);
+        st = engine_make_dense(engine, &dx, err);
+    if (!st && is_parameter)
+        st = engine_move(engine, &dx, PLACE_DEVICE, err);
     if (st || gradient->buffer) {
         if (!st)
             st = accumulate(engine, gradient, &dx, err);
@@ -99,11 +88,12 @@ static enum assay_status seed_losses(struct engine *engine, struct error *err)
         if (!engine->tape->values[value].is_loss)
             continue;
         has_loss = true;
-        st = tensor_new(engine->pool, DTYPE_F32, &scalar, &one, err);
-        if (st)
-            return st;
-        *tensor_f32(&one) = 1;
-        st = take_gradient(engine, value, one, err);
+        st = tensor_new(engine_pool(engine), DTYPE_F32, &scalar, &one, err);
+        if (!st)
+            st = backend_math(engine->backend)
+                     ->fill(engine->backend, &engine->context, &one, 1, err);
+        if (!st)
+            st = take_gradient(engine, value, one, err);
         if (st)
             return st;
     }
@@ -114,13 +104,14 @@ static enum assay_status seed_losses(struct engine *engine, struct error *err)
                                 graph_name(graph));
 }
 
-/* ---- one node ---------------------------------------------------------------
+/* ---- one node --------------------------------------------------------------
  */
 
 /* What one backward step is made from: shapes of all, data of some. */
 struct step {
     const struct node *node;
     size_t at;
+    enum place place; /* where its kernel runs */
     struct tensor inputs[ENGINE_MAX_INPUTS], outputs[ENGINE_MAX_INPUTS];
     struct tensor dy[ENGINE_MAX_INPUTS], dx[ENGINE_MAX_INPUTS];
     const struct tensor *input_list[ENGINE_MAX_INPUTS];
@@ -128,23 +119,76 @@ struct step {
     struct op_backward pass;
 };
 
-/* A share of a value's data where the kernel reads it. */
-static enum assay_status bring(struct engine *engine, uint32_t value,
-                               bool is_read, struct tensor *out,
-                               struct error *err)
+static bool has_kernel(const struct engine *engine, const struct step *step)
 {
+    const struct backend *backend = engine->backend;
+
+    return !step->node->op->is_view && backend->class->can_backward &&
+           backend->class->can_backward(backend, step->node);
+}
+
+/* A share of a value's data if the kernel reads it. */
+static enum assay_status bring(struct engine *engine, const struct step *step,
+                               uint32_t value, bool is_read, enum place place,
+                               struct tensor *out, struct error *err)
+{
+    const struct tensor *there;
     enum assay_status st = ASSAY_OK;
 
-    if (is_read && !engine_value(engine, value)->buffer)
+    *out = engine->tape->values[value].form;
+    if (!is_read)
+        return ASSAY_OK;
+    if (!engine_value(engine, value)->buffer)
         st = restore_value(engine, value, err);
-    if (st)
-        return st;
-    if (is_read) {
-        *out = tensor_share(engine_value(engine, value));
-    } else {
-        *out = engine->tape->values[value].form;
+    if (!st)
+        st =
+            engine_bring(engine, value, place, (uint32_t)step->at, &there, err);
+    if (!st)
+        *out = tensor_share(there);
+    return st;
+}
+
+/* Takes the gradients of the outputs, and where they are decides for views. */
+static void step_take_dy(struct engine *engine, struct step *step)
+{
+    const struct node *node = step->node;
+    bool is_far = engine_is_far(engine);
+
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        struct tensor *gradient =
+            &engine->tape->values[node->outputs[i]].gradient;
+
+        if (!gradient->buffer)
+            continue;
+        step->dy[i] = *gradient;
+        *gradient = (struct tensor){0};
+        step->dy_list[i] = &step->dy[i];
     }
-    return ASSAY_OK;
+    step->place = PLACE_DEVICE;
+    if (is_far && node->op->is_view)
+        step->place =
+            tensor_is_on_host(&step->dy[0]) ? PLACE_HOST : PLACE_DEVICE;
+    else if (is_far && !has_kernel(engine, step))
+        step->place = PLACE_HOST;
+}
+
+static enum assay_status step_bring_inputs(struct engine *engine,
+                                           struct step *step, struct error *err)
+{
+    const struct node *node = step->node;
+    const struct op_reads *reads = &engine->tape->nodes[step->at].reads;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < node->n_inputs; i++) {
+        bool is_number = node->op->host_inputs >> i & 1;
+
+        if (node->inputs[i] == GRAPH_NONE)
+            continue;
+        st = bring(engine, step, node->inputs[i], reads->inputs >> i & 1,
+                   is_number ? PLACE_HOST : step->place, &step->inputs[i], err);
+        step->input_list[i] = &step->inputs[i];
+    }
+    return st;
 }
 
 static enum assay_status step_fill(struct engine *engine, struct step *step,
@@ -152,27 +196,19 @@ static enum assay_status step_fill(struct engine *engine, struct step *step,
 {
     const struct node *node = step->node;
     struct tape_node *entry = &engine->tape->nodes[step->at];
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
 
-    for (size_t i = 0; !st && i < node->n_inputs; i++) {
-        if (node->inputs[i] == GRAPH_NONE)
-            continue;
-        st = bring(engine, node->inputs[i], entry->reads.inputs >> i & 1,
-                   &step->inputs[i], err);
-        step->input_list[i] = &step->inputs[i];
-    }
+    step_take_dy(engine, step);
+    st = step_bring_inputs(engine, step, err);
     for (size_t i = 0; !st && i < node->n_outputs; i++) {
-        struct tensor *gradient =
-            &engine->tape->values[node->outputs[i]].gradient;
-
-        st = bring(engine, node->outputs[i], entry->reads.outputs >> i & 1,
-                   &step->outputs[i], err);
-        if (!gradient->buffer)
-            continue;
-        step->dy[i] = *gradient;
-        *gradient = (struct tensor){0};
-        step->dy_list[i] = &step->dy[i];
+        st =
+            bring(engine, step, node->outputs[i], entry->reads.outputs >> i & 1,
+                  step->place, &step->outputs[i], err);
+        if (!st && step->dy_list[i])
+            st = engine_move(engine, &step->dy[i], step->place, err);
     }
+    if (!st && entry->saved.buffer)
+        st = engine_move(engine, &entry->saved, step->place, err);
     step->pass = (struct op_backward){.inputs = step->input_list,
                                       .outputs = step->outputs,
                                       .saved = &entry->saved,
@@ -204,7 +240,7 @@ static enum assay_status pass_view(struct engine *engine, struct step *step,
         step->dx[0] = tensor_share(&step->dy[0]);
         return ASSAY_OK;
     }
-    st = to_dense(engine, &step->dy[0], err);
+    st = engine_make_dense(engine, &step->dy[0], err);
     if (!st)
         step->dx[0] = tensor_reshape(&step->dy[0], &step->inputs[0].shape);
     return st;
@@ -218,37 +254,30 @@ static enum assay_status make_dx(struct engine *engine, struct step *step,
     for (size_t i = 0; !st && i < step->node->n_inputs; i++) {
         if (!op_wants(&step->pass, i))
             continue;
-        st = tensor_new(engine->pool, DTYPE_F32, &step->inputs[i].shape,
+        st = tensor_new(engine->context.pool, DTYPE_F32, &step->inputs[i].shape,
                         &step->dx[i], err);
         if (!st)
-            memset(tensor_f32(&step->dx[i]), 0, tensor_bytes(&step->dx[i]));
+            st = tensor_clear(&step->dx[i], err);
     }
     return st;
 }
 
-static enum assay_status run_portable(struct engine *engine, struct step *step,
-                                      struct error *err)
+static enum assay_status backward_run_portable(struct engine *engine,
+                                               struct step *step,
+                                               struct error *err)
 {
     enum assay_status st = make_dx(engine, step, err);
 
     for (size_t i = 0; !st && i < step->node->n_inputs; i++)
-        st = to_dense(engine, &step->inputs[i], err);
+        st = engine_make_dense(engine, &step->inputs[i], err);
     for (size_t i = 0; !st && i < step->node->n_outputs; i++) {
-        st = to_dense(engine, &step->outputs[i], err);
+        st = engine_make_dense(engine, &step->outputs[i], err);
         if (!st)
-            st = to_dense(engine, &step->dy[i], err);
+            st = engine_make_dense(engine, &step->dy[i], err);
     }
     return st ? st
               : step->node->op->backward(&engine->context, step->node,
                                          &step->pass, err);
-}
-
-static bool has_kernel(const struct engine *engine, const struct step *step)
-{
-    const struct backend *backend = engine->backend;
-
-    return !step->node->op->is_view && backend->class->can_backward &&
-           backend->class->can_backward(backend, step->node);
 }
 
 static enum assay_status run_kernel(struct engine *engine, struct step *step,
@@ -261,7 +290,7 @@ static enum assay_status run_kernel(struct engine *engine, struct step *step,
     if (has_kernel(engine, step))
         return backend->class->backward(backend, &engine->context, step->node,
                                         step->at, &step->pass, err);
-    return run_portable(engine, step, err);
+    return backward_run_portable(engine, step, err);
 }
 
 static void count_bytes(const struct step *step, struct cost *cost)
@@ -286,7 +315,8 @@ static void count_bytes(const struct step *step, struct cost *cost)
 }
 
 /* As often as the first two inputs ask for it, what the forward pass cost. */
-static void count_cost(const struct engine *engine, const struct step *step)
+static void backward_count_cost(const struct engine *engine,
+                                const struct step *step)
 {
     const struct node *node = step->node;
     const struct backend *backend = engine->backend;
@@ -343,15 +373,20 @@ static enum assay_status run_step(struct engine *engine, size_t at,
     engine->context.dying = 0;
     engine->context.saved = NULL;
     engine->context.is_again = false;
-    pool_set_owner(engine->pool, OWNER_MODULE + 1 + step.node->scope);
+    engine->context.tag = engine_is_far(engine) ? assay_scope_here() : 0;
+    engine->context.pool = engine->pools[step.place];
+    engine_set_owner(engine, OWNER_MODULE + 1 + step.node->scope);
     if (!st)
         st = run_kernel(engine, &step, err);
     if (!st) {
-        count_cost(engine, &step);
-        engine_watch(engine, step.node, step.dx, step.node->n_inputs,
-                     ", in the backward pass");
-        st = hand_on(engine, &step, err);
+        backward_count_cost(engine, &step);
+        st = engine_watch(engine, step.node, step.dx, step.node->n_inputs,
+                          ", in the backward pass", err);
     }
+    if (!st)
+        st = hand_on(engine, &step, err);
+    if (!st)
+        engine_report_cost(&engine->tape->nodes[at].cost);
     step_release(&step);
     if (st)
         error_context(err, "%s",
@@ -359,15 +394,14 @@ static enum assay_status run_step(struct engine *engine, size_t at,
     return st;
 }
 
-/* ---- the pass
- * ---------------------------------------------------------------- */
+/* ---- the pass ------------------------------------------------------------ */
 
 static void let_go(struct engine *engine, uint32_t value)
 {
     struct tape_value *entry = &engine->tape->values[value];
 
-    if (--entry->left == 0 && !engine->is_kept[value])
-        tensor_release(&engine->values[value]);
+    if (--entry->left == 0 && !engine->values[value].is_kept)
+        engine_drop(engine, value);
 }
 
 /* The node is behind: what was kept for it may go. */
@@ -403,8 +437,7 @@ static bool has_gradient(const struct engine *engine, const struct node *node)
 
 static enum assay_status walk_back(struct engine *engine, struct error *err)
 {
-    struct scope_walk walk =
-        scope_walk_start(engine->graph, engine->detail, engine->is_group);
+    struct scope_walk walk = scope_walk_start(&engine->backward);
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = engine->tape->n_nodes; !st && i-- > 0;) {
@@ -433,13 +466,13 @@ enum assay_status engine_backward(struct engine *engine, struct error *err)
                          "a backward pass needs a forward pass of training "
                          "before it");
     engine->tape->has_run = false;
-    owner = pool_set_owner(engine->pool, OWNER_OTHER);
-    is_thrifty = pool_set_thrifty(engine->pool, true);
+    owner = engine_set_owner(engine, OWNER_OTHER);
+    is_thrifty = pool_set_thrifty(engine_pool(engine), true);
     st = seed_losses(engine, err);
     if (!st)
         st = walk_back(engine, err);
-    pool_set_thrifty(engine->pool, is_thrifty);
-    pool_set_owner(engine->pool, owner);
+    pool_set_thrifty(engine_pool(engine), is_thrifty);
+    engine_set_owner(engine, owner);
     if (!st && engine->backend->class->pass_over)
         engine->backend->class->pass_over(engine->backend);
     return st;
@@ -455,12 +488,6 @@ const struct tensor *engine_gradient(const struct engine *engine,
                : NULL;
 }
 
-void engine_parameters_changed(struct engine *engine)
-{
-    if (engine->backend->class->parameters_changed)
-        engine->backend->class->parameters_changed(engine->backend);
-}
-
 const struct cost *engine_backward_cost(const struct engine *engine,
                                         size_t node)
 {
@@ -469,7 +496,7 @@ const struct cost *engine_backward_cost(const struct engine *engine,
 
 size_t engine_kept_bytes(const struct engine *engine, size_t node)
 {
-    return engine->tape->nodes[node].kept_bytes;
+    return engine->tape ? engine->tape->nodes[node].kept_bytes : 0;
 }
 
 struct engine_recomputed engine_recomputed(const struct engine *engine)

@@ -18,8 +18,8 @@ static enum assay_status make_engines(struct engine *engine, size_t at,
         return error_nomem(err, node->n_bodies * sizeof *bodies->engines,
                            "an engine");
     for (; !st && bodies->n < node->n_bodies; bodies->n++)
-        st = engine_new(node->bodies[bodies->n], engine->pool, options,
-                        &bodies->engines[bodies->n], err);
+        st = engine_new_inside(node->bodies[bodies->n], engine, options,
+                               &bodies->engines[bodies->n], err);
     return st;
 }
 

@@ -4,7 +4,6 @@
 #include "base/file_guard.h"
 #include "base/mem.h"
 #include "engine/engine_internal.h"
-#include "engine/scope_walk.h"
 #include "engine/tape.h"
 
 #include <stdio.h>
@@ -16,12 +15,9 @@ static enum assay_status make_tables(struct engine *engine, struct error *err)
     size_t n_nodes = graph_node_count(engine->graph);
 
     engine->values = mem_array(n_values, sizeof *engine->values);
-    engine->uses = mem_array(n_values, sizeof *engine->uses);
-    engine->left = mem_array(n_values, sizeof *engine->left);
-    engine->is_kept = mem_array(n_values, sizeof *engine->is_kept);
     engine->costs = mem_array(n_nodes, sizeof *engine->costs);
-    if (!engine->values || !engine->uses || !engine->left || !engine->is_kept ||
-        !engine->costs)
+    engine->reports = mem_array(n_nodes, sizeof *engine->reports);
+    if (!engine->values || !engine->costs || !engine->reports)
         return error_nomem(err, n_values * sizeof *engine->values, "an engine");
     return ASSAY_OK;
 }
@@ -42,11 +38,35 @@ static enum assay_status count_uses(struct engine *engine, struct error *err)
                              ENGINE_MAX_INPUTS);
         for (size_t k = 0; k < node->n_inputs; k++) {
             if (node->inputs[k] != GRAPH_NONE)
-                engine->uses[node->inputs[k]]++;
+                engine->values[node->inputs[k]].uses++;
         }
     }
     for (size_t i = 0; i < graph_output_count(graph); i++)
-        engine->uses[graph_output_at(graph, i, NULL)]++;
+        engine->values[graph_output_at(graph, i, NULL)].uses++;
+    return ASSAY_OK;
+}
+
+/* In training, outputs that have the name of a buffer renew it. */
+static enum assay_status find_renewed(struct engine *engine, struct error *err)
+{
+    const struct graph *graph = engine->graph;
+    size_t n = graph_output_count(graph);
+
+    engine->renews = mem_array(n, sizeof *engine->renews);
+    if (!engine->renews)
+        return error_nomem(err, n * sizeof *engine->renews, "an engine");
+    for (size_t i = 0; i < n; i++) {
+        const char *name;
+        uint32_t value;
+
+        graph_output_at(graph, i, &name);
+        value = graph_find_value(graph, name);
+        engine->renews[i] =
+            value != GRAPH_NONE &&
+                    graph_value(graph, value)->kind == VALUE_BUFFER
+                ? value
+                : GRAPH_NONE;
+    }
     return ASSAY_OK;
 }
 
@@ -54,46 +74,75 @@ static enum assay_status make_backend(struct engine *engine,
                                       const struct engine_options *options,
                                       struct error *err)
 {
-    const struct backend_class *class =
-        options->backend ? options->backend : &backend_portable;
+    const struct device *device =
+        options->device ? options->device : &device_portable;
+    const struct backend_class *class = device->backend;
+    enum assay_status st = ASSAY_OK;
 
     if (class->api_version != BACKEND_API_VERSION)
         return error_set(err, ASSAY_UNSUPPORTED,
                          "backend %s speaks version %u of the interface, this "
                          "is %d",
                          class->name, class->api_version, BACKEND_API_VERSION);
-    return class->make(engine->graph, &options->backend_options,
-                       &engine->backend, err);
+    if (!device->space->is_host && !engine->pools[PLACE_DEVICE]) {
+        st = pool_new_in(device->space, &engine->pools[PLACE_DEVICE], err);
+        if (!st)
+            pool_report(engine->pools[PLACE_DEVICE], true);
+    } else if (!engine->pools[PLACE_DEVICE]) {
+        engine->pools[PLACE_DEVICE] = engine->pools[PLACE_HOST];
+    }
+    if (!st)
+        st = class->make(device, engine->graph, &options->backend_options,
+                         &engine->backend, err);
+    return st;
 }
 
-enum assay_status engine_new(const struct graph *graph, struct pool *pool,
-                             const struct engine_options *options,
-                             struct engine **out, struct error *err)
+static enum assay_status engine_make(struct engine *engine,
+                                     const struct engine_options *options,
+                                     struct error *err)
 {
-    struct engine *engine = mem_zalloc(sizeof *engine);
-    enum assay_status st;
+    enum assay_status st = graph_check(engine->graph, err);
 
-    *out = NULL;
-    if (!engine)
-        return error_nomem(err, sizeof *engine, "an engine");
-    engine->graph = graph;
-    engine->pool = pool;
-    engine->detail = options->detail;
-    engine->context = (struct op_context){
-        .pool = pool, .n_threads = options->backend_options.n_threads};
-    st = graph_check(graph, err);
+    engine->context =
+        (struct op_context){.pool = engine->pools[PLACE_HOST],
+                            .n_threads = options->backend_options.n_threads};
     if (!st)
         st = make_tables(engine, err);
     if (!st)
-        st = scope_walk_groups(graph, options->detail, &engine->is_group, err);
+        st = module_scopes_init(&engine->forward, engine->graph,
+                                options->detail, err);
+    if (!st)
+        st = module_scopes_init(&engine->backward, engine->graph,
+                                options->detail, err);
     if (!st)
         st = count_uses(engine, err);
     if (!st)
         st = make_backend(engine, options, err);
     if (!st)
         st = engine_bodies_make(engine, options, err);
+    if (!st)
+        engine->may_replay = options->may_replay && engine_is_far(engine) &&
+                             !options->backend_options.is_training &&
+                             engine->backend->class->recording_begin;
     if (!st && options->backend_options.is_training)
         st = tape_new(engine, options->recompute, &engine->tape, err);
+    if (!st && options->backend_options.is_training)
+        st = find_renewed(engine, err);
+    return st;
+}
+
+static enum assay_status engine_start(struct engine filled,
+                                      const struct engine_options *options,
+                                      struct engine **out, struct error *err)
+{
+    struct engine *engine = mem_alloc(sizeof *engine);
+    enum assay_status st;
+
+    *out = NULL;
+    if (!engine)
+        return error_nomem(err, sizeof *engine, "an engine");
+    *engine = filled;
+    st = engine_make(engine, options, err);
     if (st) {
         engine_free(engine);
         return st;
@@ -102,10 +151,30 @@ enum assay_status engine_new(const struct graph *graph, struct pool *pool,
     return ASSAY_OK;
 }
 
-static void forget_values(struct engine *engine)
+enum assay_status engine_new(const struct graph *graph, struct pool *pool,
+                             const struct engine_options *options,
+                             struct engine **out, struct error *err)
 {
-    for (size_t i = 0; i < graph_value_count(engine->graph); i++)
-        tensor_release(&engine->values[i]);
+    return engine_start((struct engine){.graph = graph, .pools = {pool}},
+                        options, out, err);
+}
+
+enum assay_status engine_new_inside(const struct graph *graph,
+                                    const struct engine *around,
+                                    const struct engine_options *options,
+                                    struct engine **out, struct error *err)
+{
+    return engine_start((struct engine){.graph = graph,
+                                        .is_body = true,
+                                        .pools = {around->pools[PLACE_HOST],
+                                                  around->pools[PLACE_DEVICE]}},
+                        options, out, err);
+}
+
+void engine_forget_values(struct engine *engine)
+{
+    for (uint32_t i = 0; i < graph_value_count(engine->graph); i++)
+        engine_drop(engine, i);
 }
 
 void engine_free(struct engine *engine)
@@ -113,181 +182,37 @@ void engine_free(struct engine *engine)
     if (!engine)
         return;
     if (engine->values)
-        forget_values(engine);
+        engine_forget_values(engine);
+    if (engine->backend)
+        engine_replays_free(engine);
+    for (uint32_t i = 0; engine->values && i < graph_value_count(engine->graph);
+         i++)
+        tensor_release(&engine->values[i].copy);
     tape_free(engine->tape);
     if (engine->backend)
         engine->backend->class->free(engine->backend);
     engine_bodies_free(engine);
+    if (!engine->is_body && engine_is_far(engine))
+        pool_free(engine->pools[PLACE_DEVICE]);
     mem_free(engine->values);
-    mem_free(engine->uses);
-    mem_free(engine->left);
-    mem_free(engine->is_kept);
-    mem_free(engine->is_group);
+    mem_free(engine->renews);
     mem_free(engine->costs);
+    mem_free(engine->reports);
+    module_scopes_release(&engine->forward);
+    module_scopes_release(&engine->backward);
     mem_free(engine);
 }
 
-const struct tensor *engine_value(const struct engine *engine, uint32_t value)
+struct pool *engine_pool(const struct engine *engine)
 {
-    if (value == GRAPH_NONE)
-        return NULL;
-    if (engine->values[value].buffer)
-        return &engine->values[value];
-    return &graph_value(engine->graph, value)->data;
+    return engine->pools[PLACE_DEVICE];
 }
 
-static enum assay_status make_dense(struct engine *engine, uint32_t value,
-                                    struct error *err)
+uint32_t engine_set_owner(struct engine *engine, uint32_t owner)
 {
-    struct tensor *tensor = &engine->values[value], dense;
-    enum assay_status st;
-
-    if (!tensor->layout)
-        return ASSAY_OK;
-    st = engine->backend->class->to_dense(engine->backend, &engine->context,
-                                          tensor, &dense, err);
-    if (st)
-        return st;
-    buffer_set_owner(dense.buffer, buffer_owner(tensor->buffer));
-    tensor_release(tensor);
-    *tensor = dense;
-    return ASSAY_OK;
-}
-
-static enum assay_status make_outputs(struct engine *engine,
-                                      const struct node *node,
-                                      const struct tensor *const *inputs,
-                                      struct tensor *outputs, struct error *err)
-{
-    enum assay_status st = node->op->infer(node, inputs, outputs, err);
-
-    for (size_t i = 0; !st && !node->op->is_view && i < node->n_outputs; i++) {
-        struct shape shape = outputs[i].shape;
-
-        st = tensor_new(engine->pool, outputs[i].dtype, &shape, &outputs[i],
-                        err);
-    }
-    return st;
-}
-
-/* The op's own kernel, on dense inputs. */
-static enum assay_status run_portable(struct engine *engine,
-                                      const struct node *node,
-                                      const struct tensor **inputs,
-                                      struct tensor *outputs, struct error *err)
-{
-    enum assay_status st = ASSAY_OK;
-
-    for (size_t i = 0; !st && i < node->n_inputs; i++) {
-        if (inputs[i] && inputs[i]->layout)
-            st = make_dense(engine, node->inputs[i], err);
-    }
-    if (!st && node->op->infer)
-        st = make_outputs(engine, node, inputs, outputs, err);
-    if (!st)
-        st = node->op->forward(&engine->context, node, inputs, outputs, err);
-    return st;
-}
-
-/* Whether the backend has a kernel for the node with these inputs: backends
- * compute float32, and no lone numbers. */
-static bool has_kernel(const struct engine *engine, const struct node *node,
-                       const struct tensor *const *inputs)
-{
-    const struct backend *backend = engine->backend;
-    const struct tensor *x = node->n_inputs ? inputs[0] : NULL;
-
-    return x && x->dtype == DTYPE_F32 && x->shape.rank > 0 &&
-           backend->class->can_run(backend, node);
-}
-
-enum assay_status engine_run_kernel(struct engine *engine,
-                                    const struct node *node, size_t at,
-                                    const struct tensor **inputs,
-                                    struct tensor *outputs, struct error *err)
-{
-    struct backend *backend = engine->backend;
-
-    if (has_kernel(engine, node, inputs))
-        return backend->class->forward(backend, &engine->context, node, at,
-                                       inputs, outputs, err);
-    return run_portable(engine, node, inputs, outputs, err);
-}
-
-static void count_cost(const struct engine *engine, size_t at,
-                       const struct tensor *const *inputs,
-                       const struct tensor *outputs)
-{
-    const struct node *node = graph_node(engine->graph, at);
-    const struct backend *backend = engine->backend;
-    struct cost *cost = &engine->costs[at];
-
-    *cost = (struct cost){0};
-    for (size_t i = 0; i < node->n_inputs; i++) {
-        if (inputs[i])
-            cost->read_bytes += tensor_bytes(inputs[i]);
-    }
-    for (size_t i = 0; i < node->n_outputs; i++)
-        cost->write_bytes += tensor_bytes(&outputs[i]);
-    cost->done_bytes = cost->read_bytes + cost->write_bytes;
-    if (node->op->is_view && outputs[0].buffer == inputs[0]->buffer)
-        cost->done_bytes = 0;
-    if (node->op->cost)
-        node->op->cost(node, inputs, outputs, cost);
-    cost->done_flops = 2 * cost->macs + cost->flops;
-    if (backend->class->executed && has_kernel(engine, node, inputs))
-        backend->class->executed(backend, node, at, inputs, outputs, cost);
-}
-
-/* Nobody of this pass reads the value any more: neither somebody outside nor a
- * backward pass needs it. */
-static bool is_over(const struct engine *engine, uint32_t value)
-{
-    return !engine->is_kept[value] && !tape_keeps(engine->tape, value);
-}
-
-static void release_unneeded(struct engine *engine, uint32_t value)
-{
-    if (value != GRAPH_NONE && --engine->left[value] == 0 &&
-        is_over(engine, value))
-        tensor_release(&engine->values[value]);
-}
-
-/* Whether the node that runs now is the last that reads the value. */
-static bool is_last_read(const struct engine *engine, uint32_t value,
-                         bool is_again)
-{
-    if (is_again)
-        return engine->uses[value] == 1 && !engine->is_kept[value] &&
-               !engine->tape->values[value].left;
-    return engine->left[value] == 1 && is_over(engine, value);
-}
-
-/* Which inputs the node is the last to read. */
-static uint64_t find_dying(const struct engine *engine, const struct node *node,
-                           bool is_again)
-{
-    uint64_t dying = 0;
-
-    for (size_t i = 0; i < node->n_inputs; i++) {
-        uint32_t value = node->inputs[i];
-
-        if (value != GRAPH_NONE && engine->values[value].buffer &&
-            is_last_read(engine, value, is_again))
-            dying |= UINT64_C(1) << i;
-    }
-    return dying;
-}
-
-/* A module owns what it makes, also where it makes it in the memory of an
- * input that nobody needs any more. */
-static void own_outputs(const struct node *node, struct tensor *outputs,
-                        uint32_t owner)
-{
-    for (size_t i = 0; !node->op->is_view && i < node->n_outputs; i++) {
-        if (outputs[i].buffer)
-            buffer_set_owner(outputs[i].buffer, owner);
-    }
+    if (engine_is_far(engine))
+        pool_set_owner(engine->pools[PLACE_DEVICE], owner);
+    return pool_set_owner(engine->pools[PLACE_HOST], owner);
 }
 
 const char *engine_node_text(const struct engine *engine,
@@ -302,92 +227,12 @@ const char *engine_node_text(const struct engine *engine,
     return text;
 }
 
-/* Outputs become values; those that nobody reads go at once. */
-static void take_outputs(struct engine *engine, const struct node *node,
-                         struct tensor *outputs, bool is_again)
+enum assay_status engine_run_nodes(struct engine *engine, struct error *err)
 {
-    for (size_t i = 0; i < node->n_outputs; i++) {
-        uint32_t value = node->outputs[i];
-
-        if (engine->values[value].buffer && is_again) {
-            tensor_release(&outputs[i]);
-            continue;
-        }
-        engine->values[value] = outputs[i];
-        if (engine->tape)
-            tape_note(engine->tape, value, &outputs[i]);
-        if (!is_again && !engine->left[value] && is_over(engine, value))
-            tensor_release(&engine->values[value]);
-    }
-}
-
-static enum assay_status run_kernels(struct engine *engine, size_t at,
-                                     const struct tensor **inputs,
-                                     struct tensor *outputs, struct error *err)
-{
-    const struct node *node = graph_node(engine->graph, at);
-    char text[ENGINE_NODE_TEXT];
-    enum assay_status st;
-
-    engine_bodies_enter(engine, at);
-    if (node->op->is_f32)
-        st = engine_run_f32(engine, node, at, inputs, outputs, err);
-    else
-        st = engine_run_kernel(engine, node, at, inputs, outputs, err);
-    if (!st)
-        return ASSAY_OK;
-    for (size_t i = 0; i < node->n_outputs; i++)
-        tensor_release(&outputs[i]);
-    error_context(err, "%s", engine_node_text(engine, node, text, sizeof text));
-    return st;
-}
-
-/* What a kernel is told about this run of its node. */
-static void set_context(struct engine *engine, size_t at, bool is_again)
-{
-    const struct node *node = graph_node(engine->graph, at);
-    struct tape *tape = engine->tape;
-
-    engine->context.dying = find_dying(engine, node, is_again);
-    engine->context.is_again = is_again;
-    engine->context.saved =
-        tape && tape->nodes[at].wanted ? &tape->nodes[at].saved : NULL;
-}
-
-enum assay_status engine_run_node(struct engine *engine, size_t at,
-                                  bool is_again, struct error *err)
-{
-    const struct node *node = graph_node(engine->graph, at);
-    const struct tensor *inputs[ENGINE_MAX_INPUTS];
-    struct tensor outputs[ENGINE_MAX_INPUTS] = {{0}};
-    uint32_t owner = OWNER_MODULE + 1 + node->scope; /* GRAPH_NONE: the model */
-    enum assay_status st;
-
-    pool_set_owner(engine->pool, owner);
-    for (size_t i = 0; i < node->n_inputs; i++)
-        inputs[i] = engine_value(engine, node->inputs[i]);
-    set_context(engine, at, is_again);
-    st = run_kernels(engine, at, inputs, outputs, err);
-    if (st)
-        return st;
-    if (!is_again) {
-        count_cost(engine, at, inputs, outputs);
-        engine_bodies_cost(engine, at, &engine->costs[at]);
-    }
-    own_outputs(node, outputs, owner);
-    engine_watch(engine, node, outputs, node->n_outputs, "");
-    take_outputs(engine, node, outputs, is_again);
-    for (size_t i = 0; !is_again && i < node->n_inputs; i++)
-        release_unneeded(engine, node->inputs[i]);
-    return ASSAY_OK;
-}
-
-static enum assay_status run_nodes(struct engine *engine, struct error *err)
-{
-    struct scope_walk walk =
-        scope_walk_start(engine->graph, engine->detail, engine->is_group);
+    struct scope_walk walk = scope_walk_start(&engine->forward);
     enum assay_status st = ASSAY_OK;
 
+    engine_report_model(engine);
     for (size_t i = 0; !st && i < graph_node_count(engine->graph); i++) {
         const struct node *node = graph_node(engine->graph, i);
 
@@ -399,32 +244,49 @@ static enum assay_status run_nodes(struct engine *engine, struct error *err)
     return st;
 }
 
+/* Outputs are handed over on the host, but for those that renew a buffer. */
+static enum assay_status hand_output(struct engine *engine, size_t i,
+                                     struct tensor *output, struct error *err)
+{
+    uint32_t value = graph_output_at(engine->graph, i, NULL);
+    struct engine_value *entry = &engine->values[value];
+    bool stays = engine->renews && engine->renews[i] != GRAPH_NONE;
+    const struct tensor *there = engine_value(engine, value);
+    enum assay_status st = ASSAY_OK;
+
+    if (entry->made.buffer)
+        st = engine_make_dense(engine, &entry->made, err);
+    if (!st && !stays)
+        st = engine_bring(engine, value, PLACE_HOST, GRAPH_NONE, &there, err);
+    if (!st)
+        *output = tensor_share(there);
+    return st;
+}
+
 static enum assay_status hand_over(struct engine *engine,
                                    struct tensor *outputs, struct error *err)
 {
     size_t n = graph_output_count(engine->graph);
+    const struct tensor *there;
+    enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; i < n; i++) {
-        uint32_t value = graph_output_at(engine->graph, i, NULL);
-        enum assay_status st = make_dense(engine, value, err);
+    for (size_t i = 0; !st && i < n; i++)
+        st = hand_output(engine, i, &outputs[i], err);
+    for (uint32_t i = 0; !st && i < graph_value_count(engine->graph); i++) {
+        struct engine_value *entry = &engine->values[i];
 
-        if (st)
-            return st;
-        outputs[i] = tensor_share(engine_value(engine, value));
+        if (entry->is_kept && entry->made.buffer)
+            st = engine_make_dense(engine, &entry->made, err);
+        if (!st && entry->is_kept)
+            st = engine_bring(engine, i, PLACE_HOST, GRAPH_NONE, &there, err);
+        if (!st && engine_is_over(engine, i))
+            engine_drop(engine, i);
     }
-    for (size_t i = 0; i < graph_value_count(engine->graph); i++) {
-        enum assay_status st = engine->is_kept[i]
-                                   ? make_dense(engine, (uint32_t)i, err)
-                                   : ASSAY_OK;
-
-        if (st)
-            return st;
-        if (is_over(engine, (uint32_t)i))
-            tensor_release(&engine->values[i]);
-    }
-    if (engine->tape)
+    if (!st && engine->tape)
         tape_count(engine);
-    return ASSAY_OK;
+    if (!st && engine->tape && assay_is_recording())
+        engine_report_kept(engine);
+    return st;
 }
 
 /* Whether the sizes that the model fixes are those of the input. */
@@ -463,10 +325,37 @@ static enum assay_status check_inputs(const struct engine *engine,
     return ASSAY_OK;
 }
 
+/* Everything of the last run is given back, and the inputs are taken in. */
+void engine_begin_run(struct engine *engine, const struct tensor *inputs)
+{
+    const struct graph *graph = engine->graph;
+
+    engine_forget_values(engine);
+    if (engine->tape)
+        tape_rewind(engine->tape);
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        struct engine_value *entry = &engine->values[i];
+
+        entry->left = entry->uses;
+        entry->moved_bytes[PLACE_HOST] = entry->moved_bytes[PLACE_DEVICE] = 0;
+        entry->moved_within[PLACE_HOST] = entry->moved_within[PLACE_DEVICE] =
+            false;
+        entry->is_made_far = false;
+    }
+    for (size_t i = 0; i < graph_input_count(graph); i++) {
+        uint32_t value = graph_input_at(graph, i);
+
+        engine->values[value].made = tensor_share(&inputs[i]);
+        if (engine->tape)
+            tape_note(engine->tape, value, &inputs[i]);
+    }
+}
+
 enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
                              struct tensor *outputs, struct error *err)
 {
     const struct graph *graph = engine->graph;
+    struct pool *pool = engine->pools[PLACE_DEVICE];
     enum assay_status st = check_inputs(engine, inputs, err);
     bool is_thrifty;
     uint32_t owner;
@@ -474,39 +363,45 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     memset(outputs, 0, graph_output_count(graph) * sizeof *outputs);
     if (st)
         return st;
-    owner = pool_set_owner(engine->pool, OWNER_OTHER);
-    forget_values(engine);
-    if (engine->tape)
-        tape_rewind(engine->tape);
-    memcpy(engine->left, engine->uses,
-           graph_value_count(graph) * sizeof *engine->left);
-    for (size_t i = 0; i < graph_input_count(graph); i++) {
-        uint32_t value = graph_input_at(graph, i);
-
-        engine->values[value] = tensor_share(&inputs[i]);
-        if (engine->tape)
-            tape_note(engine->tape, value, &inputs[i]);
-    }
+    engine->was_replayed = engine_replay(engine, inputs, outputs, &st, err);
+    if (engine->was_replayed)
+        return st;
+    owner = engine_set_owner(engine, OWNER_OTHER);
+    engine_begin_run(engine, inputs);
     /* What one pass of training gives back is of other sizes than the next
      * one needs, and the sum is what bounds a batch. */
-    is_thrifty =
-        pool_set_thrifty(engine->pool, !engine->has_run || engine->tape);
-    st = run_nodes(engine, err);
+    is_thrifty = pool_set_thrifty(pool, !engine->has_run || engine->tape);
+    st = engine_run_nodes(engine, err);
+    if (!st)
+        engine_replay_note(engine, inputs);
     if (!st)
         st = hand_over(engine, outputs, err);
     /* The first pass reads most of the weights, and keeps copies of them. */
     st = engine->has_run ? file_guards_hold(st, err)
                          : file_guards_check(st, err);
-    pool_set_thrifty(engine->pool, is_thrifty);
-    pool_set_owner(engine->pool, owner);
+    pool_set_thrifty(pool, is_thrifty);
+    engine_set_owner(engine, owner);
     engine->has_run = true;
+    if (!engine->tape)
+        engine_report_timings(engine);
     if (!st && engine->backend->class->pass_over)
         engine->backend->class->pass_over(engine->backend);
     if (st) {
         for (size_t i = 0; i < graph_output_count(graph); i++)
             tensor_release(&outputs[i]);
-        forget_values(engine);
+        engine_forget_values(engine);
     }
+    return st;
+}
+
+enum assay_status engine_finish(struct engine *engine, struct error *err)
+{
+    const struct backend_class *class = engine->backend->class;
+    enum assay_status st = ASSAY_OK;
+
+    if (class->synchronise)
+        st = class->synchronise(engine->backend, err);
+    engine_report_timings(engine);
     return st;
 }
 
@@ -525,14 +420,18 @@ enum assay_status engine_keep(struct engine *engine, uint32_t value,
 {
     if (value >= graph_value_count(engine->graph))
         return error_set(err, ASSAY_BAD_USAGE, "there is no value %u", value);
-    engine->is_kept[value] = true;
+    engine->values[value].is_kept = true;
     return ASSAY_OK;
 }
 
 const struct tensor *engine_kept(const struct engine *engine, uint32_t value)
 {
-    if (value >= graph_value_count(engine->graph) ||
-        !engine->values[value].buffer)
+    const struct engine_value *entry;
+
+    if (value >= graph_value_count(engine->graph))
         return NULL;
-    return &engine->values[value];
+    entry = &engine->values[value];
+    if (!entry->made.buffer)
+        return NULL;
+    return tensor_is_on_host(&entry->made) ? &entry->made : &entry->copy;
 }

@@ -11,6 +11,8 @@
 #include "backend/backend.h"
 #include "graph/graph.h"
 
+#include <assay/lane.h>
+
 struct engine;
 
 enum engine_detail {
@@ -21,33 +23,68 @@ enum engine_detail {
 };
 
 struct engine_options {
-    const struct backend_class *backend; /* NULL: the portable one */
+    const struct device *device; /* NULL: device_portable */
     struct backend_options backend_options;
     enum engine_detail detail;
+    /* While nothing is recorded, a pass over inputs of sizes that were seen
+     * before is one launch, where the device can do that. */
+    bool may_replay;
 
     /* Of training. backend_options.is_training asks for it. */
     const char *const *recompute; /* paths of modules whose activations are
                                      dropped and made again; NULL ends it */
 };
 
-/* The graph must outlive the engine and keep its data. */
+/* The graph must outlive the engine and keep its data. `pool` is of the host's
+ * memory; on a device with memory of its own the engine makes another one. */
 enum assay_status engine_new(const struct graph *graph, struct pool *pool,
                              const struct engine_options *options,
                              struct engine **out, struct error *err);
 void engine_free(struct engine *engine); /* accepts NULL */
 
-/* One forward pass. inputs: one for each of the graph's, borrowed. outputs:
- * room for as many as the graph has; dense; released by the caller. Errors
- * name the node: "roi_heads.box_head.fc6 (Linear): ...". */
+/* One forward pass. inputs: one for each of the graph's, borrowed, on the host
+ * or on the device. outputs: room for as many as the graph has; dense and on
+ * the host; released by the caller. Errors name the node:
+ * "roi_heads.box_head.fc6 (Linear): ...". */
 enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
                              struct tensor *outputs, struct error *err);
+
+/* Whether the last pass was one launch: see engine_options.may_replay. */
+bool engine_was_replayed(const struct engine *engine);
+
+/* Where a module of the graph (GRAPH_NONE: the model) is in the recorded tree;
+ * good once a forward pass was recorded. */
+assay_scope_t engine_scope(const struct engine *engine, uint32_t scope);
+
+/* Reports to the recorder what the pool hands out and takes back, by space and
+ * category, and what is live in it now. is_in_spans: the open spans are charged
+ * with it too (assay_bytes()). */
+void pool_report(struct pool *pool, bool is_in_spans);
 
 /* What a node cost in the last run, and where the most memory was live. */
 const struct cost *engine_cost(const struct engine *engine, size_t node);
 struct backend *engine_backend(struct engine *engine);
+/* What its values are taken from: memory of the device. */
+struct pool *engine_pool(const struct engine *engine);
+
+/* Waits until everything is done that was queued on the device, and reports
+ * its times: at the end of an iteration. */
+enum assay_status engine_finish(struct engine *engine, struct error *err);
+
+/* A dense tensor on the host with the data of one that this engine made; to be
+ * released. It may share the memory. */
+enum assay_status engine_to_host(struct engine *engine,
+                                 const struct tensor *tensor,
+                                 struct tensor *out, struct error *err);
+
+/* Names the values that had to move between the host and the device in the
+ * last run, with their bytes and the node that needed them; nothing if none
+ * did. */
+void engine_explain_moves(const struct engine *engine, struct sink *sink);
 
 /* A value of the last run, kept because engine_keep() asked for it before;
- * dense; borrowed until the next run. NULL where it was not made or is none. */
+ * dense and on the host; borrowed until the next run. NULL where it was not
+ * made or is none. */
 enum assay_status engine_keep(struct engine *engine, uint32_t value,
                               struct error *err);
 const struct tensor *engine_kept(const struct engine *engine, uint32_t value);
@@ -59,13 +96,24 @@ const struct tensor *engine_kept(const struct engine *engine, uint32_t value);
  * the modules, as in engine_run(). */
 enum assay_status engine_backward(struct engine *engine, struct error *err);
 
-/* Of a parameter that is not frozen, after engine_backward(): dense, borrowed
- * until the next engine_run(). NULL: none reached it. */
+/* Of a parameter that is not frozen, after engine_backward(): dense, in the
+ * device's memory, borrowed until the next engine_run(). NULL: none reached
+ * it. */
 const struct tensor *engine_gradient(const struct engine *engine,
                                      uint32_t value);
 
-/* The data of parameters was changed by the caller. */
+/* Training changes parameters and buffers in the device's memory. This brings
+ * the graph's data up to date, for who reads it; nothing to do on the host. */
+enum assay_status engine_store_parameters(struct engine *engine,
+                                          struct error *err);
+/* The graph's data was changed by the caller. */
 void engine_parameters_changed(struct engine *engine);
+
+/* Outputs of a training graph that have the name of one of its buffers (running
+ * statistics) are what the buffer is to be after the step: engine_run() leaves
+ * them on the device, and this puts them in the buffers' places. */
+enum assay_status engine_renew(struct engine *engine,
+                               const struct tensor *outputs, struct error *err);
 
 /* Of the last backward pass over a node; and the bytes a node's module kept
  * for it from the forward pass, outputs and saved state. */

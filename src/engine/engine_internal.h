@@ -5,8 +5,31 @@
 #define ENGINE_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
+#include "engine/scope_walk.h"
 
 enum { ENGINE_MAX_INPUTS = 64 }; /* of a node, for the lists on the stack */
+
+/* The memory that a kernel works in. Where the device is the host, both are
+ * the same. */
+enum place { PLACE_HOST, PLACE_DEVICE, N_PLACES };
+
+/* Where a value is, in the run under way. Data of the graph, which is in the
+ * host's memory, has no `made`. */
+struct engine_value {
+    struct tensor made; /* where its node ran */
+    struct tensor copy; /* in the other memory; one of the graph's data stays
+                           for the runs that follow */
+    bool is_ahead;      /* the copy of the graph's data was changed since */
+    uint32_t uses;      /* how often a run reads it */
+    uint32_t left;      /* of those, in the run under way */
+    bool is_kept;
+    /* What moved to each place in the last run, and the node it moved for. */
+    size_t moved_bytes[N_PLACES];
+    uint32_t moved_for[N_PLACES];
+    /* Of those, what a node needed, not who reads the outputs. */
+    bool moved_within[N_PLACES];
+    bool is_made_far; /* in the last run, by a node on the device */
+};
 
 /* The engines of the graphs inside of a node, and what they cost in the run
  * of that node. */
@@ -16,46 +39,148 @@ struct node_bodies {
     struct cost cost;
 };
 
+/* What the recorder knows of a node. */
+struct node_report {
+    assay_scope_t scope; /* where its work is shown */
+    uint64_t shapes;     /* a number for those reported; 0: none yet */
+};
+
 struct engine {
     const struct graph *graph;
-    struct pool *pool;
+    struct pool *pools[N_PLACES]; /* the device's is the host's, or its own */
     struct backend *backend;
     struct op_context context;
-    enum engine_detail detail;
-    struct tensor *values; /* of the run under way */
-    uint32_t *uses;        /* how often each value is read in a run */
-    uint32_t *left;        /* of those, in the run under way */
-    bool *is_kept;
+    struct module_scopes forward, backward; /* in the recorded tree */
+    struct node_report *reports;            /* one per node */
+    unsigned reported_to;                   /* the recording it is of */
+    struct engine_value *values;            /* one per value of the graph */
+    uint32_t *renews;           /* one per output: see engine_renew() */
     bool has_run;               /* once, whether it succeeded or not */
-    bool *is_group;             /* one a scope */
-    struct cost *costs;         /* one a node */
-    struct node_bodies *bodies; /* one a node */
+    bool is_body;               /* the pools are those of the engine around */
+    struct cost *costs;         /* one per node */
+    struct node_bodies *bodies; /* one per node */
     struct tape *tape;          /* NULL: no training */
-    struct watch *watch;        /* NULL: nobody looks for what is not finite */
+    bool may_replay, was_replayed;
+    struct replay *replays; /* replay.c */
+    struct watch *watch;    /* NULL: nobody looks for what is not finite */
 };
 
 /* ---- engine.c ----------------------------------------------------------- */
 
-/* The tensor of a value: computed in this run, or the graph's own. */
-const struct tensor *engine_value(const struct engine *engine, uint32_t value);
-/* Runs a node on values that are there. is_again: for a backward pass that
- * needs outputs that were dropped; nothing is released then. */
-enum assay_status engine_run_node(struct engine *engine, size_t at,
-                                  bool is_again, struct error *err);
+/* Who owns the memory that is taken from now on, in every place; returns who
+ * did until now. */
+uint32_t engine_set_owner(struct engine *engine, uint32_t owner);
 /* "roi_heads.box_head.fc6 (Linear)", for messages. */
 enum { ENGINE_NODE_TEXT = 200 };
 const char *engine_node_text(const struct engine *engine,
                              const struct node *node, char *text, size_t size);
-enum assay_status engine_run_kernel(struct engine *engine,
-                                    const struct node *node, size_t at,
+
+/* Everything of the last run is given back, and the inputs are taken in. */
+void engine_begin_run(struct engine *engine, const struct tensor *inputs);
+enum assay_status engine_run_nodes(struct engine *engine, struct error *err);
+void engine_forget_values(struct engine *engine);
+
+/* ---- replay.c: a pass as one launch --------------------------------------
+ */
+
+/* Runs the pass as one launch if it can: false where it has to be launched one
+ * by one. */
+bool engine_replay(struct engine *engine, const struct tensor *inputs,
+                   struct tensor *outputs, enum assay_status *st,
+                   struct error *err);
+/* After a pass that was launched one by one, while its values are there. */
+void engine_replay_note(struct engine *engine, const struct tensor *inputs);
+void engine_replays_free(struct engine *engine);
+
+/* ---- moves.c: values in one place or the other ----------------------------
+ */
+
+/* The tensor of a value where it was made in this run, or the graph's own. */
+const struct tensor *engine_value(const struct engine *engine, uint32_t value);
+/* Gives back the memory of a value of this run. */
+void engine_drop(struct engine *engine, uint32_t value);
+
+/* Whether the device's memory is not the host's. */
+static inline bool engine_is_far(const struct engine *engine)
+{
+    return engine->pools[PLACE_DEVICE] != engine->pools[PLACE_HOST];
+}
+
+static inline bool engine_is_in(const struct engine *engine,
+                                const struct tensor *tensor, enum place place)
+{
+    return !tensor->buffer ||
+           buffer_space(tensor->buffer) == pool_space(engine->pools[place]);
+}
+
+/* Makes a tensor dense; another one of its own takes its place. */
+enum assay_status engine_make_dense(struct engine *engine,
+                                    struct tensor *tensor, struct error *err);
+/* The same for where it is. */
+enum assay_status engine_move(struct engine *engine, struct tensor *tensor,
+                              enum place place, struct error *err);
+/* The value as kernels in a place can read it, moved there if it is not there
+ * yet; borrowed until the value is dropped. `node` is who needs it. */
+enum assay_status engine_bring(struct engine *engine, uint32_t value,
+                               enum place place, uint32_t node,
+                               const struct tensor **out, struct error *err);
+/* The same for the inputs of a node that runs in a place. Inputs that its op
+ * does not look at stay where they are. */
+enum assay_status engine_bring_inputs(struct engine *engine, size_t at,
+                                      enum place place,
+                                      const struct tensor **inputs,
+                                      struct error *err);
+/* A parameter in the device's memory, to be changed there. */
+enum assay_status engine_parameter(struct engine *engine, uint32_t value,
+                                   const struct tensor **out,
+                                   struct error *err);
+/* The arithmetic for tensors in a place. */
+const struct backend_math *engine_math(const struct engine *engine,
+                                       enum place place);
+
+/* ---- run_node.c -----------------------------------------------------------
+ */
+
+/* Runs a node on values that are there. is_again: for a backward pass that
+ * needs outputs that were dropped; nothing is released then. */
+enum assay_status engine_run_node(struct engine *engine, size_t at,
+                                  bool is_again, struct error *err);
+/* Runs a kernel for the node in that place: the backend's, or the portable
+ * one. */
+enum assay_status engine_run_kernel(struct engine *engine, size_t at,
+                                    enum place place,
                                     const struct tensor **inputs,
                                     struct tensor *outputs, struct error *err);
+/* Nobody of this pass reads the value any more: neither somebody outside nor a
+ * backward pass needs it. */
+bool engine_is_over(const struct engine *engine, uint32_t value);
+/* Whether the backend has a kernel for the node with these inputs. */
+bool engine_has_kernel(const struct engine *engine, const struct node *node,
+                       const struct tensor *const *inputs);
+
+/* ---- report.c: what the recorder is told besides spans ------------------- */
+
+/* Parameters and fused modules, once per recording. */
+void engine_report_model(struct engine *engine);
+/* The work of a node whose span is open. */
+void engine_report_node(struct engine *engine, size_t at,
+                        const struct tensor *const *inputs,
+                        const struct tensor *outputs);
+/* Work of the open span in general. */
+void engine_report_cost(const struct cost *cost);
+/* What a forward pass of training keeps for the backward pass. */
+void engine_report_kept(const struct engine *engine);
+/* When what was queued ran. */
+void engine_report_timings(struct engine *engine);
 
 /* ---- f32_ops.c ---------------------------------------------------------- */
 
-/* The same for an op that knows float32 alone, on inputs of any type. */
-enum assay_status engine_run_f32(struct engine *engine, const struct node *node,
-                                 size_t at, const struct tensor **inputs,
+/* Whether the node has to be run by engine_run_f32(): its op knows float32
+ * alone, and some of its inputs have another type. */
+bool engine_needs_f32(const struct node *node,
+                      const struct tensor *const *inputs);
+enum assay_status engine_run_f32(struct engine *engine, size_t at,
+                                 enum place place, const struct tensor **inputs,
                                  struct tensor *outputs, struct error *err);
 
 /* ---- bodies.c ----------------------------------------------------------- */
@@ -69,11 +194,17 @@ void engine_bodies_enter(struct engine *engine, size_t node);
 /* Adds what the bodies of a node cost in its last run. */
 void engine_bodies_cost(const struct engine *engine, size_t node,
                         struct cost *cost);
+/* An engine that works in the memory of another one. */
+enum assay_status engine_new_inside(const struct graph *graph,
+                                    const struct engine *around,
+                                    const struct engine_options *options,
+                                    struct engine **out, struct error *err);
 
 /* ---- not_finite.c ------------------------------------------------------- */
 
 /* Looks at what a node made; only the first finding is kept. */
-void engine_watch(struct engine *engine, const struct node *node,
-                  const struct tensor *made, size_t n, const char *when);
+enum assay_status engine_watch(struct engine *engine, const struct node *node,
+                               const struct tensor *made, size_t n,
+                               const char *when, struct error *err);
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 
 struct watch {
@@ -11,38 +10,31 @@ struct watch {
     size_t size;
 };
 
-/* Padding of layouts is looked at too: kernels keep it at zero. */
-static bool is_finite(const struct tensor *tensor)
-{
-    const float *x;
-    size_t n;
-
-    if (!tensor->buffer || tensor->dtype != DTYPE_F32)
-        return true;
-    x = tensor_f32(tensor);
-    n = tensor_elements(tensor);
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(x[i]))
-            return false;
-    }
-    return true;
-}
-
-void engine_watch(struct engine *engine, const struct node *node,
-                  const struct tensor *made, size_t n, const char *when)
+enum assay_status engine_watch(struct engine *engine, const struct node *node,
+                               const struct tensor *made, size_t n,
+                               const char *when, struct error *err)
 {
     struct watch *watch = engine->watch;
     char name[ENGINE_NODE_TEXT];
+    bool is_finite = true;
+    enum assay_status st = ASSAY_OK;
 
     if (!watch || watch->text[0])
-        return;
-    for (size_t i = 0; i < n; i++) {
-        if (is_finite(&made[i]))
-            continue;
+        return ASSAY_OK;
+    for (size_t i = 0; !st && is_finite && i < n; i++) {
+        enum place place = engine_is_in(engine, &made[i], PLACE_HOST)
+                               ? PLACE_HOST
+                               : PLACE_DEVICE;
+
+        if (made[i].buffer && made[i].dtype == DTYPE_F32)
+            st = engine_math(engine, place)
+                     ->is_finite(engine->backend, &engine->context, &made[i],
+                                 &is_finite, err);
+    }
+    if (!st && !is_finite)
         snprintf(watch->text, watch->size, "%s%s",
                  engine_node_text(engine, node, name, sizeof name), when);
-        return;
-    }
+    return st;
 }
 
 enum assay_status engine_find_not_finite(struct engine *engine,

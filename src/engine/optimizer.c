@@ -2,12 +2,10 @@
 #include "engine/optimizer.h"
 
 #include "base/mem.h"
-#include "engine/optimizer_kernels.h"
-#include "engine/scope_walk.h"
+#include "engine/engine_internal.h"
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 /* What is remembered of one parameter. */
 struct memory {
@@ -16,12 +14,11 @@ struct memory {
 };
 
 struct optimizer {
+    struct engine *engine;
     const struct graph *graph;
-    struct pool *pool;
-    struct op_context context;
     struct optimizer_options options;
-    struct memory *memories; /* one a value of the graph */
-    bool *is_group;          /* one a scope */
+    struct module_scopes modules; /* in the recorded tree */
+    struct memory *memories;      /* one per value of the graph */
 };
 
 static const struct {
@@ -45,12 +42,10 @@ struct optimizer_options optimizer_defaults(enum optimizer_kind kind)
         .beta1 = 0.9,
         .beta2 = 0.999,
         .eps = 1e-8,
-        .n_threads = 1,
-        .detail = ENGINE_MODULES,
     };
 }
 
-static bool is_trained(const struct value *value)
+static bool optimizer_is_trained(const struct value *value)
 {
     return value->kind == VALUE_PARAMETER && !value->is_frozen;
 }
@@ -61,7 +56,7 @@ static enum assay_status check_parameters(const struct graph *graph,
     for (uint32_t i = 0; i < graph_value_count(graph); i++) {
         const struct value *value = graph_value(graph, i);
 
-        if (!is_trained(value))
+        if (!optimizer_is_trained(value))
             continue;
         if (value->dtype != DTYPE_F32 || value->data.layout)
             return error_set(err, ASSAY_UNSUPPORTED,
@@ -85,10 +80,11 @@ static enum assay_status check_options(const struct optimizer_options *options,
     return ASSAY_OK;
 }
 
-enum assay_status optimizer_new(const struct graph *graph, struct pool *pool,
+enum assay_status optimizer_new(struct engine *engine,
                                 const struct optimizer_options *options,
                                 struct optimizer **out, struct error *err)
 {
+    const struct graph *graph = engine->graph;
     size_t n = graph_value_count(graph);
     struct optimizer *optimizer = NULL;
     enum assay_status st = check_options(options, err);
@@ -101,17 +97,16 @@ enum assay_status optimizer_new(const struct graph *graph, struct pool *pool,
     optimizer = mem_zalloc(sizeof *optimizer);
     if (!optimizer)
         return error_nomem(err, sizeof *optimizer, "an optimizer");
-    optimizer->graph = graph;
-    optimizer->pool = pool;
-    optimizer->options = *options;
-    optimizer->context =
-        (struct op_context){.pool = pool, .n_threads = options->n_threads};
-    optimizer->memories = mem_array(n, sizeof *optimizer->memories);
-    if (!optimizer->memories)
-        st = error_nomem(err, n * sizeof *optimizer->memories, "an optimizer");
-    if (!st)
-        st = scope_walk_groups(graph, options->detail, &optimizer->is_group,
-                               err);
+    *optimizer = (struct optimizer){
+        .engine = engine,
+        .graph = graph,
+        .options = *options,
+        .memories = mem_array(n, sizeof *optimizer->memories),
+    };
+    st = optimizer->memories ? module_scopes_init(&optimizer->modules, graph,
+                                                  engine->forward.detail, err)
+                             : error_nomem(err, n * sizeof *optimizer->memories,
+                                           "an optimizer");
     if (st) {
         optimizer_free(optimizer);
         return st;
@@ -120,7 +115,7 @@ enum assay_status optimizer_new(const struct graph *graph, struct pool *pool,
     return ASSAY_OK;
 }
 
-static void forget(struct memory *memory)
+static void optimizer_forget(struct memory *memory)
 {
     for (size_t i = 0; i < OPTIMIZER_MAX_STATES; i++)
         tensor_release(&memory->states[i]);
@@ -132,9 +127,9 @@ void optimizer_free(struct optimizer *optimizer)
         return;
     for (size_t i = 0;
          optimizer->memories && i < graph_value_count(optimizer->graph); i++)
-        forget(&optimizer->memories[i]);
+        optimizer_forget(&optimizer->memories[i]);
+    module_scopes_release(&optimizer->modules);
     mem_free(optimizer->memories);
-    mem_free(optimizer->is_group);
     mem_free(optimizer);
 }
 
@@ -149,12 +144,15 @@ const char *optimizer_state_name(const struct optimizer *optimizer, size_t i)
     return kinds[options->kind].states[i];
 }
 
-const struct tensor *optimizer_state(const struct optimizer *optimizer,
-                                     uint32_t value, size_t i)
+enum assay_status optimizer_read_state(const struct optimizer *optimizer,
+                                       uint32_t value, size_t i,
+                                       struct tensor *out, struct error *err)
 {
     const struct tensor *state = &optimizer->memories[value].states[i];
 
-    return state->buffer ? state : NULL;
+    *out = (struct tensor){0};
+    return state->buffer ? engine_to_host(optimizer->engine, state, out, err)
+                         : ASSAY_OK;
 }
 
 uint64_t optimizer_steps(const struct optimizer *optimizer, uint32_t value)
@@ -168,19 +166,19 @@ static enum assay_status make_states(struct optimizer *optimizer,
 {
     const struct value *parameter = graph_value(optimizer->graph, value);
     struct memory *memory = &optimizer->memories[value];
-    uint32_t owner = pool_set_owner(optimizer->pool, OWNER_OPTIMIZER);
+    struct pool *pool = engine_pool(optimizer->engine);
+    uint32_t owner = pool_set_owner(pool, OWNER_OPTIMIZER);
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && optimizer_state_name(optimizer, i); i++) {
         if (memory->states[i].buffer)
             continue;
-        st = tensor_new(optimizer->pool, DTYPE_F32, &parameter->shape,
-                        &memory->states[i], err);
+        st = tensor_new(pool, DTYPE_F32, &parameter->shape, &memory->states[i],
+                        err);
         if (!st)
-            memset(tensor_data(&memory->states[i]), 0,
-                   tensor_bytes(&memory->states[i]));
+            st = tensor_clear(&memory->states[i], err);
     }
-    pool_set_owner(optimizer->pool, owner);
+    pool_set_owner(pool, owner);
     return st;
 }
 
@@ -202,19 +200,18 @@ enum assay_status optimizer_restore(struct optimizer *optimizer, uint32_t value,
                              parameter->name);
     }
     st = make_states(optimizer, value, err);
-    if (st)
-        return st;
-    for (size_t i = 0; optimizer_state_name(optimizer, i); i++)
-        memcpy(tensor_data(&memory->states[i]), tensor_data(states[i]),
-               tensor_bytes(states[i]));
-    memory->steps = steps;
-    return ASSAY_OK;
+    for (size_t i = 0; !st && optimizer_state_name(optimizer, i); i++)
+        st = tensor_assign(&memory->states[i], states[i], err);
+    if (!st)
+        memory->steps = steps;
+    return st;
 }
 
 /* ---- changing ----------------------------------------------------------- */
 
-static void change_sgd(const struct optimizer *optimizer, struct memory *memory,
-                       struct optimizer_arrays arrays, double learning_rate)
+static enum assay_status change_sgd(const struct optimizer *optimizer,
+                                    const struct optimizer_tensors *tensors,
+                                    double learning_rate, struct error *err)
 {
     const struct optimizer_options *options = &optimizer->options;
     const struct sgd_factors factors = {
@@ -223,20 +220,20 @@ static void change_sgd(const struct optimizer *optimizer, struct memory *memory,
         .weight_decay = (float)options->weight_decay,
         .is_nesterov = options->is_nesterov,
     };
+    struct engine *engine = optimizer->engine;
 
-    if (memory->states[0].buffer)
-        arrays.first = tensor_f32(&memory->states[0]);
-    optimizer_sgd(&factors, &arrays, &optimizer->context);
+    return backend_math(engine->backend)
+        ->sgd(engine->backend, &engine->context, &factors, tensors, err);
 }
 
-static void change_adamw(const struct optimizer *optimizer,
-                         struct memory *memory, struct optimizer_arrays arrays,
-                         double learning_rate)
+static enum assay_status change_adamw(const struct optimizer *optimizer,
+                                      const struct optimizer_tensors *tensors,
+                                      uint64_t steps, double learning_rate,
+                                      struct error *err)
 {
     const struct optimizer_options *options = &optimizer->options;
-    double steps = (double)memory->steps;
-    double correction1 = 1 - pow(options->beta1, steps);
-    double correction2 = 1 - pow(options->beta2, steps);
+    double correction1 = 1 - pow(options->beta1, (double)steps);
+    double correction2 = 1 - pow(options->beta2, (double)steps);
     const struct adamw_factors factors = {
         .keep = (float)(1 - learning_rate * options->weight_decay),
         .beta1 = (float)options->beta1,
@@ -247,77 +244,111 @@ static void change_adamw(const struct optimizer *optimizer,
         .step_size = (float)(learning_rate / correction1),
         .root_correction2 = (float)sqrt(correction2),
     };
+    struct engine *engine = optimizer->engine;
 
-    arrays.first = tensor_f32(&memory->states[0]);
-    arrays.second = tensor_f32(&memory->states[1]);
-    optimizer_adamw(&factors, &arrays, &optimizer->context);
+    return backend_math(engine->backend)
+        ->adamw(engine->backend, &engine->context, &factors, tensors, err);
 }
 
 enum assay_status optimizer_change(struct optimizer *optimizer, uint32_t value,
                                    const struct tensor *gradient,
                                    double learning_rate, struct error *err)
 {
-    const struct tensor *data = &graph_value(optimizer->graph, value)->data;
     struct memory *memory = &optimizer->memories[value];
-    struct optimizer_arrays arrays = {.n = tensor_elements(data)};
+    struct optimizer_tensors tensors = {.gradient = gradient};
     enum assay_status st = make_states(optimizer, value, err);
 
-    assert(!gradient->layout && tensor_elements(gradient) == arrays.n);
+    if (!st)
+        st =
+            engine_parameter(optimizer->engine, value, &tensors.parameter, err);
     if (st)
         return st;
-    arrays.parameter = tensor_f32(data);
-    arrays.gradient = tensor_f32(gradient);
+    assert(!gradient->layout &&
+           tensor_elements(gradient) == tensor_elements(tensors.parameter));
+    for (size_t i = 0; i < OPTIMIZER_MAX_STATES; i++)
+        tensors.states[i] =
+            memory->states[i].buffer ? &memory->states[i] : NULL;
     memory->steps++;
-    if (optimizer->options.kind == OPTIMIZER_SGD)
-        change_sgd(optimizer, memory, arrays, learning_rate);
-    else
-        change_adamw(optimizer, memory, arrays, learning_rate);
-    return ASSAY_OK;
+    return optimizer->options.kind == OPTIMIZER_SGD
+               ? change_sgd(optimizer, &tensors, learning_rate, err)
+               : change_adamw(optimizer, &tensors, memory->steps, learning_rate,
+                              err);
 }
 
-static const struct tensor *gradient_of(const struct graph *graph,
-                                        const struct engine *engine, uint32_t i)
+/* NULL: it has none, or is not trained. */
+static const struct tensor *gradient_of(const struct optimizer *optimizer,
+                                        uint32_t i)
 {
-    return is_trained(graph_value(graph, i)) ? engine_gradient(engine, i)
-                                             : NULL;
+    return optimizer_is_trained(graph_value(optimizer->graph, i))
+               ? engine_gradient(optimizer->engine, i)
+               : NULL;
 }
 
-double optimizer_gradient_norm(const struct optimizer *optimizer,
-                               const struct engine *engine)
+enum assay_status optimizer_gradient_norm(const struct optimizer *optimizer,
+                                          double *norm, struct error *err)
 {
-    const struct graph *graph = optimizer->graph;
+    struct engine *engine = optimizer->engine;
+    size_t n_values = graph_value_count(optimizer->graph), n = 0;
+    const struct tensor **list = mem_array(n_values, sizeof *list);
     double sum = 0;
+    enum assay_status st;
 
-    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
-        const struct tensor *gradient = gradient_of(graph, engine, i);
-
-        if (gradient)
-            sum += optimizer_square_sum(tensor_f32(gradient),
-                                        tensor_elements(gradient),
-                                        &optimizer->context);
+    if (!list)
+        return error_nomem(err, n_values * sizeof *list,
+                           "the norm of a gradient");
+    for (uint32_t i = 0; i < n_values; i++) {
+        list[n] = gradient_of(optimizer, i);
+        n += list[n] != NULL;
     }
-    return sqrt(sum);
+    st =
+        backend_math(engine->backend)
+            ->square_sum(engine->backend, &engine->context, list, n, &sum, err);
+    mem_free(list);
+    *norm = sqrt(sum);
+    return st;
+}
+
+/* Each element of a parameter, of its gradient and of what is remembered of it
+ * is read, and all but the gradient are written. */
+static void report_change(const struct optimizer *optimizer, uint64_t n)
+{
+    enum { sgd_flops = 4, momentum_flops = 2, adamw_flops = 14 };
+    uint64_t states = 0;
+    struct cost cost = {0};
+
+    while (optimizer_state_name(optimizer, states))
+        states++;
+    cost.flops = optimizer->options.kind == OPTIMIZER_ADAMW
+                     ? adamw_flops * n
+                     : (sgd_flops + momentum_flops * states) * n;
+    cost.read_bytes = (2 + states) * n * sizeof(float);
+    cost.write_bytes = (1 + states) * n * sizeof(float);
+    cost.done_flops = cost.flops;
+    cost.done_bytes = cost.read_bytes + cost.write_bytes;
+    engine_report_cost(&cost);
 }
 
 enum assay_status optimizer_step(struct optimizer *optimizer,
-                                 struct engine *engine, double learning_rate,
-                                 struct error *err)
+                                 double learning_rate, struct error *err)
 {
-    const struct graph *graph = optimizer->graph;
-    struct scope_walk walk =
-        scope_walk_start(graph, optimizer->options.detail, optimizer->is_group);
+    struct engine *engine = optimizer->engine;
+    const struct backend_class *class = engine->backend->class;
+    struct scope_walk walk = scope_walk_start(&optimizer->modules);
     enum assay_status st = ASSAY_OK;
 
-    for (uint32_t i = 0; !st && i < graph_value_count(graph); i++) {
-        const struct value *value = graph_value(graph, i);
-        const struct tensor *gradient = gradient_of(graph, engine, i);
+    for (uint32_t i = 0; !st && i < graph_value_count(optimizer->graph); i++) {
+        const struct tensor *gradient = gradient_of(optimizer, i);
 
         if (!gradient)
             continue;
-        scope_walk_move(&walk, value->scope);
+        scope_walk_move(&walk, graph_value(optimizer->graph, i)->scope);
+        engine->context.tag = engine_is_far(engine) ? assay_scope_here() : 0;
         st = optimizer_change(optimizer, i, gradient, learning_rate, err);
+        if (!st)
+            report_change(optimizer, tensor_elements(gradient));
     }
     scope_walk_finish(&walk);
-    engine_parameters_changed(engine);
+    if (class->parameters_changed)
+        class->parameters_changed(engine->backend);
     return st;
 }

@@ -40,8 +40,8 @@ static void release_passing(struct engine *engine, const struct node *node)
     for (size_t k = 0; k < node->n_outputs; k++) {
         uint32_t value = node->outputs[k];
 
-        if (!engine->tape->values[value].left && !engine->is_kept[value])
-            tensor_release(&engine->values[value]);
+        if (!engine->tape->values[value].left && !engine->values[value].is_kept)
+            engine_drop(engine, value);
     }
 }
 

@@ -4,32 +4,75 @@
 #include "base/mem.h"
 #include "record/record.h"
 
-enum assay_status scope_walk_groups(const struct graph *graph,
-                                    enum engine_detail detail, bool **is_group,
-                                    struct error *err)
+/* ---- where modules are ----------------------------------------------------
+ */
+
+enum assay_status module_scopes_init(struct module_scopes *modules,
+                                     const struct graph *graph,
+                                     enum engine_detail detail,
+                                     struct error *err)
 {
     size_t n = graph_scope_count(graph);
-    bool *groups = mem_array(n, sizeof *groups);
 
-    *is_group = groups;
-    if (!groups)
-        return error_nomem(err, n * sizeof *groups, "a graph's modules");
+    *modules = (struct module_scopes){
+        .graph = graph,
+        .detail = detail,
+        .is_group = mem_array(n, sizeof *modules->is_group),
+        .there = mem_array(n, sizeof *modules->there)};
+    if (!modules->is_group || !modules->there)
+        return error_nomem(err, n * sizeof *modules->there,
+                           "a graph's modules");
     for (uint32_t i = 0; i < n; i++) {
         const struct graph_scope *module = graph_scope(graph, i);
 
-        groups[i] |= module->is_container;
+        modules->is_group[i] |= module->is_container;
         if (detail == ENGINE_LEAVES && module->parent != GRAPH_NONE)
-            groups[module->parent] = true;
+            modules->is_group[module->parent] = true;
     }
     return ASSAY_OK;
 }
 
-struct scope_walk scope_walk_start(const struct graph *graph,
-                                   enum engine_detail detail,
-                                   const bool *is_group)
+void module_scopes_release(struct module_scopes *modules)
 {
-    return (struct scope_walk){
-        .graph = graph, .detail = detail, .is_group = is_group};
+    mem_free(modules->is_group);
+    mem_free(modules->there);
+    *modules = (struct module_scopes){0};
+}
+
+assay_scope_t module_scope(const struct module_scopes *modules, uint32_t scope)
+{
+    return scope == GRAPH_NONE ? modules->model : modules->there[scope];
+}
+
+/* Scopes come after those that they are in. */
+static void module_scopes_find(struct module_scopes *modules)
+{
+    const struct graph *graph = modules->graph;
+    assay_scope_t model = assay_scope_here();
+
+    if (modules->is_found && modules->model == model)
+        return;
+    modules->is_found = true;
+    modules->model = model;
+    for (uint32_t i = 0; i < graph_scope_count(graph); i++) {
+        const struct graph_scope *module = graph_scope(graph, i);
+        assay_scope_t parent = module_scope(modules, module->parent);
+
+        modules->there[i] =
+            modules->is_group[i]
+                ? record_group(parent, module->name, module->class_name)
+                : assay_scope(parent, module->name, module->class_name);
+    }
+}
+
+/* ---- walking --------------------------------------------------------------
+ */
+
+struct scope_walk scope_walk_start(struct module_scopes *modules)
+{
+    if (assay_is_recording())
+        module_scopes_find(modules);
+    return (struct scope_walk){.modules = modules};
 }
 
 /* The scopes a node is in, outermost first. */
@@ -49,34 +92,28 @@ static size_t scope_chain(const struct graph *graph, uint32_t scope,
 
 static void open_scope(struct scope_walk *walk, uint32_t scope)
 {
-    const struct graph_scope *module = graph_scope(walk->graph, scope);
-
-    if (walk->is_group[scope])
-        record_group_begin(module->name, module->class_name);
+    if (walk->modules->is_group[scope])
+        record_group_begin(walk->modules->there[scope]);
     else
-        assay_begin_class(module->name, module->class_name);
+        assay_begin_scope(walk->modules->there[scope]);
     walk->open[walk->n_open++] = scope;
 }
 
 static void close_scope(struct scope_walk *walk)
 {
-    if (walk->is_group[walk->open[--walk->n_open]])
+    if (walk->modules->is_group[walk->open[--walk->n_open]])
         record_group_end();
     else
         assay_end();
 }
 
-const char *scope_walk_op_name(const struct node *node)
-{
-    return node->name[0] ? node->name : node->op->name;
-}
-
 /* With ENGINE_LEAVES, what is in no leaf would be nobody's. */
 static bool has_span(const struct scope_walk *walk, const struct node *node)
 {
-    switch (walk->detail) {
+    switch (walk->modules->detail) {
     case ENGINE_LEAVES:
-        return node->scope == GRAPH_NONE || walk->is_group[node->scope];
+        return node->scope == GRAPH_NONE ||
+               walk->modules->is_group[node->scope];
     case ENGINE_MODULES:
         return node->op->is_loss;
     case ENGINE_OPS:
@@ -88,7 +125,7 @@ static bool has_span(const struct scope_walk *walk, const struct node *node)
 void scope_walk_move(struct scope_walk *walk, uint32_t scope)
 {
     uint32_t chain[SCOPE_WALK_MAX];
-    size_t n = scope_chain(walk->graph, scope, chain), common = 0;
+    size_t n = scope_chain(walk->modules->graph, scope, chain), common = 0;
 
     while (common < n && common < walk->n_open &&
            walk->open[common] == chain[common])
@@ -103,7 +140,8 @@ void scope_walk_enter(struct scope_walk *walk, const struct node *node)
 {
     scope_walk_move(walk, node->scope);
     if (has_span(walk, node))
-        assay_begin_class(scope_walk_op_name(node), node->op->name);
+        assay_begin_class(node->name[0] ? node->name : node->op->name,
+                          node->op->name);
 }
 
 void scope_walk_leave(struct scope_walk *walk, const struct node *node)

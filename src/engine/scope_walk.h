@@ -1,5 +1,5 @@
-/* engine/scope_walk.h - spans open and close as the nodes pass through the
- * modules.
+/* engine/scope_walk.h - where the modules of a graph are in the tree of what is
+ * recorded, and spans that open and close as the nodes pass through them.
  *
  * Containers are groups: they are in the tree and are not measured. With
  * ENGINE_LEAVES so are all modules that hold others; a node of theirs has a
@@ -11,26 +11,36 @@
 
 #include "engine/engine.h"
 
+#include <assay/lane.h>
+
 enum { SCOPE_WALK_MAX = 64 };
 
-struct scope_walk {
+/* Start from {0}. */
+struct module_scopes {
     const struct graph *graph;
     enum engine_detail detail;
-    const bool *is_group;          /* one a scope of the graph */
+    bool *is_group;       /* one per scope of the graph */
+    assay_scope_t *there; /* one per scope of the graph */
+    assay_scope_t model;  /* the scope that all of them are below */
+    bool is_found;
+};
+
+enum assay_status module_scopes_init(struct module_scopes *modules,
+                                     const struct graph *graph,
+                                     enum engine_detail detail,
+                                     struct error *err);
+void module_scopes_release(struct module_scopes *modules);
+/* GRAPH_NONE: the model. Good once a walk was recorded. */
+assay_scope_t module_scope(const struct module_scopes *modules, uint32_t scope);
+
+struct scope_walk {
+    const struct module_scopes *modules;
     uint32_t open[SCOPE_WALK_MAX]; /* scopes, outermost first */
     size_t n_open;
 };
 
-/* Which scopes of the graph are groups; one answer a scope, for mem_free(). */
-enum assay_status scope_walk_groups(const struct graph *graph,
-                                    enum engine_detail detail, bool **is_group,
-                                    struct error *err);
-
-struct scope_walk scope_walk_start(const struct graph *graph,
-                                   enum engine_detail detail,
-                                   const bool *is_group);
-/* What the span of a node is called: its name, or that of its op. */
-const char *scope_walk_op_name(const struct node *node);
+/* The model is what is open on the calling thread. */
+struct scope_walk scope_walk_start(struct module_scopes *modules);
 
 /* Closes what is not around a module (GRAPH_NONE: the model) and opens what
  * is. */

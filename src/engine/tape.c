@@ -7,7 +7,7 @@
 
 /* ---- which way gradients go ---------------------------------------------- */
 
-static bool is_trained(const struct value *value)
+static bool tape_is_trained(const struct value *value)
 {
     return value->kind == VALUE_PARAMETER && value->dtype == DTYPE_F32 &&
            !value->is_frozen;
@@ -35,7 +35,7 @@ static uint64_t find_wanted(const struct tape *tape, const struct node *node)
 static void find_trained(struct tape *tape, const struct graph *graph)
 {
     for (uint32_t i = 0; i < tape->n_values; i++)
-        tape->values[i].has_gradient = is_trained(graph_value(graph, i));
+        tape->values[i].has_gradient = tape_is_trained(graph_value(graph, i));
     for (size_t i = 0; i < tape->n_nodes; i++) {
         const struct node *node = graph_node(graph, i);
 
@@ -327,7 +327,7 @@ enum assay_status tape_new(const struct engine *engine,
     return ASSAY_OK;
 }
 
-static void release_all(struct tape *tape)
+static void tape_release_all(struct tape *tape)
 {
     for (size_t i = 0; i < tape->n_values; i++)
         tensor_release(&tape->values[i].gradient);
@@ -339,7 +339,7 @@ void tape_free(struct tape *tape)
 {
     if (!tape)
         return;
-    release_all(tape);
+    tape_release_all(tape);
     mem_free(tape->nodes);
     mem_free(tape->values);
     mem_free(tape->is_marked);
@@ -348,7 +348,7 @@ void tape_free(struct tape *tape)
 
 void tape_rewind(struct tape *tape)
 {
-    release_all(tape);
+    tape_release_all(tape);
     for (size_t i = 0; i < tape->n_values; i++)
         tape->values[i].left = tape->values[i].uses;
     tape->has_run = false;
@@ -386,9 +386,10 @@ static void count_view(struct engine *engine, const struct node *view)
         made = graph_value(graph, value)->producer;
     }
     if (made != GRAPH_NONE && tape_keeps(tape, view->outputs[0]) &&
-        engine->values[view->outputs[0]].buffer && !tape_keeps(tape, value))
+        engine->values[view->outputs[0]].made.buffer &&
+        !tape_keeps(tape, value))
         tape->nodes[made].kept_bytes +=
-            tensor_bytes(&engine->values[view->outputs[0]]);
+            tensor_bytes(&engine->values[view->outputs[0]].made);
 }
 
 void tape_count(struct engine *engine)
@@ -405,8 +406,8 @@ void tape_count(struct engine *engine)
         for (size_t k = 0; !node->op->is_view && k < node->n_outputs; k++) {
             uint32_t value = node->outputs[k];
 
-            if (tape_keeps(tape, value) && engine->values[value].buffer)
-                entry->kept_bytes += tensor_bytes(&engine->values[value]);
+            if (tape_keeps(tape, value) && engine->values[value].made.buffer)
+                entry->kept_bytes += tensor_bytes(&engine->values[value].made);
             if (tape->values[value].is_spared)
                 tape->recomputed.bytes +=
                     tensor_bytes(&tape->values[value].form);

@@ -1,7 +1,6 @@
 /* findings/evidence.c - see evidence_internal.h. */
 #include "findings/evidence_internal.h"
 
-#include "base/doubles.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -61,38 +60,22 @@ uint32_t evidence_stage(const struct evidence *evidence, const char *name)
     return evidence_child(evidence, RUN_ROOT, name);
 }
 
-double evidence_ns(const struct evidence *evidence, uint32_t scope)
-{
-    const struct scope_stats *stats;
-
-    if (scope == RUN_NONE)
-        return 0;
-    stats = &evidence->stats[scope];
-    return stats->is_outside || isnan(stats->mean_ns) ? 0 : stats->mean_ns;
-}
-
-double evidence_series(const struct evidence *evidence, const char *name)
-{
-    const struct series *series = run_series_find(evidence->run, name);
-    double values[RUN_MAX_POINTS];
-
-    if (!series || series->n_points == 0)
-        return NAN;
-    for (size_t i = 0; i < series->n_points; i++)
-        values[i] = series->points[i].value;
-    doubles_sort(values, series->n_points);
-    return stats_quantile(values, series->n_points, 0.5);
-}
-
-/* ---- speaking ----------------------------------------------------------- */
+/* ---- reporting ---------------------------------------------------------- */
 
 const char *evidence_time(char buffer[FINDING_TIME],
-                          const struct evidence *evidence, double ns)
+                          const struct evidence *evidence, struct estimate time)
 {
-    char time[UNITS_MAX], share[UNITS_MAX];
+    static const double well_known = 0.05;
+    char text[UNITS_MAX], share[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
 
-    snprintf(buffer, FINDING_TIME, "%s (%s)", units_time(time, ns),
-             units_percent(share, ns / evidence->iteration_ns, 0));
+    units_percent(share, time.mean / evidence->iteration_ns, 0);
+    units_time(text, time.mean);
+    if (time.high - time.low <= 2 * well_known * time.mean || isnan(time.low))
+        snprintf(buffer, FINDING_TIME, "%s (%s)", text, share);
+    else
+        snprintf(buffer, FINDING_TIME, "%s [%s, %s] (%s)", text,
+                 units_time(low, fmax(time.low, 0)),
+                 units_time(high, time.high), share);
     return buffer;
 }
 
@@ -103,7 +86,7 @@ const char *evidence_path(char buffer[FINDING_PATH],
     struct str path = {0};
 
     if (run_scope_path_below(run, run_model_scope(run), scope, &path))
-        str_clear(&path); /* the end of it says as much */
+        str_clear(&path); /* its name will do */
     snprintf(buffer, FINDING_PATH, "%s",
              path.n == 0 ? run_scope(run, scope)->name
              : path.n < FINDING_PATH
@@ -113,12 +96,14 @@ const char *evidence_path(char buffer[FINDING_PATH],
     return buffer;
 }
 
-void finding_say(struct finding *finding, double saved_ns, const char *format,
-                 ...)
+void finding_say(struct finding *finding, struct estimate saved,
+                 const char *format, ...)
 {
     va_list args;
 
-    finding->saved_ns = saved_ns;
+    finding->saved_ns = saved.mean;
+    finding->low_ns = saved.low;
+    finding->high_ns = saved.high;
     va_start(args, format);
     vsnprintf(finding->text, sizeof finding->text, format, args);
     va_end(args);

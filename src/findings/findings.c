@@ -27,7 +27,7 @@ const char *const *findings_rules(void)
     return names;
 }
 
-/* Into its place by milliseconds; the least goes where there are too many. */
+/* Inserts by milliseconds; drops the smallest if there are too many. */
 static void insert(struct finding_list *list, const struct finding *finding)
 {
     size_t at = list->n;

@@ -1,8 +1,9 @@
-/* findings/findings.h - what a run says about itself: a few sentences.
+/* findings/findings.h - a few sentences about what slows a run down.
  *
- * Small rules, a file each, read a run; the five that would save the most
- * milliseconds are told, each with the figure that proves it and what would
- * help. docs/findings.md says how to add one. Stands on run.
+ * Small rules, one file each, read a run. The five findings that would save the
+ * most milliseconds are reported, each with the figure that proves it, how well
+ * that is known, and what would help. docs/findings.md says how to add one.
+ * Stands on run.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FINDINGS_FINDINGS_H
@@ -13,19 +14,19 @@
 enum { FINDINGS_MOST = 5, FINDING_TEXT = 240 };
 
 struct finding {
-    const char *rule; /* its name, "decode"; for good */
-    double saved_ns;  /* of an iteration, at most: what it is ranked by */
+    const char *rule; /* its name, "decode"; static */
+    double saved_ns;  /* at most, per iteration; findings are ranked by it */
+    double low_ns, high_ns;  /* its 95 % interval; NaN: unknown */
     char text[FINDING_TEXT]; /* one sentence, with the figure */
-    char help[FINDING_TEXT]; /* the option or change, "" where there is none */
+    char help[FINDING_TEXT]; /* an option or a change; "" if there is none */
 };
 
 struct finding_list {
-    struct finding items[FINDINGS_MOST]; /* the most milliseconds first */
+    struct finding items[FINDINGS_MOST]; /* most milliseconds first */
     size_t n;
 };
 
-/* Of a sealed run. None where there is nothing to say, and of a run without
- * marked iterations. */
+/* For a sealed run. A run without marked iterations has none. */
 enum assay_status findings_find(const struct run *run, struct finding_list *out,
                                 struct error *err);
 

@@ -1,47 +1,26 @@
-/* findings/rule_bandwidth.c - layers that wait for memory and do not get what
- * it can give. */
+/* findings/rule_bandwidth.c - layers of one class that move data far slower
+ * than the memory could. */
 #include "findings/evidence_internal.h"
 
-/* What the leaves that memory bounds could save together, and the worst. */
-static double sum_saved(const struct evidence *evidence, uint32_t *worst,
-                        size_t *n)
-{
-    static const double far_below = 0.5;
-    double sum = 0;
-
-    *worst = RUN_NONE;
-    *n = 0;
-    for (uint32_t i = 0; i < evidence->bounds.n; i++) {
-        const struct bound *bound = &evidence->bounds.items[i];
-
-        if (bound->kind != BOUND_MEMORY || !(bound->share < far_below) ||
-            run_scope(evidence->run, i)->first_child != RUN_NONE)
-            continue;
-        sum += bound->saved_ns;
-        ++*n;
-        if (*worst == RUN_NONE ||
-            bound->saved_ns > evidence->bounds.items[*worst].saved_ns)
-            *worst = i;
-    }
-    return sum;
-}
+/* A larger batch helps only layers whose data are mostly weights. */
+static const double mostly_weights = 0.5;
 
 void rule_bandwidth(const struct evidence *evidence, struct finding *finding)
 {
-    static const double worth_telling = 0.01;
-    uint32_t worst;
-    size_t n;
-    double saved = sum_saved(evidence, &worst, &n);
-    char path[FINDING_PATH], time[FINDING_TIME];
+    struct layer_group group = evidence_worst_class(evidence, false);
+    char path[FINDING_PATH], time[FINDING_TIME], floor[UNITS_MAX];
 
-    if (n == 0 || saved < worth_telling * evidence->iteration_ns)
+    if (!group.class_name)
         return;
-    finding_say(finding, saved,
-                "%zu layers that memory bounds get less than half of it: %s "
-                "above their floor, %s with %.1f GB/s the most",
-                n, evidence_time(time, evidence, saved),
-                evidence_path(path, evidence, worst),
-                evidence->bounds.items[worst].gbs);
-    finding_help(finding, "a larger --batch reads weights once for more "
-                          "images");
+    finding_say(finding, group.saved,
+                "%zu %s take%s %s at %.1f GB/s, where this machine could do "
+                "with %s%s%s",
+                group.n, group.class_name, group.n == 1 ? "s" : "",
+                evidence_time(time, evidence, group.time), group.bound.gbs,
+                units_time(floor, group.bound.floor_ns),
+                group.n == 1 ? ": " : ", most of it in ",
+                evidence_path(path, evidence, group.worst));
+    if (evidence->is_own && group.parameter_share >= mostly_weights)
+        finding_help(finding, "with a larger --batch, weights are read once "
+                              "for more images");
 }

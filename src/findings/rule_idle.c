@@ -1,35 +1,62 @@
-/* findings/rule_idle.c - threads that have nothing to do. */
+/* findings/rule_idle.c - threads with nothing to do. */
 #include "findings/evidence_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 
-/* The processor time of all threads against what they could have used. Where
- * they wait for a processor it is another finding. */
+/* The processors that were busy with us: processor time over time, of the same
+ * iterations. How well it is known comes from what each of them adds to the
+ * ratio (the usual estimate for a ratio of means). */
+static struct estimate idle_busy(const struct evidence *evidence)
+{
+    const struct run *run = evidence->run;
+    const struct series *cpu = run_series_find(run, "steady.cpu");
+    double values[RUN_MAX_POINTS], times[RUN_MAX_POINTS], value;
+    double cpu_ns = 0, all_ns = 0, ratio;
+    size_t n = 0;
+
+    for (size_t i = 0; cpu && i < run_iterations_kept(run); i++) {
+        const struct iteration *iteration = run_iteration(run, i);
+
+        if (n == RUN_MAX_POINTS ||
+            !run_iteration_counts(run, iteration->index) ||
+            !series_value(cpu, iteration->index, &value))
+            continue;
+        values[n] = value * 1e6;
+        times[n] = (double)iteration->duration_ns;
+        cpu_ns += values[n];
+        all_ns += times[n];
+        n++;
+    }
+    if (!(all_ns > 0))
+        return (struct estimate){NAN, NAN, NAN};
+    ratio = cpu_ns / all_ns;
+    for (size_t i = 0; i < n; i++)
+        values[i] = (values[i] - ratio * times[i]) * (double)n / all_ns;
+    return estimate_plus(estimate_of(values, n), ratio);
+}
+
+/* Waiting for a processor is another finding. */
 void rule_idle(const struct evidence *evidence, struct finding *finding)
 {
     static const double enough = 0.75, waits = 0.02;
     double threads = run_fact_number(evidence->run, "settings.threads");
     double cores = run_fact_number(evidence->run, "machine.cores");
-    double cpu_ns = evidence_series(evidence, "steady.cpu") * 1e6;
-    double wait_ns = evidence_series(evidence, "steady.wait") * 1e6;
-    double used = cpu_ns / evidence->iteration_ns, most = fmin(threads, cores);
-    double idle_ns = evidence->iteration_ns * (1 - used / most);
-    double fewer = fmax(1, ceil(used));
-    char time[FINDING_TIME], advice[64] = "";
+    double most = fmin(threads, cores);
+    struct estimate wait = evidence_series(evidence, "steady.wait");
+    struct estimate busy = idle_busy(evidence), idle;
+    char time[FINDING_TIME];
 
-    if (!(most > 1) || !(used < enough * most) ||
-        wait_ns > waits * evidence->iteration_ns)
+    if (!(most > 1) || !(busy.high < enough * most) ||
+        wait.mean * 1e6 > waits * evidence->iteration_ns)
         return;
-    finding_say(finding, idle_ns,
-                "%.0f threads keep %.1f processors busy: with all of them busy "
-                "it would take %s less",
-                threads, used, evidence_time(time, evidence, idle_ns));
-    if (fewer < threads)
-        snprintf(advice, sizeof advice, "; --threads %.0f would do as well",
-                 fewer);
-    finding_help(finding,
-                 "parts that run on one thread are in the tree with "
-                 "no GFLOP/s%s",
-                 advice);
+    idle = estimate_times(estimate_plus(busy, -most),
+                          -evidence->iteration_ns / most);
+    finding_say(finding, idle,
+                "%.0f threads keep only %.1f processors busy: with all of them "
+                "busy it would take at most %s less",
+                threads, busy.mean, evidence_time(time, evidence, idle));
+    if (evidence->is_own)
+        finding_help(finding,
+                     "--sweep threads=1,%.0f shows what the threads are worth",
+                     threads);
 }

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Who took the processors: "the host gave 0.4 processors to its other guests".
- */
-static void name_taker(const struct run_load *load, char *text, size_t size)
+/* "the host gave 0.40 of 2 processors to other guests" */
+static void load_name_taker(const struct run_load *load, char *text,
+                            size_t size)
 {
     if (load->throttled > load->others || isnan(load->others))
         snprintf(text, size,
@@ -26,17 +26,19 @@ void rule_load(const struct evidence *evidence, struct finding *finding)
     static const double worth_telling = 0.01;
     const struct run_load *load = &evidence->load;
     double threads = run_fact_number(evidence->run, "settings.threads");
-    double wait_ns = isnan(load->wait_ns) ? 0 : load->wait_ns;
+    struct estimate wait =
+        estimate_times(evidence_series(evidence, "steady.wait"), 1e6);
     char taker[96], time[FINDING_TIME];
 
     if (!load->is_disturbed && !(load->wait_share >= worth_telling))
         return;
     if (threads > run_fact_number(evidence->run, "machine.cores"))
         return; /* rule_threads.c */
-    name_taker(load, taker, sizeof taker);
-    finding_say(finding, wait_ns,
-                "%s: a thread waited %s of an iteration for a processor", taker,
-                evidence_time(time, evidence, wait_ns));
-    finding_help(finding, "measure on a quiet machine, or leave the others a "
-                          "processor with fewer --threads");
+    load_name_taker(load, taker, sizeof taker);
+    if (isnan(wait.mean))
+        wait = (struct estimate){0, NAN, NAN};
+    finding_say(finding, wait,
+                "%s: a thread waited %s per iteration for a processor", taker,
+                evidence_time(time, evidence, wait));
+    finding_help(finding, "measure on a quiet machine");
 }

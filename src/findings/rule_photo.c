@@ -4,8 +4,10 @@
 #include "base/doubles.h"
 #include "base/mem.h"
 
-/* 0 where there is no memory: nothing is said then. */
-static double median_photo(const struct content *content)
+#include <math.h>
+
+/* 0 if memory runs out; nothing is reported then. */
+static double photo_median(const struct content *content)
 {
     double *values = mem_array(content->n_photos, sizeof *values), median;
 
@@ -26,22 +28,27 @@ void rule_photo(const struct evidence *evidence, struct finding *finding)
     const struct content *content = &evidence->content;
     const struct content_photo *slowest;
     char slow[UNITS_MAX], usual[UNITS_MAX];
-    double median;
+    double median, saved_ns;
 
     if (content->n_photos < fewest_photos)
         return;
     slowest = &content->photos[content->slowest];
-    median = median_photo(content);
+    median = photo_median(content);
     if (slowest->runs < fewest_runs || !(median > 0) ||
         slowest->min_ns < far_slower * median)
         return;
-    finding_say(finding,
-                (slowest->median_ns - median) / (double)content->n_photos,
-                "%.80s takes %s, and never less than 1.3 times the %s of the "
-                "photograph in the middle%s%s",
-                content_name(evidence->run, slowest),
-                units_time(slow, slowest->median_ns), units_time(usual, median),
-                content->reason[0] ? ": " : "", content->reason);
-    finding_help(finding, "a latency for the set is set by such pictures; "
-                          "tell p99 beside the median");
+    saved_ns = (slowest->median_ns - median) / (double)content->n_photos;
+    finding_say(
+        finding,
+        (struct estimate){
+            saved_ns, (slowest->min_ns - median) / (double)content->n_photos,
+            NAN},
+        "%.80s takes %s, always at least 1.3 times the %s of the median "
+        "photograph%s%s",
+        content_name(evidence->run, slowest),
+        units_time(slow, slowest->median_ns), units_time(usual, median),
+        content->reason[0] ? ": " : "", content->reason);
+    finding_help(finding,
+                 "such pictures determine the worst latency: report p99 "
+                 "along with the median");
 }

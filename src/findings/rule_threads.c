@@ -5,20 +5,28 @@
 
 void rule_threads(const struct evidence *evidence, struct finding *finding)
 {
+    static const double taken_by_others = 0.2;
     double threads = run_fact_number(evidence->run, "settings.threads");
     double cores = run_fact_number(evidence->run, "machine.cores");
-    double switches = evidence_series(evidence, "steady.involuntary_switches");
-    double wait_ns = evidence_series(evidence, "steady.wait") * 1e6;
+    struct estimate switches =
+        evidence_series(evidence, "steady.involuntary_switches");
+    struct estimate wait =
+        estimate_times(evidence_series(evidence, "steady.wait"), 1e6);
 
-    if (!(threads > cores))
+    if (!(threads > cores) || evidence->load.others > taken_by_others)
         return;
-    if (isnan(switches))
-        finding_say(finding, 0, "%.0f threads share %.0f processors", threads,
-                    cores);
+    if (isnan(wait.mean))
+        wait = (struct estimate){0, NAN, NAN};
+    if (isnan(switches.mean))
+        finding_say(finding, wait, "%.0f threads share %.0f processors",
+                    threads, cores);
     else
-        finding_say(finding, isnan(wait_ns) ? 0 : wait_ns,
+        finding_say(finding, wait,
                     "%.0f threads share %.0f processors and are interrupted "
-                    "%.0f times an iteration",
-                    threads, cores, switches);
-    finding_help(finding, "--threads %.0f", cores);
+                    "%.0f times per iteration",
+                    threads, cores, switches.mean);
+    if (evidence->is_own)
+        finding_help(finding,
+                     "--sweep threads=%.0f,%.0f shows what they are worth",
+                     cores, threads);
 }

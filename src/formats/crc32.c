@@ -1,9 +1,8 @@
 /* formats/crc32.c - see crc32_internal.h.
  *
- * zlib's takes 45 ms for 170 MB, which is a twentieth of what running a
- * detector once takes. Multiplying without carries is four times as fast: V.
- * Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
- * Instruction", Intel 2009. */
+ * zlib needs 45 ms for 170 MB, a twentieth of one run of a detector. Carry-less
+ * multiplication is four times as fast: V. Gopal et al., "Fast CRC Computation
+ * for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009. */
 #include "formats/crc32_internal.h"
 
 #include <zlib.h>
@@ -20,8 +19,8 @@ FOLDING static inline __m128i load_lane(const unsigned char *at)
     return _mm_loadu_si128((const __m128i *)at);
 }
 
-/* The lane's remainder some bytes further on, which the factors say, and what
- * stands there added. */
+/* Moves the lane's remainder by the distance of the factors and adds the bytes
+ * there. */
 FOLDING static inline __m128i fold_lane(__m128i lane, __m128i factors,
                                         __m128i next)
 {
@@ -31,8 +30,7 @@ FOLDING static inline __m128i fold_lane(__m128i lane, __m128i factors,
         next);
 }
 
-/* For n from step_bytes on: folds all whole lanes into one, of which the sum
- * is that of everything before it. */
+/* For n >= step_bytes: folds all whole lanes into one that has the same sum. */
 FOLDING static uint32_t crc32_folded(const unsigned char *at, size_t n)
 {
     /* x^(8 * distance + 32) and x^(8 * distance - 32) modulo the polynomial,
@@ -45,7 +43,7 @@ FOLDING static uint32_t crc32_folded(const unsigned char *at, size_t n)
 
     for (int i = 0; i < n_lanes; i++, at += lane_bytes, n -= lane_bytes)
         lanes[i] = load_lane(at);
-    /* The register begins with ones. */
+    /* CRC-32 starts with a register of ones. */
     lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128(-1));
     for (; n >= step_bytes; n -= step_bytes) {
         for (int i = 0; i < n_lanes; i++, at += lane_bytes)
@@ -56,7 +54,7 @@ FOLDING static uint32_t crc32_folded(const unsigned char *at, size_t n)
     for (; n >= lane_bytes; n -= lane_bytes, at += lane_bytes)
         lanes[0] = fold_lane(lanes[0], near, load_lane(at));
     _mm_storeu_si128((__m128i *)rest, lanes[0]);
-    /* A register of zeros, as zlib hands it over. */
+    /* zlib inverts it to a register of zeros. */
     sum = crc32_z(UINT32_MAX, rest, sizeof rest);
     return (uint32_t)crc32_z(sum, at, n);
 }

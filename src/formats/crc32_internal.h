@@ -1,5 +1,4 @@
-/* formats/crc32_internal.h - the checksum of zip archives, as fast as memory
- * is.
+/* formats/crc32_internal.h - the checksum of zip archives, at memory speed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_CRC32_INTERNAL_H
@@ -8,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CRC-32 of PKWARE's APPNOTE.TXT, 4.4.7. */
+/* See PKWARE's APPNOTE.TXT, 4.4.7. */
 uint32_t crc32_of(const void *bytes, size_t n);
 
 #endif

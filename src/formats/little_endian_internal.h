@@ -1,5 +1,4 @@
-/* formats/little_endian_internal.h - numbers as files write them, at any
- * alignment.
+/* formats/little_endian_internal.h - little-endian numbers at any alignment.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_LITTLE_ENDIAN_INTERNAL_H

@@ -10,17 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reading this much takes no longer than mapping it, and nobody can change it
- * afterwards. */
+/* Reading a file of this size takes no longer than mapping it, and nobody can
+ * change the copy. */
 static const size_t small_bytes = 1 << 20;
 
 struct mapping {
-    void *bytes; /* mapped where there is a guard, else of the heap */
+    void *bytes; /* mapped if there is a guard, else on the heap */
     size_t n;
     struct file_guard *guard;
 };
 
-static void unmap(void *context)
+static void mapped_file_release(void *context)
 {
     struct mapping *mapping = context;
 
@@ -33,9 +33,9 @@ static void unmap(void *context)
     mem_free(mapping);
 }
 
-static enum assay_status read_descriptor(int fd, const char *path,
-                                         struct mapping *mapping,
-                                         struct error *err)
+static enum assay_status mapped_file_read(int fd, const char *path,
+                                          struct mapping *mapping,
+                                          struct error *err)
 {
     size_t done = 0;
 
@@ -60,9 +60,9 @@ static enum assay_status read_descriptor(int fd, const char *path,
     return ASSAY_OK;
 }
 
-/* False where it has to be read instead. */
-static bool map_guarded(int fd, const char *path, const struct stat *info,
-                        struct mapping *mapping)
+/* False if it has to be read instead. */
+static bool mapped_file_guard(int fd, const char *path, const struct stat *info,
+                              struct mapping *mapping)
 {
     void *bytes = mmap(NULL, mapping->n, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_NORESERVE, fd, 0);
@@ -77,18 +77,19 @@ static bool map_guarded(int fd, const char *path, const struct stat *info,
     return mapping->guard;
 }
 
-static enum assay_status map_descriptor(int fd, const char *path,
-                                        struct mapping *mapping,
-                                        struct error *err)
+static enum assay_status mapped_file_map(int fd, const char *path,
+                                         struct mapping *mapping,
+                                         struct error *err)
 {
     struct stat info;
 
     if (fstat(fd, &info))
         return error_errno(err, errno, "cannot read %s", path);
     mapping->n = (size_t)info.st_size;
-    if (mapping->n >= small_bytes && map_guarded(fd, path, &info, mapping))
+    if (mapping->n >= small_bytes &&
+        mapped_file_guard(fd, path, &info, mapping))
         return ASSAY_OK;
-    return read_descriptor(fd, path, mapping, err);
+    return mapped_file_read(fd, path, mapping, err);
 }
 
 enum assay_status mapped_file_open(const char *path, struct buffer **out,
@@ -106,15 +107,16 @@ enum assay_status mapped_file_open(const char *path, struct buffer **out,
         return error_nomem(err, sizeof *mapping, "a file");
     st = file_open(path, &fd, err);
     if (!st)
-        st = map_descriptor(fd, path, mapping, err);
+        st = mapped_file_map(fd, path, mapping, err);
     if (fd >= 0)
         close(fd);
     if (!st)
-        st = mapping->guard ? buffer_wrap_file(mapping->bytes, mapping->n,
-                                               unmap, mapping, out, err)
-                            : buffer_wrap(mapping->bytes, mapping->n, unmap,
-                                          mapping, out, err);
+        st = mapping->guard
+                 ? buffer_wrap_file(mapping->bytes, mapping->n,
+                                    mapped_file_release, mapping, out, err)
+                 : buffer_wrap(mapping->bytes, mapping->n, mapped_file_release,
+                               mapping, out, err);
     if (st)
-        unmap(mapping);
+        mapped_file_release(mapping);
     return st;
 }

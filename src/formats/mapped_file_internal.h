@@ -1,4 +1,4 @@
-/* formats/mapped_file_internal.h - a file as memory: a large one is read as it
+/* formats/mapped_file_internal.h - a file as memory; a large one is read as it
  * is touched.
  *
  * SPDX-License-Identifier: MIT */
@@ -7,10 +7,10 @@
 
 #include "tensor/pool.h"
 
-/* Maps a regular file that is not empty, or reads it where it is small. Private
- * and writable: whoever gets a part of it may change that. What others do to
- * the file meanwhile, file_guards_check() tells. The caller releases the
- * buffer. */
+/* Maps a regular file that is not empty, or reads it if it is small. The memory
+ * is private and writable: changing it never changes the file.
+ * file_guards_check() reports changes of the file by others. The caller
+ * releases the buffer. */
 enum assay_status mapped_file_open(const char *path, struct buffer **out,
                                    struct error *err);
 

@@ -5,72 +5,101 @@
 #include "formats/keras/keras.h"
 #include "formats/model_kind.h"
 #include "formats/net/net.h"
+#include "formats/onnx/onnx.h"
 
 #include <string.h>
 #include <unistd.h>
 
-static bool model_file_is_chosen(const struct graph *graph, size_t input,
-                                 const struct onnx_shape_choice *choice)
+static bool model_file_is_chosen(const struct model_file_shape *choice,
+                                 const char *input, size_t n_inputs)
 {
-    const char *name = graph_value(graph, graph_input_at(graph, input))->name;
-
-    return choice->input ? strcmp(choice->input, name) == 0
-                         : graph_input_count(graph) == 1;
+    return choice->input ? strcmp(choice->input, input) == 0 : n_inputs == 1;
 }
 
-/* The user's sizes for those that the file leaves free. */
-static enum assay_status
-model_file_choose_shape(struct graph *graph,
-                        const struct onnx_shape_choice *choice,
-                        struct error *err)
+enum assay_status
+model_file_choose_shape(const struct model_file_options *options,
+                        const char *input, size_t n_inputs, struct shape *shape,
+                        bool *has_shape, struct error *err)
 {
-    char have[64], want[64];
+    char declared[64], chosen[64];
 
-    for (size_t i = 0; i < graph_input_count(graph); i++) {
-        const struct shape *shape = graph_input_shape(graph, i);
-        bool fits;
+    for (size_t i = 0; i < options->n_shapes; i++) {
+        const struct shape *choice = &options->shapes[i].shape;
+        bool fits = !*has_shape || choice->rank == shape->rank;
 
-        if (!model_file_is_chosen(graph, i, choice))
+        if (!model_file_is_chosen(&options->shapes[i], input, n_inputs))
             continue;
-        if (!shape) /* any will do */
-            shape = &choice->shape;
-        fits = shape->rank == choice->shape.rank;
-        for (int d = 0; fits && d < shape->rank; d++)
-            fits =
-                shape->dims[d] < 0 || shape->dims[d] == choice->shape.dims[d];
+        for (int d = 0; *has_shape && fits && d < shape->rank; d++)
+            fits = shape->dims[d] < 0 || shape->dims[d] == choice->dims[d];
         if (!fits)
-            return error_set(err, ASSAY_BAD_INPUT,
-                             "its input is %s (-1: any), which %s contradicts",
-                             shape_text(shape, have, sizeof have),
-                             shape_text(&choice->shape, want, sizeof want));
-        graph_declare_input(graph, graph_input_at(graph, i), &choice->shape);
-        return ASSAY_OK;
+            return error_set(
+                err, ASSAY_BAD_INPUT,
+                "it is declared as %s (-1: any), which %s contradicts",
+                shape_text(shape, declared, sizeof declared),
+                shape_text(choice, chosen, sizeof chosen));
+        *shape = *choice;
+        *has_shape = true;
     }
-    return error_set(err, ASSAY_BAD_USAGE, "it has no input '%s'",
-                     choice->input ? choice->input : "of that shape alone");
+    return ASSAY_OK;
 }
 
-/* Of a graph that leaves sizes free; gives it back where they do not fit. */
-static enum assay_status choose_shapes(const char *path,
-                                       const struct onnx_options *options,
-                                       struct graph **graph, struct error *err)
+static const char *model_file_input_name(const struct graph *graph, size_t i)
 {
-    enum assay_status st = ASSAY_OK;
+    return graph_value(graph, graph_input_at(graph, i))->name;
+}
 
-    for (size_t i = 0; !st && i < options->n_shapes; i++) {
-        st = model_file_choose_shape(*graph, &options->shapes[i], err);
-        if (st)
-            error_context(err, "reading %s", path);
+static enum assay_status
+model_file_declare_inputs(struct graph *graph,
+                          const struct model_file_options *options,
+                          struct error *err)
+{
+    size_t n = graph_input_count(graph);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *name = model_file_input_name(graph, i);
+        const struct shape *declared = graph_input_shape(graph, i);
+        struct shape shape = declared ? *declared : (struct shape){0};
+        bool has_shape = declared;
+        enum assay_status st =
+            model_file_choose_shape(options, name, n, &shape, &has_shape, err);
+
+        if (st) {
+            error_context(err, "input '%.80s'", name);
+            return st;
+        }
+        if (has_shape)
+            graph_declare_input(graph, graph_input_at(graph, i), &shape);
     }
-    if (st) {
-        graph_free(*graph);
-        *graph = NULL;
+    return ASSAY_OK;
+}
+
+/* Every choice must be for an input that exists. */
+static enum assay_status
+model_file_check_choices(const struct graph *graph,
+                         const struct model_file_options *options,
+                         struct error *err)
+{
+    size_t n = graph_input_count(graph);
+
+    for (size_t i = 0; i < options->n_shapes; i++) {
+        const struct model_file_shape *choice = &options->shapes[i];
+        size_t k = 0;
+
+        while (k < n && !model_file_is_chosen(
+                            choice, model_file_input_name(graph, k), n))
+            k++;
+        if (k == n)
+            return error_set(err, ASSAY_BAD_USAGE,
+                             "a shape is given for '%.80s'; the model's first "
+                             "input is '%.80s'",
+                             choice->input ? choice->input : "the only input",
+                             n ? model_file_input_name(graph, 0) : "");
     }
-    return st;
+    return ASSAY_OK;
 }
 
 enum assay_status model_file_load(const char *path,
-                                  const struct onnx_options *options,
+                                  const struct model_file_options *options,
                                   struct pool *pool, struct graph **out,
                                   struct error *err)
 {
@@ -86,7 +115,7 @@ enum assay_status model_file_load(const char *path,
     st = file_open(path, &fd, err);
     if (st)
         return st;
-    /* What is too short for a magic is told by the reader. */
+    /* The reader reports files that are too short. */
     if (read(fd, begin, sizeof begin - 1) < 0)
         begin[0] = 0;
     close(fd);
@@ -96,6 +125,16 @@ enum assay_status model_file_load(const char *path,
              memcmp(begin, zip, sizeof zip - 1) == 0)
         st = keras_load(path, options->problems, pool, out, err);
     else
-        return onnx_load(path, options, pool, out, err);
-    return st ? st : choose_shapes(path, options, out, err);
+        st = onnx_load(path, options, pool, out, err);
+    if (st)
+        return st;
+    st = model_file_check_choices(*out, options, err);
+    if (!st)
+        st = model_file_declare_inputs(*out, options, err);
+    if (st) {
+        error_context(err, "reading %s", path);
+        graph_free(*out);
+        *out = NULL;
+    }
+    return st;
 }

@@ -10,7 +10,6 @@
 #include "formats/little_endian_internal.h"
 
 #include <stdint.h>
-#include <string.h>
 
 enum {
     end_bytes = 22,
@@ -21,7 +20,8 @@ enum {
     max_comment = 65535,
     extra_zip64 = 1,
     flag_encrypted = 1,
-    method_stored = 0
+    method_stored = 0,
+    method_deflated = 8
 };
 
 static const uint32_t end_signature = 0x06054b50;
@@ -40,21 +40,21 @@ struct directory {
     uint64_t at, bytes, n_entries;
 };
 
-static bool has_range(const struct archive *archive, uint64_t at,
-                      uint64_t bytes)
+static bool zip_index_has_range(const struct archive *archive, uint64_t at,
+                                uint64_t bytes)
 {
     return at <= archive->n && bytes <= archive->n - at;
 }
 
-static bool has_signature(const struct archive *archive, uint64_t at,
-                          uint64_t bytes, uint32_t signature)
+static bool zip_index_has_signature(const struct archive *archive, uint64_t at,
+                                    uint64_t bytes, uint32_t signature)
 {
-    return has_range(archive, at, bytes) &&
+    return zip_index_has_range(archive, at, bytes) &&
            le32(archive->bytes + at) == signature;
 }
 
-/* It stands last, with a comment of unknown length behind it. */
-static bool find_end(const struct archive *archive, size_t *at)
+/* It comes last, followed by a comment of unknown length. */
+static bool zip_index_find_end(const struct archive *archive, size_t *at)
 {
     size_t least = archive->n > end_bytes + max_comment
                        ? archive->n - end_bytes - max_comment
@@ -71,40 +71,41 @@ static bool find_end(const struct archive *archive, size_t *at)
     return false;
 }
 
-static enum assay_status find_directory(const struct archive *archive,
-                                        struct directory *directory,
-                                        struct error *err)
+static enum assay_status zip_index_find_directory(const struct archive *archive,
+                                                  struct directory *directory,
+                                                  struct error *err)
 {
     const unsigned char *end;
     size_t at;
 
-    if (!find_end(archive, &at))
+    if (!zip_index_find_end(archive, &at))
         return error_set(err, ASSAY_BAD_INPUT,
-                         "the zip archive has no directory at its end; it was "
-                         "cut off, fetch or copy it again");
+                         "the zip archive has no directory at its end; it is "
+                         "truncated, fetch or copy it again");
     end = archive->bytes + at;
     directory->n_entries = le16(end + 10);
     directory->bytes = le32(end + 12);
     directory->at = le32(end + 16);
     if (at >= locator_bytes &&
-        has_signature(archive, at - locator_bytes, locator_bytes,
-                      locator_signature)) {
+        zip_index_has_signature(archive, at - locator_bytes, locator_bytes,
+                                locator_signature)) {
         uint64_t at64 = le64(end - locator_bytes + 8);
 
-        if (!has_signature(archive, at64, end64_bytes, end64_signature))
+        if (!zip_index_has_signature(archive, at64, end64_bytes,
+                                     end64_signature))
             return error_set(err, ASSAY_BAD_INPUT,
                              "the zip archive's ZIP64 record is damaged");
         directory->n_entries = le64(archive->bytes + at64 + 32);
         directory->bytes = le64(archive->bytes + at64 + 40);
         directory->at = le64(archive->bytes + at64 + 48);
     }
-    if (!has_range(archive, directory->at, directory->bytes))
+    if (!zip_index_has_range(archive, directory->at, directory->bytes))
         return error_set(err, ASSAY_BAD_INPUT,
-                         "the zip archive's directory lies outside of it");
+                         "the zip archive's directory is outside the file");
     return ASSAY_OK;
 }
 
-/* What a central header says of an entry, sizes of more than 4 GiB included. */
+/* An entry's central header, with sizes of more than 4 GiB. */
 struct header {
     uint64_t packed_bytes, bytes, local_at;
     const unsigned char *name;
@@ -113,9 +114,9 @@ struct header {
     uint32_t crc32;
 };
 
-/* The ZIP64 field holds, in this order, those values that did not fit. */
-static bool read_zip64(struct header *header, const unsigned char *extra,
-                       size_t n)
+/* The ZIP64 field holds the values that did not fit, in this order. */
+static bool zip_index_read_zip64(struct header *header,
+                                 const unsigned char *extra, size_t n)
 {
     uint64_t *values[] = {&header->bytes, &header->packed_bytes,
                           &header->local_at};
@@ -139,19 +140,20 @@ static bool read_zip64(struct header *header, const unsigned char *extra,
     return true;
 }
 
-/* Reads the central header at *at and moves behind it. */
-static bool read_central(const struct archive *archive, uint64_t *at,
-                         struct header *header)
+/* Reads the central header at *at and moves past it. */
+static bool zip_index_read_central(const struct archive *archive, uint64_t *at,
+                                   struct header *header)
 {
     const unsigned char *from = archive->bytes + *at;
     size_t name_bytes, extra_bytes, all;
 
-    if (!has_signature(archive, *at, central_bytes, central_signature))
+    if (!zip_index_has_signature(archive, *at, central_bytes,
+                                 central_signature))
         return false;
     name_bytes = le16(from + 28);
     extra_bytes = le16(from + 30);
     all = central_bytes + name_bytes + extra_bytes + le16(from + 32);
-    if (!has_range(archive, *at, all))
+    if (!zip_index_has_range(archive, *at, all))
         return false;
     *header = (struct header){.flags = le16(from + 8),
                               .method = le16(from + 10),
@@ -162,7 +164,7 @@ static bool read_central(const struct archive *archive, uint64_t *at,
                               .name = from + central_bytes,
                               .name_bytes = name_bytes};
     *at += all;
-    return read_zip64(header, header->name + name_bytes, extra_bytes);
+    return zip_index_read_zip64(header, header->name + name_bytes, extra_bytes);
 }
 
 /* The local header repeats the name and may have other extra fields. */
@@ -173,12 +175,14 @@ static bool zip_index_locate(const struct archive *archive,
     const unsigned char *local;
     uint64_t skip;
 
-    if (!has_signature(archive, header->local_at, local_bytes, local_signature))
+    if (!zip_index_has_signature(archive, header->local_at, local_bytes,
+                                 local_signature))
         return false;
     local = archive->bytes + header->local_at;
     skip = (uint64_t)local_bytes + le16(local + 26) + le16(local + 28);
-    if (!has_range(archive, header->local_at, skip) ||
-        !has_range(archive, header->local_at + skip, header->packed_bytes))
+    if (!zip_index_has_range(archive, header->local_at, skip) ||
+        !zip_index_has_range(archive, header->local_at + skip,
+                             header->packed_bytes))
         return false;
     *entry = (struct zip_entry){
         .name = (const char *)header->name,
@@ -188,6 +192,9 @@ static bool zip_index_locate(const struct archive *archive,
         .is_stored = header->method == method_stored &&
                      !(header->flags & flag_encrypted) &&
                      header->packed_bytes == header->bytes,
+        .is_deflated = header->method == method_deflated &&
+                       !(header->flags & flag_encrypted),
+        .unpacked_bytes = header->bytes,
         .crc32 = header->crc32,
     };
     return true;
@@ -218,14 +225,14 @@ enum assay_status zip_index_read(struct zip_index *index,
 {
     struct archive all = {archive, n};
     struct directory directory = {0};
-    enum assay_status st = find_directory(&all, &directory, err);
+    enum assay_status st = zip_index_find_directory(&all, &directory, err);
 
     for (uint64_t i = 0, at = directory.at; !st && i < directory.n_entries;
          i++) {
         struct zip_entry entry;
         struct header header;
 
-        if (!read_central(&all, &at, &header) ||
+        if (!zip_index_read_central(&all, &at, &header) ||
             !zip_index_locate(&all, &header, &entry))
             return error_set(err, ASSAY_BAD_INPUT,
                              "entry %llu of the zip archive is damaged",
@@ -250,8 +257,8 @@ const struct zip_entry *zip_index_find(const struct zip_index *index,
     return map_find_text(&index->by_name, name, &i) ? &index->entries[i] : NULL;
 }
 
-/* Data of which the sum is 0 is as likely as any other; but that is also what
- * torch.serialization.set_crc32_options(False) leaves in the directory. */
+/* A sum of 0 is not checked: that is what
+ * torch.serialization.set_crc32_options(False) writes. */
 enum assay_status zip_entry_check(const struct zip_entry *entry,
                                   struct error *err)
 {
@@ -263,8 +270,8 @@ enum assay_status zip_entry_check(const struct zip_entry *entry,
     if (found == entry->crc32)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
-                     "%.*s in the archive is damaged: its CRC-32 is %08x, not "
-                     "%08x; fetch or copy the file again",
+                     "%.*s in the archive is damaged: its CRC-32 is %08x "
+                     "instead of %08x; fetch or copy the file again",
                      entry->name_bytes < 80 ? (int)entry->name_bytes : 80,
                      entry->name, (unsigned)found, (unsigned)entry->crc32);
 }

@@ -1,5 +1,5 @@
-/* graph/attr_field.h - the attributes of an op by name, for whoever writes and
- * reads them as text.
+/* graph/attr_field.h - lists the attributes of an op by name, to write and read
+ * them as text.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef GRAPH_ATTR_FIELD_H
@@ -16,7 +16,7 @@ enum attr_kind {
     ATTR_FLAG,   /* bool */
     ATTR_FLOAT,  /* float */
     ATTR_DOUBLE, /* double */
-    ATTR_WORD,   /* an enum; words are its constants in their order */
+    ATTR_WORD,   /* an enum; words names its constants in order */
     ATTR_DTYPE   /* enum dtype, by dtype_name() */
 };
 

@@ -1,4 +1,4 @@
-/* graph/graph.c - the life of a graph, its scopes and its values. */
+/* graph/graph.c - see graph.h: the graph itself, its scopes and values. */
 #include "graph/graph.h"
 
 #include "base/mem.h"
@@ -61,7 +61,7 @@ const char *graph_class(const struct graph *graph)
     return graph->class_name;
 }
 
-/* "parent path.name" in the graph's memory; just name under the model. */
+/* "parent.name" in the graph's memory; "name" directly under the model. */
 static const char *graph_join_path(struct graph *graph, uint32_t parent,
                                    const char *name)
 {
@@ -136,8 +136,8 @@ const struct graph_scope *graph_scope(const struct graph *graph, uint32_t id)
     return &graph->scopes[id];
 }
 
-/* Appends the value; its name must be in the graph's memory already. Takes
- * the data over only where it succeeds. */
+/* Appends a value whose name is in the graph's memory. Takes the data over only
+ * on success. */
 static enum assay_status value_append(struct graph *graph,
                                       const struct value *value, uint32_t *id,
                                       struct error *err)
@@ -204,7 +204,8 @@ enum assay_status graph_parameter(struct graph *graph, uint32_t scope,
                               .name = graph_join_path(graph, scope, name),
                               .shape = *shape,
                               .producer = GRAPH_NONE,
-                              .scope = scope};
+                              .scope = scope,
+                              .reader = GRAPH_NONE};
 
     return value_append(graph, &parameter, value, err);
 }
@@ -219,12 +220,35 @@ enum assay_status graph_constant(struct graph *graph, const char *name,
                              .shape = data.shape,
                              .data = data,
                              .producer = GRAPH_NONE,
-                             .scope = GRAPH_NONE};
+                             .scope = GRAPH_NONE,
+                             .reader = GRAPH_NONE};
     enum assay_status st = value_append(graph, &constant, value, err);
 
     if (st)
         tensor_release(&data);
     return st;
+}
+
+void graph_make_buffer(struct graph *graph, uint32_t value)
+{
+    graph->values[value].kind = VALUE_BUFFER;
+}
+
+void graph_find_readers(struct graph *graph)
+{
+    for (size_t i = 0; i < graph_node_count(graph); i++) {
+        const struct node *node = graph_node(graph, i);
+
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            struct value *value;
+
+            if (node->inputs[k] == GRAPH_NONE)
+                continue;
+            value = &graph->values[node->inputs[k]];
+            if (value->scope == GRAPH_NONE && value->reader == GRAPH_NONE)
+                value->reader = node->scope;
+        }
+    }
 }
 
 void graph_freeze(struct graph *graph, uint32_t value)
@@ -239,7 +263,7 @@ void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
     graph->values[value].fill_scale = scale;
 }
 
-/* Ids that are out of range are for graph_check() to find. */
+/* graph_check() finds ids that are out of range. */
 void value_use(struct graph *graph, uint32_t value, int change)
 {
     if (value < graph->n_values)
@@ -268,12 +292,12 @@ enum assay_status graph_set_data(struct graph *graph, uint32_t value,
                                  struct tensor data, struct error *err)
 {
     struct value *to = &graph->values[value];
-    char wanted[64], found[64];
+    char own[64], found[64];
 
     if (to->dtype != data.dtype || !shape_equal(&to->shape, &data.shape)) {
-        error_set(err, ASSAY_BAD_INPUT, "%s wants %s %s, not %s %s", to->name,
+        error_set(err, ASSAY_BAD_INPUT, "%s is %s %s, not %s %s", to->name,
                   dtype_name(to->dtype),
-                  shape_text(&to->shape, wanted, sizeof wanted),
+                  shape_text(&to->shape, own, sizeof own),
                   dtype_name(data.dtype),
                   shape_text(&data.shape, found, sizeof found));
         tensor_release(&data);
@@ -347,17 +371,27 @@ uint32_t graph_output_at(const struct graph *graph, size_t i, const char **name)
     return graph->outputs[i].value;
 }
 
-uint64_t graph_parameter_elements(const struct graph *graph)
+static uint64_t graph_elements(const struct graph *graph, enum value_kind kind)
 {
     uint64_t sum = 0;
     size_t n;
 
     for (size_t i = 0; i < graph->n_values; i++) {
-        if (graph->values[i].kind == VALUE_PARAMETER &&
+        if (graph->values[i].kind == kind &&
             shape_elements(&graph->values[i].shape, &n))
             sum += n;
     }
     return sum;
+}
+
+uint64_t graph_parameter_elements(const struct graph *graph)
+{
+    return graph_elements(graph, VALUE_PARAMETER);
+}
+
+uint64_t graph_buffer_elements(const struct graph *graph)
+{
+    return graph_elements(graph, VALUE_BUFFER);
 }
 
 uint64_t graph_parameter_bytes(const struct graph *graph)

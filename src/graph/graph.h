@@ -1,8 +1,8 @@
-/* graph/graph.h - what a model is: nodes, values, parameters, scopes.
+/* graph/graph.h - a model: nodes, values, parameters, scopes.
  *
  * Built by importers and model builders, changed by passes, executed by the
- * engine. Knows ops only through struct op_class. Nodes are kept in an order
- * in which they can run. Everything is owned by the graph and found by index.
+ * engine. Knows ops only through struct op_class. Nodes are in an order in
+ * which they can run. The graph owns everything; ids are indices.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef GRAPH_GRAPH_H
@@ -17,6 +17,14 @@ struct graph;
 
 enum assay_status graph_new(struct graph **out, struct error *err);
 void graph_free(struct graph *graph); /* accepts NULL */
+
+/* A copy with the same ids that shares the data; passes change only one of
+ * them. The caller frees *out. */
+enum assay_status graph_copy(const struct graph *graph, struct graph **out,
+                             struct error *err);
+/* Gives a new graph the name and the scopes of another, with the same ids. */
+enum assay_status graph_copy_scopes(const struct graph *from, struct graph *to,
+                                    struct error *err);
 
 /* The model's name and class: "fasterrcnn_resnet50_fpn", "FasterRCNN". */
 enum assay_status graph_set_name(struct graph *graph, const char *name,
@@ -52,7 +60,7 @@ enum value_kind {
     VALUE_COMPUTED
 };
 
-/* How a parameter is filled where no checkpoint gives its data. */
+/* How to fill a parameter that no checkpoint fills. */
 enum fill {
     FILL_ZERO,
     FILL_ONE,
@@ -63,30 +71,30 @@ enum fill {
 struct value {
     enum value_kind kind;
     enum dtype dtype;
-    const char *name;   /* "backbone.body.conv1.weight"; "" where computed */
-    struct shape shape; /* of parameters, buffers, constants, and of inputs
-                           where it is declared */
-    bool is_declared;   /* an input that has a shape; -1: any size */
-    bool is_frozen;     /* a parameter that training leaves as it is */
-    struct tensor data; /* of those, once loaded; owned by the graph */
+    const char *name;   /* "backbone.body.conv1.weight"; "" if computed */
+    struct shape shape; /* not of computed values; of inputs if declared */
+    bool is_declared;   /* an input's shape is declared; -1: any size */
+    bool is_frozen;     /* a parameter that training does not change */
+    struct tensor data; /* of parameters, buffers and constants, once loaded */
     uint32_t producer;  /* node, or GRAPH_NONE */
     int output;         /* which output of the producer */
     uint32_t scope;     /* the module that holds the parameter */
+    uint32_t reader;    /* the module that reads it, if none holds it */
     enum fill fill;
     float fill_scale;
-    uint32_t n_uses; /* by nodes and outputs; see graph_use_count() */
+    uint32_t n_uses; /* see graph_use_count() */
 };
 
 enum assay_status graph_input(struct graph *graph, const char *name,
                               enum dtype dtype, uint32_t *value,
                               struct error *err);
-/* Which shapes an input may have; -1 leaves a size free. The engine refuses
- * others. NULL from graph_input_shape(): nothing was declared, or there is no
- * such input. */
+/* Declares the shape of an input, which the engine then checks; -1: any size.
+ * graph_input_shape() is NULL if nothing was declared or there is no such
+ * input. */
 void graph_declare_input(struct graph *graph, uint32_t value,
                          const struct shape *shape);
 const struct shape *graph_input_shape(const struct graph *graph, size_t i);
-/* name is relative to the scope: "weight". The data comes later. */
+/* Adds a parameter without data. name is relative to the scope: "weight". */
 enum assay_status graph_parameter(struct graph *graph, uint32_t scope,
                                   const char *name, enum value_kind kind,
                                   enum dtype dtype, const struct shape *shape,
@@ -97,18 +105,24 @@ enum assay_status graph_constant(struct graph *graph, const char *name,
                                  struct error *err);
 void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
                     float scale);
-/* Training leaves this parameter as it is. */
+/* Makes a parameter a buffer: running statistics of a file that lists them
+ * among its weights. */
+void graph_make_buffer(struct graph *graph, uint32_t value);
+/* Gives each parameter that no module holds to the first one that reads it. */
+void graph_find_readers(struct graph *graph);
+/* Keeps training from changing a parameter. */
 void graph_freeze(struct graph *graph, uint32_t value);
 size_t graph_value_count(const struct graph *graph);
 const struct value *graph_value(const struct graph *graph, uint32_t id);
-/* Gives a parameter its data; shape and type must fit. Takes it over. */
+/* Sets a parameter's data; shape and type must fit. Takes the data over, also
+ * on failure. */
 enum assay_status graph_set_data(struct graph *graph, uint32_t value,
                                  struct tensor data, struct error *err);
-/* For passes: gives the data of a value back; type and shape stay. */
+/* For passes: frees a value's data; type and shape stay. */
 void graph_release_data(struct graph *graph, uint32_t value);
-/* Whether every parameter and buffer has its data. */
+/* Whether every parameter and buffer has data. */
 bool graph_has_data(const struct graph *graph);
-/* By full name; GRAPH_NONE where there is none. */
+/* By full name; GRAPH_NONE if there is none. */
 uint32_t graph_find_value(const struct graph *graph, const char *name);
 
 enum assay_status graph_output(struct graph *graph, const char *name,
@@ -124,83 +138,81 @@ uint32_t graph_output_at(const struct graph *graph, size_t i,
 
 struct node {
     const struct op_class *op;
-    void *attrs;      /* of op->attrs_bytes; read through the op's accessor */
+    void *attrs;      /* op->attrs_bytes of the op's struct */
     uint32_t scope;   /* GRAPH_NONE: directly under the model */
-    const char *name; /* unique inside its scope, "" for a module's only op */
-    uint32_t *inputs; /* values; GRAPH_NONE: an optional one left out */
+    const char *name; /* unique in its scope; "": a module's only op */
+    uint32_t *inputs; /* values; GRAPH_NONE: left out */
     size_t n_inputs;
     uint32_t *outputs;
     size_t n_outputs;
     uint32_t *stands_for; /* scopes of modules that were fused into it */
     size_t n_stands_for;
-    struct graph **bodies; /* graphs that its op runs: branches, a loop's */
+    struct graph **bodies; /* graphs that its op runs: branches, loop bodies */
     size_t n_bodies;
 };
 
-/* Appends a node. attrs are copied; NULL: all zero. outputs gets n_outputs new
- * values. */
 struct node_description {
     const struct op_class *op;
-    const void *attrs;
+    const void *attrs; /* copied; NULL: all zero */
     uint32_t scope;
     const char *name; /* may be NULL */
     const uint32_t *inputs;
     size_t n_inputs;
     size_t n_outputs;
-    struct graph *const *bodies; /* taken over where it succeeds */
+    struct graph *const *bodies; /* taken over on success */
     size_t n_bodies;
 };
 
+/* Appends a node and writes the ids of its new outputs to `outputs`. */
 enum assay_status graph_node_add(struct graph *graph,
                                  const struct node_description *description,
                                  uint32_t *outputs, struct error *err);
 size_t graph_node_count(const struct graph *graph);
 const struct node *graph_node(const struct graph *graph, size_t i);
-/* For passes. Inputs are changed with the functions below, which know who reads
- * what. */
+/* For passes. Change inputs with the functions below, which count readers. */
 struct node *graph_node_edit(struct graph *graph, size_t i);
-/* One more input, behind the others. */
 enum assay_status graph_input_append(struct graph *graph, size_t node,
                                      uint32_t value, struct error *err);
 void graph_input_set(struct graph *graph, size_t node, size_t input,
                      uint32_t value);
-/* The node reads nothing from now on. */
+/* Removes all inputs of a node. */
 void graph_inputs_drop(struct graph *graph, size_t node);
 
-/* For passes: one more output, a new value. */
+/* For passes: appends an output, a new value. */
 enum assay_status graph_output_append(struct graph *graph, size_t node,
                                       uint32_t *value, struct error *err);
-/* For passes: the node does another op from now on; its inputs and outputs
- * stay. attrs are copied. */
+/* For passes: changes the op of a node, keeping inputs and outputs. Copies
+ * attrs. */
 enum assay_status graph_node_become(struct graph *graph, size_t node,
                                     const struct op_class *op,
                                     const void *attrs, struct error *err);
 
-/* Types and shapes of a node's outputs as op->infer() tells them, for inputs
- * of any type. */
+/* Types and shapes of a node's outputs by op->infer(), for inputs of any type.
+ */
 enum assay_status node_infer(const struct node *node,
                              const struct tensor *const *inputs,
                              struct tensor *outputs, struct error *err);
-/* Whether elements of the type can be given to ops that know float32 alone. */
+/* Whether ops that only know float32 can read elements of the type. */
 bool dtype_fits_f32(enum dtype dtype);
 
 /* How many nodes and outputs read a value. */
 size_t graph_use_count(const struct graph *graph, uint32_t value);
 
-/* For passes: readers of `from` read `to` from now on, outputs too. */
+/* For passes: makes readers of `from`, outputs too, read `to`. */
 void graph_replace_uses(struct graph *graph, uint32_t from, uint32_t to);
-/* Notes that a node does the work of the scope of a fused one. */
+/* Notes that a node does the work of another scope, which was fused into it. */
 enum assay_status graph_stand_for(struct graph *graph, size_t node,
                                   uint32_t scope, struct error *err);
-/* Removes the nodes whose outputs nobody reads. */
+/* Removes nodes whose outputs nothing reads. */
 void graph_sweep(struct graph *graph);
 
-/* Every input was made before it is read, ids are in range, the number of
- * inputs fits the op. */
+/* Checks that every input is made before it is read, ids are in range, and the
+ * number of inputs fits the op. */
 enum assay_status graph_check(const struct graph *graph, struct error *err);
 
-/* Elements of all parameters (not buffers); bytes of parameters and buffers. */
+/* Elements of all parameters, and of all buffers; bytes of both together. */
 uint64_t graph_parameter_elements(const struct graph *graph);
+uint64_t graph_buffer_elements(const struct graph *graph);
 uint64_t graph_parameter_bytes(const struct graph *graph);
 
 #endif

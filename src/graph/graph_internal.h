@@ -1,5 +1,4 @@
-/* graph/graph_internal.h - how a graph is laid out; for the files of this
- * room.
+/* graph/graph_internal.h - the layout of a graph, for the files of this room.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef GRAPH_GRAPH_INTERNAL_H
@@ -35,10 +34,14 @@ struct graph {
     size_t n_nodes, nodes_capacity;
 };
 
-/* One reader more (1) or less (-1); GRAPH_NONE is nobody's. */
+/* Counts one reader more (1) or less (-1); ignores GRAPH_NONE. */
 void value_use(struct graph *graph, uint32_t value, int change);
 
-/* Frees what a node owns beside the graph's memory. */
+/* A copy in the graph's memory. NULL only when out of memory, also for n = 0.
+ */
+void *graph_keep(struct graph *graph, const void *bytes, size_t n);
+
+/* Frees what a node owns outside the graph's memory. */
 void node_release(struct node *node);
 
 #endif

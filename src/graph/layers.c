@@ -15,13 +15,13 @@ void layers_release(struct layers *layers)
     *layers = (struct layers){0};
 }
 
-/* The layers by what makes one: a scope and a name in it. */
+/* Finds layers by their scope and name. */
 struct layer_index {
     struct map numbers;
     struct str key;
 };
 
-/* Where a node's layer already is, or the end of the list, where it will be. */
+/* The index of a node's layer; `end` if it is new. */
 static enum assay_status find_layer(struct layer_index *index,
                                     const struct node *node, size_t end,
                                     size_t *at, struct error *err)
@@ -78,7 +78,7 @@ static enum assay_status add_layer(struct layers *layers,
     return name_layer(layers, graph, node, &layers->items[layers->n++], err);
 }
 
-/* What is_counted says of a value: it belongs to a layer before. */
+/* is_counted: whether a value belongs to an earlier layer. */
 static void layers_add_parameters(struct layer *layer,
                                   const struct graph *graph,
                                   const struct node *node, bool *is_counted)
@@ -128,7 +128,7 @@ static void layers_add_up(struct layers *layers, const struct graph *graph)
         total->macs += layer->macs;
         total->flops += layer->flops;
     }
-    /* Those of heads that only training calls, too. */
+    /* Includes those of heads that only training calls. */
     total->parameters = graph_parameter_elements(graph);
     total->parameter_bytes = graph_parameter_bytes(graph);
 }

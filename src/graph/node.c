@@ -1,13 +1,13 @@
-/* graph/node.c - the nodes of a graph: adding, rewiring, sweeping. */
+/* graph/node.c - see graph.h: the nodes of a graph. */
 #include "base/mem.h"
 #include "base/vec.h"
 #include "graph/graph_internal.h"
 
 #include <string.h>
 
-/* A copy with one more behind it. */
-static uint32_t *append_id(struct graph *graph, const uint32_t *ids, size_t n,
-                           uint32_t id)
+/* A copy of a list of ids with one more. */
+static uint32_t *graph_append_id(struct graph *graph, const uint32_t *ids,
+                                 size_t n, uint32_t id)
 {
     uint32_t *grown = arena_alloc(&graph->memory, (n + 1) * sizeof *grown);
 
@@ -19,27 +19,16 @@ static uint32_t *append_id(struct graph *graph, const uint32_t *ids, size_t n,
     return grown;
 }
 
-static uint32_t *copy_ids(struct graph *graph, const uint32_t *ids, size_t n)
+void *graph_keep(struct graph *graph, const void *bytes, size_t n)
 {
-    uint32_t *copy = arena_alloc(&graph->memory, (n ? n : 1) * sizeof *copy);
+    void *copy = arena_alloc(&graph->memory, n ? n : 1);
 
     if (copy && n)
-        memcpy(copy, ids, n * sizeof *copy);
+        memcpy(copy, bytes, n);
     return copy;
 }
 
-static struct graph **copy_bodies(struct graph *graph,
-                                  struct graph *const *bodies, size_t n)
-{
-    struct graph **copy =
-        arena_alloc(&graph->memory, (n ? n : 1) * sizeof *copy);
-
-    if (copy && n)
-        memcpy(copy, bodies, n * sizeof *copy);
-    return copy;
-}
-
-/* New values of a node, from output `first` on. */
+/* Adds values for n outputs of a node, starting with output `first`. */
 static enum assay_status node_make_outputs(struct graph *graph, size_t node,
                                            size_t first, size_t n,
                                            uint32_t *outputs)
@@ -78,11 +67,14 @@ enum assay_status graph_node_add(struct graph *graph,
             arena_alloc(&graph->memory, op->attrs_bytes ? op->attrs_bytes : 1),
         .name = arena_strdup(&graph->memory,
                              description->name ? description->name : ""),
-        .inputs = copy_ids(graph, description->inputs, description->n_inputs),
+        .inputs =
+            graph_keep(graph, description->inputs,
+                       description->n_inputs * sizeof *description->inputs),
         .n_inputs = description->n_inputs,
         .n_outputs = description->n_outputs,
         .bodies =
-            copy_bodies(graph, description->bodies, description->n_bodies),
+            graph_keep(graph, description->bodies,
+                       description->n_bodies * sizeof *description->bodies),
         .n_bodies = description->n_bodies,
     };
 
@@ -91,7 +83,7 @@ enum assay_status graph_node_add(struct graph *graph,
     if (!moved || !node.attrs || !node.name || !node.inputs || !node.bodies ||
         node_make_outputs(graph, graph->n_nodes, 0, node.n_outputs, outputs))
         return error_nomem(err, sizeof node, "the nodes of a model");
-    node.outputs = copy_ids(graph, outputs, node.n_outputs);
+    node.outputs = graph_keep(graph, outputs, node.n_outputs * sizeof *outputs);
     if (!node.outputs)
         return error_nomem(err, sizeof node, "the nodes of a model");
     if (!description->attrs)
@@ -130,12 +122,23 @@ bool dtype_fits_f32(enum dtype dtype)
     case DTYPE_U8:
     case DTYPE_I16:
     case DTYPE_U16:
+    case DTYPE_F8E4M3FN:
+    case DTYPE_F8E4M3FNUZ:
+    case DTYPE_F8E5M2:
+    case DTYPE_F8E5M2FNUZ:
+    case DTYPE_F8E8M0:
+    case DTYPE_F4E2M1:
+    case DTYPE_I4:
+    case DTYPE_U4:
+    case DTYPE_I2:
+    case DTYPE_U2:
         return true;
     case DTYPE_I32:
     case DTYPE_U32:
     case DTYPE_I64:
     case DTYPE_U64:
     case DTYPE_BOOL:
+    case DTYPE_SEQUENCE:
         break;
     }
     return false;
@@ -150,6 +153,13 @@ enum assay_status node_infer(const struct node *node,
     struct tensor copies[most];
     enum assay_status st;
 
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs[i] && inputs[i]->dtype == DTYPE_SEQUENCE)
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "input %zu is a sequence or text, which %s does "
+                             "not take",
+                             i, node->op->name);
+    }
     if (!node->op->is_f32 || node->n_inputs > most)
         return node->op->infer(node, inputs, outputs, err);
     for (size_t i = 0; i < node->n_inputs; i++) {
@@ -157,7 +167,8 @@ enum assay_status node_infer(const struct node *node,
         if (!inputs[i])
             continue;
         if (!dtype_fits_f32(inputs[i]->dtype))
-            return error_set(err, ASSAY_UNSUPPORTED, "input %zu is %s", i,
+            return error_set(err, ASSAY_UNSUPPORTED,
+                             "input %zu is %s, which does not fit float32", i,
                              dtype_name(inputs[i]->dtype));
         copies[i] = *inputs[i];
         copies[i].dtype = DTYPE_F32;
@@ -175,7 +186,7 @@ enum assay_status graph_input_append(struct graph *graph, size_t node,
                                      uint32_t value, struct error *err)
 {
     struct node *to = &graph->nodes[node];
-    uint32_t *grown = append_id(graph, to->inputs, to->n_inputs, value);
+    uint32_t *grown = graph_append_id(graph, to->inputs, to->n_inputs, value);
 
     if (!grown)
         return error_nomem(err, sizeof *grown, "the nodes of a model");
@@ -210,7 +221,7 @@ enum assay_status graph_output_append(struct graph *graph, size_t node,
     uint32_t *grown = NULL;
 
     if (!node_make_outputs(graph, node, to->n_outputs, 1, value))
-        grown = append_id(graph, to->outputs, to->n_outputs, *value);
+        grown = graph_append_id(graph, to->outputs, to->n_outputs, *value);
     if (!grown)
         return error_nomem(err, sizeof *grown, "the nodes of a model");
     to->outputs = grown;
@@ -222,13 +233,10 @@ enum assay_status graph_node_become(struct graph *graph, size_t node,
                                     const struct op_class *op,
                                     const void *attrs, struct error *err)
 {
-    void *copy =
-        arena_alloc(&graph->memory, op->attrs_bytes ? op->attrs_bytes : 1);
+    void *copy = graph_keep(graph, attrs, op->attrs_bytes);
 
     if (!copy)
         return error_nomem(err, op->attrs_bytes, "the nodes of a model");
-    if (op->attrs_bytes)
-        memcpy(copy, attrs, op->attrs_bytes);
     graph->nodes[node].op = op;
     graph->nodes[node].attrs = copy;
     return ASSAY_OK;
@@ -239,7 +247,7 @@ size_t graph_use_count(const struct graph *graph, uint32_t value)
     return graph->values[value].n_uses;
 }
 
-/* As many as there are, and no node before the one that makes it reads it. */
+/* Only nodes after the one that makes a value read it. */
 void graph_replace_uses(struct graph *graph, uint32_t from, uint32_t to)
 {
     const struct value *old = &graph->values[from];
@@ -264,7 +272,8 @@ enum assay_status graph_stand_for(struct graph *graph, size_t node,
                                   uint32_t scope, struct error *err)
 {
     struct node *to = &graph->nodes[node];
-    uint32_t *grown = append_id(graph, to->stands_for, to->n_stands_for, scope);
+    uint32_t *grown =
+        graph_append_id(graph, to->stands_for, to->n_stands_for, scope);
 
     if (!grown)
         return error_nomem(err, sizeof *grown, "the fused modules of a model");
@@ -280,7 +289,7 @@ void node_release(struct node *node)
     node->n_bodies = 0;
 }
 
-static bool is_used(const struct graph *graph, const struct node *node)
+static bool node_is_used(const struct graph *graph, const struct node *node)
 {
     for (size_t i = 0; i < node->n_outputs; i++) {
         if (graph->values[node->outputs[i]].n_uses)
@@ -289,8 +298,8 @@ static bool is_used(const struct graph *graph, const struct node *node)
     return false;
 }
 
-/* Puts the node where it stays, `to`, and its outputs know that. */
-static void move_node(struct graph *graph, size_t from, size_t to)
+/* Moves a node, and updates the producer of its outputs. */
+static void graph_move_node(struct graph *graph, size_t from, size_t to)
 {
     struct node *node = &graph->nodes[to];
 
@@ -299,27 +308,27 @@ static void move_node(struct graph *graph, size_t from, size_t to)
         graph->values[node->outputs[i]].producer = (uint32_t)to;
 }
 
-/* From the end, so that what only fed a removed node goes too. */
+/* Starts at the end, so that nodes that only fed removed ones go too. */
 void graph_sweep(struct graph *graph)
 {
     size_t n = graph->n_nodes;
 
     for (size_t i = graph->n_nodes; i-- > 0;) {
-        if (is_used(graph, &graph->nodes[i])) {
-            move_node(graph, i, --n);
+        if (node_is_used(graph, &graph->nodes[i])) {
+            graph_move_node(graph, i, --n);
         } else {
             graph_inputs_drop(graph, i);
             node_release(&graph->nodes[i]);
         }
     }
-    /* They stand at the end now. */
+    /* The kept nodes are at the end now. */
     graph->n_nodes -= n;
     for (size_t i = 0; n && i < graph->n_nodes; i++)
-        move_node(graph, n + i, i);
+        graph_move_node(graph, n + i, i);
 }
 
-static enum assay_status check_node(const struct graph *graph, size_t at,
-                                    struct error *err)
+static enum assay_status graph_check_node(const struct graph *graph, size_t at,
+                                          struct error *err)
 {
     const struct node *node = &graph->nodes[at];
 
@@ -350,10 +359,10 @@ enum assay_status graph_check(const struct graph *graph, struct error *err)
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < graph->n_nodes; i++)
-        st = check_node(graph, i, err);
+        st = graph_check_node(graph, i, err);
     for (size_t i = 0; !st && i < graph->n_outputs; i++) {
         if (graph->outputs[i].value >= graph->n_values)
-            st = error_set(err, ASSAY_BAD_INPUT, "output %s is not there",
+            st = error_set(err, ASSAY_BAD_INPUT, "output %s does not exist",
                            graph->outputs[i].name);
     }
     return st;

@@ -45,12 +45,16 @@ static inline void cost_touches(struct cost *cost, const struct tensor *input,
     cost->done_bytes -= bytes < all ? all - bytes : 0;
 }
 
+/* The bit of an input in a mask of them. */
+#define OP_INPUT(i) (UINT64_C(1) << (i))
+
 /* What a kernel may use while it runs. */
 struct op_context {
     struct pool *pool;
     int n_threads;
     uint64_t dying;    /* bit i: nobody needs input i after this node */
     bool is_reference; /* for tests: the plain kernel, not the fast one */
+    uint32_t tag;      /* for the timings of what is queued; the engine's */
 
     /* In training, what backward() needs beside inputs and outputs goes here
      * (workspaces, means, what was drawn) and comes back to it; the engine
@@ -129,13 +133,17 @@ struct op_class {
     size_t min_outputs, max_outputs;
 
     /* Types and shapes of the outputs from the inputs. Of their data, only
-     * that of inputs that are shapes, axes and the like may be looked at
-     * (ASSAY_UNSUPPORTED where it is not there yet). NULL: the shapes depend
-     * on other data; forward() makes its outputs itself then. A contradiction
-     * is ASSAY_BAD_INPUT, with both shapes. */
+     * that of host_inputs may be looked at (ASSAY_UNSUPPORTED where it is not
+     * there yet). NULL: the shapes depend on other data; forward() makes its
+     * outputs itself then. A contradiction is ASSAY_BAD_INPUT, with both
+     * shapes. */
     enum assay_status (*infer)(const struct node *node,
                                const struct tensor *const *inputs,
                                struct tensor *outputs, struct error *err);
+
+    /* Bit i: input i is a shape, axes or the like. Whoever runs the node gets
+     * it in the host's memory, whatever device the rest is on. */
+    uint64_t host_inputs;
 
     /* The portable kernel: inputs are dense; outputs are allocated and dense
      * where infer() is there. An input left out is NULL. */
@@ -180,6 +188,10 @@ struct op_class {
     /* The outputs follow from the shapes of the inputs; their data is not
      * looked at. */
     bool reads_shapes;
+
+    /* It hands inputs on to the graphs inside of it, and looks at the data of
+     * none but host_inputs. */
+    bool passes_inputs;
 
     /* The kernels know float32 alone. Who runs them converts tensors of other
      * floating point types, and of integers that fit into one, before, and

@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    max_tensors = 64,   /* of a node, for the lists on the stack */
-    max_elements = 4096 /* that are computed where only shapes are wanted */
+    max_tensors = 64,   /* inputs or outputs of a node */
+    max_elements = 4096 /* larger outputs are not computed */
 };
 
 void survey_release(struct survey *survey)
@@ -39,8 +39,8 @@ static enum assay_status survey_make_tables(struct survey *survey,
                        "the shapes of a graph");
 }
 
-/* Parameters and constants; the data of those is there to be looked at. */
-static void take_given(struct survey *survey, const struct graph *graph)
+/* Takes over parameters and constants, with their data. */
+static void survey_take_given(struct survey *survey, const struct graph *graph)
 {
     for (uint32_t i = 0; i < survey->n_values; i++) {
         const struct value *value = graph_value(graph, i);
@@ -54,8 +54,8 @@ static void take_given(struct survey *survey, const struct graph *graph)
     }
 }
 
-static void take_inputs(struct survey *survey, const struct graph *graph,
-                        const struct shape *inputs)
+static void survey_take_inputs(struct survey *survey, const struct graph *graph,
+                               const struct shape *inputs)
 {
     for (size_t i = 0; i < graph_input_count(graph); i++) {
         uint32_t id = graph_input_at(graph, i);
@@ -66,9 +66,10 @@ static void take_inputs(struct survey *survey, const struct graph *graph,
     }
 }
 
-/* False where one of the inputs is not known. */
-static bool list_inputs(const struct survey *survey, const struct node *node,
-                        const struct tensor **list)
+/* False if one of the inputs is not known. */
+static bool survey_list_inputs(const struct survey *survey,
+                               const struct node *node,
+                               const struct tensor **list)
 {
     if (node->n_inputs > max_tensors || node->n_outputs > max_tensors)
         return false;
@@ -92,7 +93,8 @@ static enum assay_status survey_check_outputs(const struct tensor *outputs,
 
     for (size_t i = 0; i < n; i++) {
         if (!shape_elements(&outputs[i].shape, &elements))
-            return error_set(err, ASSAY_BAD_INPUT, "an output of %s cannot be",
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "an output of %s is not possible",
                              shape_text(&outputs[i].shape, text, sizeof text));
     }
     return ASSAY_OK;
@@ -123,10 +125,11 @@ static void survey_name_node(const struct graph *graph, const struct node *node,
                   node->name, node->op->name);
 }
 
-/* Whether its outputs can be had, for what is made of their data. */
-static bool can_compute(const struct node *node,
-                        const struct tensor *const *inputs,
-                        const struct tensor *outputs)
+/* Whether a node's outputs can be computed now: all inputs are known, and the
+ * outputs are small. */
+static bool survey_can_compute(const struct node *node,
+                               const struct tensor *const *inputs,
+                               const struct tensor *outputs)
 {
     size_t n_data = 0, n = 0;
 
@@ -173,8 +176,8 @@ static enum assay_status survey_compute(struct survey *survey,
     return st;
 }
 
-static void keep_outputs(struct survey *survey, const struct node *node,
-                         const struct tensor *outputs)
+static void survey_keep_outputs(struct survey *survey, const struct node *node,
+                                const struct tensor *outputs)
 {
     for (size_t i = 0; i < node->n_outputs; i++) {
         survey->values[node->outputs[i]] = outputs[i];
@@ -192,9 +195,9 @@ static enum assay_status survey_node(struct survey *survey,
     struct error of_node = {0};
     enum assay_status st = ASSAY_UNSUPPORTED;
 
-    if (node->op->infer && list_inputs(survey, node, inputs))
+    if (node->op->infer && survey_list_inputs(survey, node, inputs))
         st = node_infer(node, inputs, outputs, &of_node);
-    if (st == ASSAY_UNSUPPORTED) { /* it depends on data that is not there */
+    if (st == ASSAY_UNSUPPORTED) { /* depends on unknown data */
         survey->n_unknown++;
         return ASSAY_OK;
     }
@@ -205,10 +208,10 @@ static enum assay_status survey_node(struct survey *survey,
         return error_set(err, st, "%s", of_node.text);
     }
     survey_count_cost(node, inputs, outputs, &survey->costs[at]);
-    if (can_compute(node, inputs, outputs))
+    if (survey_can_compute(node, inputs, outputs))
         st = survey_compute(survey, node, inputs, outputs, err);
     if (!st)
-        keep_outputs(survey, node, outputs);
+        survey_keep_outputs(survey, node, outputs);
     return st;
 }
 
@@ -218,8 +221,8 @@ enum assay_status survey_graph(struct survey *survey, const struct graph *graph,
     enum assay_status st = survey_make_tables(survey, graph, err);
 
     if (!st) {
-        take_given(survey, graph);
-        take_inputs(survey, graph, inputs);
+        survey_take_given(survey, graph);
+        survey_take_inputs(survey, graph, inputs);
     }
     for (size_t i = 0; !st && i < graph_node_count(graph); i++)
         st = survey_node(survey, graph, i, err);

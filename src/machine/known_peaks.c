@@ -1,12 +1,12 @@
-/* machine/known_peaks.c - measured peaks, remembered in a text file.
+/* machine/known_peaks.c - measured peaks, stored in a text file.
  *
- * The first line says what the file is. Every other one is
+ * The first line says what the file is. Every other line is
  *
  *     KEY <tab> NAME=VALUE <tab> NAME=VALUE ...
  *
- * with a key of machine_key(), so that one file serves several machines and
- * numbers of threads. Names that are not known here are passed over; a line
- * that cannot be read is measured again. */
+ * with a key from machine_key(), so that one file serves several machines and
+ * numbers of threads. Unknown names are ignored; if a line cannot be read, the
+ * peaks are measured again. */
 #include "machine/machine.h"
 
 #include "base/cache.h"
@@ -23,21 +23,24 @@ static const char head[] = "assay machine peaks 1";
 enum { max_file_bytes = 1 << 20 };
 
 void machine_key(const struct machine_topology *topology, int n_threads,
-                 const struct backend_class *backend, char *key, size_t size)
+                 const struct device *device, char *key, size_t size)
 {
+    const struct backend_class *backend = device->backend;
+    bool is_host = device->space->is_host;
     const char *simd = processor_simd();
     char library[64] = "";
 
     if (backend->library)
         backend->library(library, sizeof library);
-    snprintf(key, size, "%s, %s, %d processors, %d threads, %s",
+    snprintf(key, size, "%s%s%s, %s, %d processors, %d threads, %s",
+             is_host ? "" : device->name, is_host ? "" : ", ",
              topology->cpu[0] ? topology->cpu : "unknown processor",
              simd ? simd : "plain", topology->n_cpus, n_threads,
              library[0] ? library : backend->name);
 }
 
-/* The numbers of a line by their names; those of caches are apart. */
-struct field {
+/* The numbers of a line by name, without those of caches. */
+struct peaks_field {
     const char *name;
     double *value;
 };
@@ -45,14 +48,14 @@ struct field {
 enum { n_fields = 6 };
 
 static void list_fields(struct known_peaks *known,
-                        struct field fields[n_fields])
+                        struct peaks_field fields[n_fields])
 {
-    fields[0] = (struct field){"gflops", &known->peaks.gflops};
-    fields[1] = (struct field){"read_gbs", &known->peaks.read_gbs};
-    fields[2] = (struct field){"write_gbs", &known->peaks.write_gbs};
-    fields[3] = (struct field){"copy_gbs", &known->peaks.copy_gbs};
-    fields[4] = (struct field){"launch_ns", &known->peaks.launch_ns};
-    fields[5] = (struct field){"busy", &known->busy};
+    fields[0] = (struct peaks_field){"gflops", &known->peaks.gflops};
+    fields[1] = (struct peaks_field){"read_gbs", &known->peaks.read_gbs};
+    fields[2] = (struct peaks_field){"write_gbs", &known->peaks.write_gbs};
+    fields[3] = (struct peaks_field){"copy_gbs", &known->peaks.copy_gbs};
+    fields[4] = (struct peaks_field){"launch_ns", &known->peaks.launch_ns};
+    fields[5] = (struct peaks_field){"busy", &known->busy};
 }
 
 /* "l2=4194304:180.5" */
@@ -78,7 +81,7 @@ static bool parse_cache(const char *name, const char *value,
 
 static bool parse_pair(char *pair, struct known_peaks *known)
 {
-    struct field fields[n_fields];
+    struct peaks_field fields[n_fields];
     char *value = strchr(pair, '='), *end;
 
     if (!value)
@@ -136,7 +139,7 @@ void known_peaks_join(struct known_peaks *into, const struct known_peaks *from)
     }
 }
 
-/* What is behind the key of a line, which is changed. */
+/* Reads a line from after its key on, and changes it. */
 static bool known_peaks_parse_line(char *at, struct known_peaks *known)
 {
     known_peaks_forget(known);
@@ -152,7 +155,7 @@ static bool known_peaks_parse_line(char *at, struct known_peaks *known)
     return true;
 }
 
-/* Goes to the line behind the head; NULL: not such a file. */
+/* The line after the head; NULL: not such a file. */
 static char *first_line(struct str *text)
 {
     size_t n = sizeof head - 1;
@@ -163,8 +166,8 @@ static char *first_line(struct str *text)
     return text->text + n + 1;
 }
 
-/* Cuts off the line that begins at *at, and goes on to the next; NULL where
- * there is no whole line any more. */
+/* Ends the line at *at with a NUL and moves to the next; NULL if there is no
+ * complete line left. */
 static char *known_peaks_next_line(char **at)
 {
     char *line = *at, *end = strchr(line, '\n');
@@ -207,7 +210,7 @@ static void write_known(struct sink *sink, const char *key,
                         const struct known_peaks *known)
 {
     struct known_peaks copy = *known;
-    struct field fields[n_fields];
+    struct peaks_field fields[n_fields];
 
     list_fields(&copy, fields);
     sink_printf(sink, "%s\twhen=%s", key, known->when);

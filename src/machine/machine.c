@@ -1,4 +1,4 @@
-/* machine/machine.c - looking at this machine as a whole. */
+/* machine/machine.c - looks at this machine as a whole. */
 #include "machine/machine.h"
 
 #include "base/child.h"
@@ -10,8 +10,8 @@
 
 static const double default_seconds = 1.8;
 
-/* What the measuring process tells. */
-struct answer {
+/* The result of the measuring process. */
+struct probe_answer {
     enum assay_status st;
     struct error err;
     struct peaks peaks;
@@ -19,7 +19,7 @@ struct answer {
 
 static void probe_here(void *context, int line)
 {
-    struct answer answer = {.st = ASSAY_OK};
+    struct probe_answer answer = {.st = ASSAY_OK};
 
     answer.st = machine_probe(context, &answer.peaks, &answer.err);
     child_send(line, &answer, sizeof answer, 0);
@@ -37,7 +37,7 @@ static enum assay_status probe_apart(struct machine_probe *probe,
 {
     const struct child_options options = {.what = "measuring the machine"};
     struct rusage usage = {0};
-    struct answer answer;
+    struct probe_answer answer;
     enum child_told told;
     struct child child;
     enum assay_status st =
@@ -57,7 +57,7 @@ static enum assay_status probe_apart(struct machine_probe *probe,
                      : ASSAY_OK;
 }
 
-/* The share of all processors' time that went to others. */
+/* The share of processor time that others took. */
 static double busy_share(const struct machine_ticks *from,
                          const struct machine_ticks *to, double own_seconds)
 {
@@ -82,7 +82,7 @@ static enum assay_status machine_measure(const struct machine_options *options,
                                          struct machine *out, struct error *err)
 {
     struct machine_probe probe = {
-        .backend = options->backend,
+        .device = options->device,
         .n_threads = options->n_threads,
         .seconds = options->seconds > 0 ? options->seconds : default_seconds,
         .topology = &out->topology,
@@ -102,8 +102,8 @@ static enum assay_status machine_measure(const struct machine_options *options,
     return ASSAY_OK;
 }
 
-/* Measures, and remembers that where it can be; where it cannot, it is measured
- * again the next time. */
+/* Measures, and stores the peaks; if that fails they are measured again next
+ * time. */
 static enum assay_status measure_and_keep(const struct machine_options *options,
                                           const char *key, struct machine *out,
                                           struct error *err)
@@ -129,7 +129,7 @@ enum assay_status machine_look(const struct machine_options *options,
     machine_topology(options->root, &out->topology);
     machine_state(options->root, &out->state);
     machine_offers(options->root, machine_try_counter, &out->offers);
-    machine_key(&out->topology, options->n_threads, options->backend, key,
+    machine_key(&out->topology, options->n_threads, options->device, key,
                 sizeof key);
     known_peaks_forget(&out->known);
     if (options->path && options->measuring != MACHINE_AGAIN)

@@ -1,5 +1,4 @@
-/* machine/machine_facts.c - what is known of a machine, in the facts of a
- * run. */
+/* machine/machine_facts.c - the facts about a machine in a run. */
 #include "machine/machine.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* machine/offers.c - what can be measured with on this machine, or why not. */
+/* machine/offers.c - this machine's sensors and counters, or why not. */
 #include "machine/machine.h"
 
-#include "machine/sysfs_internal.h"
+#include "base/sysfs.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -48,7 +48,7 @@ static struct machine_offer find_counters(const char *root,
                  "kernel.perf_event_paranoid=1",
                  paranoid);
     else if (why == ENOSYS)
-        offer = missing("forbidden here: run outside of this container");
+        offer = missing("forbidden here: run outside this container");
     else if (why)
         offer = missing("none in this virtual machine: its host can pass on a "
                         "virtual PMU");
@@ -92,7 +92,7 @@ void machine_offers(const char *root, machine_open_counter *open_counter,
         "kept by the host");
 }
 
-/* Things that are missing for the same reason are named together. */
+/* Neighbours that are missing for the same reason share it. */
 enum assay_status machine_missing(const struct machine_offers *offers,
                                   struct str *line)
 {

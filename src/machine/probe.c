@@ -1,11 +1,11 @@
-/* machine/probe.c - the best that this machine does, measured. */
+/* machine/probe.c - measures the peak performance of this machine. */
 #include "machine/machine_internal.h"
 
 #include "base/mem.h"
 
 #include <math.h>
 
-/* Parts of the time for the whole. */
+/* Shares of the total time. */
 static const double compute_part = 0.1, memory_part = 0.08, cache_part = 0.04,
                     launch_part = 0.03;
 
@@ -32,29 +32,29 @@ enum assay_status probe_rate(const struct probe_task *task,
     return st;
 }
 
-/* What is left of the probe, by the clock. */
-struct budget {
+/* The time limit of the probe. */
+struct probe_budget {
     const struct machine_probe *probe;
     int64_t deadline_ns;
 };
 
-static bool probe_is_over(const struct budget *budget)
+static bool probe_is_over(const struct probe_budget *budget)
 {
     return clock_now(&budget->probe->clock) >= budget->deadline_ns;
 }
 
-static enum assay_status probe_measure(const struct budget *budget, double part,
-                                       struct probe_task task, double *rate,
-                                       struct error *err)
+static enum assay_status probe_measure(const struct probe_budget *budget,
+                                       double part, struct probe_task task,
+                                       double *rate, struct error *err)
 {
     task.seconds = part * budget->probe->seconds;
     return probe_rate(&task, &budget->probe->clock, budget->deadline_ns, rate,
                       err);
 }
 
-/* The peak is the best of several layers, small ones first: where there are no
- * fast kernels, there is no time for the large ones. */
-static enum assay_status measure_compute(const struct budget *budget,
+/* The peak is the best of several layers, small ones first: without fast
+ * kernels there is no time for the large ones. */
+static enum assay_status measure_compute(const struct probe_budget *budget,
                                          struct peaks *peaks, struct error *err)
 {
     static const struct layer_shape shapes[] = {{64, 56, 56, 3},
@@ -73,7 +73,7 @@ static enum assay_status measure_compute(const struct budget *budget,
 
         if (i > 0 && (clock_now(&probe->clock) >= end || probe_is_over(budget)))
             break;
-        st = probe_layer_new(probe->backend, probe->n_threads, &shapes[i],
+        st = probe_layer_new(probe->device, probe->n_threads, &shapes[i],
                              &layer, err);
         if (!st)
             st = probe_measure(
@@ -90,7 +90,7 @@ static enum assay_status measure_compute(const struct budget *budget,
 
 enum { calls = 64 };
 
-/* Many calls of a kernel with next to nothing to do. */
+/* Many calls of a kernel with almost nothing to do. */
 static enum assay_status probe_launch(void *layer, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
@@ -100,7 +100,7 @@ static enum assay_status probe_launch(void *layer, struct error *err)
     return st;
 }
 
-static enum assay_status measure_launch(const struct budget *budget,
+static enum assay_status measure_launch(const struct probe_budget *budget,
                                         struct peaks *peaks, struct error *err)
 {
     static const struct layer_shape tiny = {16, 4, 4, 1};
@@ -108,7 +108,7 @@ static enum assay_status measure_launch(const struct budget *budget,
     struct probe_layer *layer = NULL;
     double rate = NAN;
     enum assay_status st =
-        probe_layer_new(probe->backend, probe->n_threads, &tiny, &layer, err);
+        probe_layer_new(probe->device, probe->n_threads, &tiny, &layer, err);
 
     if (!st)
         st = probe_measure(budget, launch_part,
@@ -121,9 +121,9 @@ static enum assay_status measure_launch(const struct budget *budget,
     return st;
 }
 
-/* Twice the last cache, so that nothing is found there; no more than a quarter
- * of what is free. */
-static size_t memory_wanted(const struct machine_probe *probe)
+/* Twice the last cache, so that nothing is found there; at most a quarter of
+ * the free memory. */
+static size_t probe_memory_bytes(const struct machine_probe *probe)
 {
     static const double least = 64 << 20, most = 1 << 30;
     uint64_t cache = machine_cache_bytes(
@@ -135,7 +135,7 @@ static size_t memory_wanted(const struct machine_probe *probe)
     return (size_t)fmin(bytes, fmax(probe->available_bytes / 4, least));
 }
 
-static enum assay_status measure_streams(const struct budget *budget,
+static enum assay_status measure_streams(const struct probe_budget *budget,
                                          struct probe_memory *memory,
                                          struct peaks *peaks, struct error *err)
 {
@@ -156,8 +156,8 @@ static enum assay_status measure_streams(const struct budget *budget,
     return st;
 }
 
-/* Half of each cache, so that it is still there the next time round. */
-static enum assay_status measure_caches(const struct budget *budget,
+/* Half of each cache, so that it is still there the next time. */
+static enum assay_status measure_caches(const struct probe_budget *budget,
                                         const struct probe_memory *whole,
                                         struct peaks *peaks, struct error *err)
 {
@@ -191,12 +191,12 @@ static enum assay_status measure_caches(const struct budget *budget,
     return st;
 }
 
-static enum assay_status probe_measure_memory(const struct budget *budget,
+static enum assay_status probe_measure_memory(const struct probe_budget *budget,
                                               struct peaks *peaks,
                                               struct error *err)
 {
     static const size_t most_step = 8 << 20;
-    size_t bytes = memory_wanted(budget->probe);
+    size_t bytes = probe_memory_bytes(budget->probe);
     size_t step = bytes < most_step ? bytes : most_step;
     struct probe_memory memory = {.bytes = bytes,
                                   .step = step,
@@ -206,8 +206,8 @@ static enum assay_status probe_measure_memory(const struct budget *budget,
 
     memory.data = mem_alloc_aligned(64, memory.bytes);
     if (!memory.data)
-        return ASSAY_OK; /* unknown, on a machine this full */
-    /* A page that was never written is not there yet. */
+        return ASSAY_OK; /* stays unknown on a machine this full */
+    /* A page exists only after it is written. */
     for (size_t i = 0; !st && i < memory.bytes / step; i++)
         st = probe_write(&memory, err);
     if (!st)
@@ -221,9 +221,10 @@ static enum assay_status probe_measure_memory(const struct budget *budget,
 enum assay_status machine_probe(const struct machine_probe *probe,
                                 struct peaks *peaks, struct error *err)
 {
-    struct budget budget = {.probe = probe,
-                            .deadline_ns = clock_now(&probe->clock) +
-                                           (int64_t)(probe->seconds * 1e9)};
+    struct probe_budget budget = {.probe = probe,
+                                  .deadline_ns =
+                                      clock_now(&probe->clock) +
+                                      (int64_t)(probe->seconds * 1e9)};
     enum assay_status st;
 
     *peaks = (struct peaks){.gflops = NAN,

@@ -1,4 +1,4 @@
-/* machine/probe_compute.c - a layer through the kernels that models run on. */
+/* machine/probe_compute.c - runs a layer with the kernels that models use. */
 #include "machine/machine_internal.h"
 
 #include "base/mem.h"
@@ -7,11 +7,11 @@
 #include "ops/product/linear.h"
 
 struct probe_layer {
-    struct pool *pool;
+    struct pool *host_pool, *pool; /* the same on the host */
     struct graph *graph;
     struct backend *backend;
     struct op_context context;
-    struct tensor x; /* in whatever layout the kernel left its output */
+    struct tensor x; /* in the layout of the kernel's output */
     double flops;
 };
 
@@ -23,11 +23,26 @@ static enum assay_status fill_tensor(struct pool *pool,
 
     if (st)
         return st;
-    /* Neither zero nor so large or small that a product leaves the usual
-     * numbers, which some processors are slow with. */
+    /* Neither zero nor so small that products are denormal, which some
+     * processors are slow with. */
     for (size_t i = 0; i < tensor_elements(out); i++)
         tensor_f32(out)[i] = (float)((int)(i % 7) - 3) / 64;
     return ASSAY_OK;
+}
+
+/* Moves it into the device's memory. */
+static enum assay_status move_tensor(struct probe_layer *layer,
+                                     struct tensor *tensor, struct error *err)
+{
+    struct tensor moved;
+    enum assay_status st;
+
+    if (layer->pool == layer->host_pool)
+        return ASSAY_OK;
+    st = tensor_copy(layer->pool, tensor, &moved, err);
+    tensor_release(tensor);
+    *tensor = moved;
+    return st;
 }
 
 static enum assay_status add_weight(struct probe_layer *layer,
@@ -40,7 +55,9 @@ static enum assay_status add_weight(struct probe_layer *layer,
                         DTYPE_F32, shape, value, err);
 
     if (!st)
-        st = fill_tensor(layer->pool, shape, &data, err);
+        st = fill_tensor(layer->host_pool, shape, &data, err);
+    if (!st)
+        st = move_tensor(layer, &data, err);
     if (!st)
         st = graph_set_data(layer->graph, *value, data, err);
     return st;
@@ -131,7 +148,7 @@ static enum assay_status probe_compute_forward(struct probe_layer *layer,
 
     *y = (struct tensor){0};
     probe_compute_find_inputs(layer, inputs);
-    if (class->can_run(layer->backend, node))
+    if (class->can_run(layer->backend, node, inputs))
         return class->forward(layer->backend, &layer->context, node, 0, inputs,
                               y, err);
     st = node->op->infer(node, inputs, y, err);
@@ -155,15 +172,16 @@ static void count_flops(struct probe_layer *layer, const struct tensor *y)
     probe_compute_find_inputs(layer, inputs);
     node->op->cost(node, inputs, y, &cost);
     cost.done_flops = 2 * cost.macs + cost.flops;
-    if (backend->class->can_run(backend, node) && backend->class->executed)
+    if (backend->class->executed &&
+        backend->class->can_run(backend, node, inputs))
         backend->class->executed(backend, node, 0, inputs, y, &cost);
     layer->flops = (double)cost.done_flops;
 }
 
-static enum assay_status
-probe_compute_start(struct probe_layer *layer,
-                    const struct backend_class *backend,
-                    const struct layer_shape *shape, struct error *err)
+static enum assay_status probe_compute_start(struct probe_layer *layer,
+                                             const struct device *device,
+                                             const struct layer_shape *shape,
+                                             struct error *err)
 {
     struct backend_options options = {.n_threads = layer->context.n_threads,
                                       .is_plain = true};
@@ -171,12 +189,14 @@ probe_compute_start(struct probe_layer *layer,
                          ? shape_of(4, (int64_t)1, shape->channels,
                                     shape->height, shape->width)
                          : shape_of(2, shape->height, shape->channels);
-    enum assay_status st =
-        backend->make(layer->graph, &options, &layer->backend, err);
+    enum assay_status st = device->backend->make(device, layer->graph, &options,
+                                                 &layer->backend, err);
     struct tensor y = {0};
 
     if (!st)
-        st = fill_tensor(layer->pool, &x, &layer->x, err);
+        st = fill_tensor(layer->host_pool, &x, &layer->x, err);
+    if (!st)
+        st = move_tensor(layer, &layer->x, err);
     if (!st)
         st = probe_compute_forward(layer, &y, err);
     if (st)
@@ -187,8 +207,7 @@ probe_compute_start(struct probe_layer *layer,
     return ASSAY_OK;
 }
 
-enum assay_status probe_layer_new(const struct backend_class *backend,
-                                  int n_threads,
+enum assay_status probe_layer_new(const struct device *device, int n_threads,
                                   const struct layer_shape *shape,
                                   struct probe_layer **out, struct error *err)
 {
@@ -198,13 +217,16 @@ enum assay_status probe_layer_new(const struct backend_class *backend,
     *out = NULL;
     if (!layer)
         return error_nomem(err, sizeof *layer, "a layer to measure");
-    st = pool_new(&layer->pool, err);
+    st = pool_new(&layer->host_pool, err);
+    layer->pool = layer->host_pool;
+    if (!st && !device->space->is_host)
+        st = pool_new_in(device->space, &layer->pool, err);
     layer->context =
         (struct op_context){.pool = layer->pool, .n_threads = n_threads};
     if (!st)
         st = probe_compute_build(layer, shape, err);
     if (!st)
-        st = probe_compute_start(layer, backend, shape, err);
+        st = probe_compute_start(layer, device, shape, err);
     if (st) {
         probe_layer_free(layer);
         return st;
@@ -221,16 +243,22 @@ void probe_layer_free(struct probe_layer *layer)
     if (layer->backend)
         layer->backend->class->free(layer->backend);
     graph_free(layer->graph);
-    pool_free(layer->pool);
+    if (layer->pool != layer->host_pool)
+        pool_free(layer->pool);
+    pool_free(layer->host_pool);
     mem_free(layer);
 }
 
 enum assay_status probe_layer_run(void *context, struct error *err)
 {
+    struct probe_layer *layer = context;
+    const struct backend_class *class = layer->backend->class;
     struct tensor y;
-    enum assay_status st = probe_compute_forward(context, &y, err);
+    enum assay_status st = probe_compute_forward(layer, &y, err);
 
     tensor_release(&y);
+    if (!st && class->synchronise)
+        st = class->synchronise(layer->backend, err);
     return st;
 }
 

@@ -1,4 +1,4 @@
-/* machine/probe_memory.c - reading, writing and copying with all threads. */
+/* machine/probe_memory.c - reads, writes and copies with all threads. */
 #include "machine/machine_internal.h"
 
 #include "base/variants.h"
@@ -7,7 +7,7 @@
 
 enum { line_bytes = 64 };
 
-/* A thread's part of a piece of memory: whole cache lines. */
+/* The begin of a thread's part: whole cache lines. */
 static size_t part_begin(const struct probe_memory *memory, size_t bytes,
                          int part)
 {
@@ -16,7 +16,7 @@ static size_t part_begin(const struct probe_memory *memory, size_t bytes,
     return lines * (size_t)part / n * line_bytes;
 }
 
-/* Where a step of so many bytes begins; the next one is behind it. */
+/* The begin of the next step of this many bytes. */
 static char *next_step(struct probe_memory *memory, size_t ring, size_t step)
 {
     size_t at = memory->at + step <= ring ? memory->at : 0;
@@ -52,7 +52,7 @@ enum assay_status probe_read(void *context, struct error *err)
             seen ^= probe_memory_read_part(
                 (const uint64_t *)(const void *)(step + begin),
                 (end - begin) / sizeof(uint64_t));
-            /* Or the compiler would go through it once. */
+            /* Or the compiler would read it only once. */
             __asm__ volatile("" ::: "memory");
         }
     }

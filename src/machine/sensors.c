@@ -1,13 +1,11 @@
-/* machine/sensors.c - frequency, heat, load and memory, as the kernel tells. */
+/* machine/sensors.c - frequency, heat, load and memory, from the kernel. */
 #include "machine/machine.h"
 
 #include "base/decimal.h"
 #include "base/scanner.h"
-#include "machine/sysfs_internal.h"
+#include "base/sysfs.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char cpu_folder[] = "sys/devices/system/cpu";
@@ -17,7 +15,7 @@ static double sensors_plus(double sum, double value)
     return isnan(value) ? sum : isnan(sum) ? value : sum + value;
 }
 
-/* Of the processors that say so, in kHz there. */
+/* The kernel has kHz; not every processor has a value. */
 static void sensors_read_frequency(const char *root, struct machine_state *out)
 {
     char online[1024];
@@ -64,22 +62,26 @@ static double read_pressure(const char *root)
     return n && percent <= 100 ? percent / 100 : (double)NAN;
 }
 
+static double read_kib(const char *meminfo, const char *key)
+{
+    const char *value = sysfs_field(meminfo, key);
+    uint64_t kib;
+
+    if (!value)
+        return NAN;
+    scan_blanks(&value);
+    return scan_number(&value, UINT64_MAX, &kib) ? (double)kib * 1024
+                                                 : (double)NAN;
+}
+
 static void read_memory(const char *root, struct machine_state *out)
 {
-    char path[512], line[128];
-    uint64_t kib;
-    FILE *file;
+    char text[4096];
 
-    snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file)) {
-        if (scan_field(line, "MemTotal", &kib))
-            out->memory_bytes = (double)kib * 1024;
-        if (scan_field(line, "MemAvailable", &kib))
-            out->available_bytes = (double)kib * 1024;
-    }
-    if (file)
-        fclose(file);
+    if (!sysfs_read(text, sizeof text, root, "proc/meminfo"))
+        return;
+    out->memory_bytes = read_kib(text, "MemTotal:");
+    out->available_bytes = read_kib(text, "MemAvailable:");
 }
 
 void machine_state(const char *root, struct machine_state *out)
@@ -95,8 +97,8 @@ void machine_state(const char *root, struct machine_state *out)
     read_memory(root, out);
 }
 
-/* "cpu  user nice system idle iowait irq softirq steal ...": what is stolen by
- * other guests of the same host is busy too. */
+/* "cpu  user nice system idle iowait irq softirq steal ...": time
+ * stolen by other guests of the same host is busy too. */
 bool machine_ticks(const char *root, struct machine_ticks *out)
 {
     uint64_t t[8] = {0};

@@ -2,8 +2,8 @@
 #include "machine/machine.h"
 
 #include "base/processor.h"
+#include "base/sysfs.h"
 #include "base/units.h"
-#include "machine/sysfs_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 static const char cpu_folder[] = "sys/devices/system/cpu";
 
-/* Whether a processor is the first of a list of those that share something;
- * one without such a list shares nothing. */
+/* Whether a processor is the first in a list of those that share something; one
+ * without such a list shares nothing. */
 static bool is_first_of(const char *root, int cpu, const char *list)
 {
     char line[256];
@@ -59,7 +59,7 @@ static void count_cache(struct machine_topology *topology, int level,
     cache->n++;
 }
 
-/* Each cache is counted at the first processor that it serves. */
+/* Counts each cache at the first processor that it serves. */
 static void read_caches(const char *root, int cpu,
                         struct machine_topology *topology)
 {

@@ -1,5 +1,4 @@
-/* metrics/coco_map_internal.h - what is kept of the images, and who fills and
- * reads it.
+/* metrics/coco_map_internal.h - what is kept of the images.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef METRICS_COCO_MAP_INTERNAL_H
@@ -8,9 +7,9 @@
 #include "metrics/coco_map.h"
 
 enum coco_area { AREA_ALL, AREA_SMALL, AREA_MEDIUM, AREA_LARGE, N_AREAS };
-enum { N_OVERLAPS = 10, MOST_FOUND = 100 };
+enum { N_OVERLAPS = N_COCO_OVERLAPS, MOST_FOUND = 100 };
 
-/* A detection after matching: a bit for each overlap. */
+/* A detection after matching: one bit per overlap. */
 struct coco_outcome {
     double score;
     uint32_t rank; /* in its image and category; 0 is the surest */
@@ -28,16 +27,5 @@ struct coco_map {
     struct coco_category *categories;
     size_t n_categories;
 };
-
-/* Numpy's linspace(.5, .95, 10), which overlaps are compared with. */
-double coco_overlap_at(size_t i);
-
-/* One category of an image. founds: sorted, at most MOST_FOUND. Both lists are
- * not empty at once. */
-enum assay_status coco_match(struct coco_map *map, size_t category,
-                             const struct coco_truth *const *truths,
-                             size_t n_truths,
-                             const struct coco_found *const *founds,
-                             size_t n_founds, struct error *err);
 
 #endif

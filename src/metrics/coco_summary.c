@@ -7,30 +7,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { N_RECALLS = 101 };
+enum { N_RECALLS = N_COCO_RECALLS };
 
-/* What has been averaged up to now. */
+/* A mean in the making. */
 struct mean {
     double sum;
     size_t n;
 };
 
-/* Room for one category: its detections sorted, and precision and recall down
- * that list. */
-struct ranking {
+/* Scratch for one category: its detections sorted, and precision and recall
+ * along that list. */
+struct coco_ranking {
     const struct coco_outcome **outcomes;
     size_t n;
     double *precision, *recall;
 };
 
-/* The sums of one range of sizes: precisions by overlap, and recalls by how
- * many detections are looked at. */
+/* The sums for one range of sizes: precisions by overlap, and recalls by the
+ * number of detections considered. */
 struct area_means {
     struct mean precision[N_OVERLAPS];
     struct mean recall_1, recall_10, recall_100;
 };
 
-static double mean_of(struct mean mean)
+static double mean_result(struct mean mean)
 {
     return mean.n ? mean.sum / (double)mean.n : NAN;
 }
@@ -41,7 +41,7 @@ static void mean_add(struct mean *mean, double value)
     mean->n++;
 }
 
-/* Equal scores stay in the order in which they came. */
+/* Equal scores keep their order. */
 static int by_score(const void *a, const void *b)
 {
     const struct coco_outcome *x = *(const struct coco_outcome *const *)a;
@@ -52,9 +52,9 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many objects the detections find that rank above `most` in their image,
- * and what precision and recall are behind each; returns how many there are. */
-static size_t go_down(struct ranking *ranking, enum coco_area area,
+/* Computes precision and recall after each detection that ranks above `most` in
+ * its image; returns how many there are. */
+static size_t go_down(struct coco_ranking *ranking, enum coco_area area,
                       size_t overlap, uint32_t most, uint64_t n_truths)
 {
     double right = 0, wrong = 0;
@@ -77,10 +77,10 @@ static size_t go_down(struct ranking *ranking, enum coco_area area,
     return n;
 }
 
-/* The precision at 101 recalls, 0 where that recall is not reached. */
-static double average_precision(struct ranking *ranking, size_t n)
+/* Adds the precision at 101 recalls; 0 for recalls that are not reached. */
+static void add_curve(struct coco_ranking *ranking, size_t n,
+                      double curve[N_RECALLS])
 {
-    double sum = 0;
     size_t at = 0;
 
     for (size_t i = n; i-- > 1;)
@@ -92,12 +92,21 @@ static double average_precision(struct ranking *ranking, size_t n)
         while (at < n && ranking->recall[at] < wanted)
             at++;
         if (at < n)
-            sum += ranking->precision[at];
+            curve[i] += ranking->precision[at];
     }
+}
+
+static double average_precision(struct coco_ranking *ranking, size_t n)
+{
+    double curve[N_RECALLS] = {0}, sum = 0;
+
+    add_curve(ranking, n, curve);
+    for (size_t i = 0; i < N_RECALLS; i++)
+        sum += curve[i];
     return sum / N_RECALLS;
 }
 
-static double recall_with(struct ranking *ranking, enum coco_area area,
+static double recall_with(struct coco_ranking *ranking, enum coco_area area,
                           size_t overlap, uint32_t most, uint64_t n_truths)
 {
     size_t n = go_down(ranking, area, overlap, most, n_truths);
@@ -105,7 +114,7 @@ static double recall_with(struct ranking *ranking, enum coco_area area,
     return n ? ranking->recall[n - 1] : 0;
 }
 
-static void add_category(struct area_means *means, struct ranking *ranking,
+static void add_category(struct area_means *means, struct coco_ranking *ranking,
                          enum coco_area area, uint64_t n_truths)
 {
     for (size_t i = 0; i < N_OVERLAPS; i++) {
@@ -120,11 +129,11 @@ static void add_category(struct area_means *means, struct ranking *ranking,
     }
 }
 
-static enum assay_status rank(struct ranking *ranking,
+static enum assay_status rank(struct coco_ranking *ranking,
                               const struct coco_category *category,
                               struct error *err)
 {
-    *ranking = (struct ranking){
+    *ranking = (struct coco_ranking){
         .n = category->n,
         .outcomes = mem_array(category->n, sizeof *ranking->outcomes),
         .precision = mem_array(category->n, sizeof *ranking->precision),
@@ -139,7 +148,7 @@ static enum assay_status rank(struct ranking *ranking,
     return ASSAY_OK;
 }
 
-static void release(struct ranking *ranking)
+static void ranking_release(struct coco_ranking *ranking)
 {
     mem_free(ranking->outcomes);
     mem_free(ranking->precision);
@@ -154,20 +163,21 @@ static double mean_precision(const struct area_means *means)
         all.sum += means->precision[i].sum;
         all.n += means->precision[i].n;
     }
-    return mean_of(all);
+    return mean_result(all);
 }
 
-enum assay_status coco_map_summarize(const struct coco_map *map,
-                                     struct coco_summary *out,
-                                     struct error *err)
+/* The categories from first to before end. */
+static enum assay_status summarize(const struct coco_map *map, size_t first,
+                                   size_t end, struct coco_summary *out,
+                                   struct error *err)
 {
     enum { at_50 = 0, at_75 = 5 };
     struct area_means means[N_AREAS] = {0};
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; !st && i < map->n_categories; i++) {
+    for (size_t i = first; !st && i < end; i++) {
         const struct coco_category *category = &map->categories[i];
-        struct ranking ranking = {0};
+        struct coco_ranking ranking = {0};
 
         st = rank(&ranking, category, err);
         for (enum coco_area area = 0; !st && area < N_AREAS; area++) {
@@ -175,21 +185,69 @@ enum assay_status coco_map_summarize(const struct coco_map *map,
                 add_category(&means[area], &ranking, area,
                              category->n_truths[area]);
         }
-        release(&ranking);
+        ranking_release(&ranking);
     }
     *out = (struct coco_summary){
         .map = mean_precision(&means[AREA_ALL]),
-        .map_50 = mean_of(means[AREA_ALL].precision[at_50]),
-        .map_75 = mean_of(means[AREA_ALL].precision[at_75]),
+        .map_50 = mean_result(means[AREA_ALL].precision[at_50]),
+        .map_75 = mean_result(means[AREA_ALL].precision[at_75]),
         .map_small = mean_precision(&means[AREA_SMALL]),
         .map_medium = mean_precision(&means[AREA_MEDIUM]),
         .map_large = mean_precision(&means[AREA_LARGE]),
-        .recall_1 = mean_of(means[AREA_ALL].recall_1),
-        .recall_10 = mean_of(means[AREA_ALL].recall_10),
-        .recall_100 = mean_of(means[AREA_ALL].recall_100),
-        .recall_small = mean_of(means[AREA_SMALL].recall_100),
-        .recall_medium = mean_of(means[AREA_MEDIUM].recall_100),
-        .recall_large = mean_of(means[AREA_LARGE].recall_100),
+        .recall_1 = mean_result(means[AREA_ALL].recall_1),
+        .recall_10 = mean_result(means[AREA_ALL].recall_10),
+        .recall_100 = mean_result(means[AREA_ALL].recall_100),
+        .recall_small = mean_result(means[AREA_SMALL].recall_100),
+        .recall_medium = mean_result(means[AREA_MEDIUM].recall_100),
+        .recall_large = mean_result(means[AREA_LARGE].recall_100),
     };
+    return st;
+}
+
+enum assay_status coco_map_summarize(const struct coco_map *map,
+                                     struct coco_summary *out,
+                                     struct error *err)
+{
+    return summarize(map, 0, map->n_categories, out, err);
+}
+
+enum assay_status coco_map_summarize_category(const struct coco_map *map,
+                                              size_t category,
+                                              struct coco_summary *out,
+                                              struct error *err)
+{
+    return summarize(map, category, category + 1, out, err);
+}
+
+enum assay_status coco_map_curve(const struct coco_map *map, size_t category,
+                                 size_t overlap,
+                                 double precision[N_COCO_RECALLS],
+                                 bool *has_any, struct error *err)
+{
+    size_t first = category == SIZE_MAX ? 0 : category, n_added = 0;
+    size_t end = category == SIZE_MAX ? map->n_categories : category + 1;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; i < N_RECALLS; i++)
+        precision[i] = 0;
+    for (size_t i = first; !st && i < end; i++) {
+        const struct coco_category *kept = &map->categories[i];
+        uint64_t n_truths = kept->n_truths[AREA_ALL];
+        struct coco_ranking ranking = {0};
+
+        if (n_truths == 0)
+            continue;
+        st = rank(&ranking, kept, err);
+        if (!st)
+            add_curve(
+                &ranking,
+                go_down(&ranking, AREA_ALL, overlap, MOST_FOUND, n_truths),
+                precision);
+        ranking_release(&ranking);
+        n_added++;
+    }
+    for (size_t i = 0; i < N_RECALLS && n_added > 0; i++)
+        precision[i] /= (double)n_added;
+    *has_any = n_added > 0;
     return st;
 }

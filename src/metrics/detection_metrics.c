@@ -1,18 +1,18 @@
-/* metrics/detection_metrics.c - see detection_metrics.h. */
-#include "metrics/detection_metrics.h"
+/* metrics/detection_metrics.c - see profiler_internal.h. */
+#include "metrics/profiler_internal.h"
 
 #include "base/mem.h"
-#include "detect/found.h"
 #include "metrics/feed_internal.h"
+#include "vision/found.h"
 
-/* A figure of both kinds of overlap. */
+/* A figure for both kinds of overlap. */
 #define FIGURE(the_key, the_name, what)                                        \
     {                                                                          \
         .key = the_key, .name = the_name, .description = what,                 \
         .comparison = ASSAY_COMPARE_DIFFERENCE                                 \
     }
 
-enum { N_FIGURES = 6 };
+enum { N_FIGURES = 12 };
 
 static const struct assay_metric box_metrics[N_FIGURES] = {
     FIGURE("eval_metric", "Evaluation Metric (mAP)",
@@ -23,6 +23,14 @@ static const struct assay_metric box_metrics[N_FIGURES] = {
     FIGURE("eval_map_small", "mAP (small)", "of objects below 32x32 pixels"),
     FIGURE("eval_map_medium", "mAP (medium)", "of objects in between"),
     FIGURE("eval_map_large", "mAP (large)", "of objects above 96x96 pixels"),
+    FIGURE("eval_ar_1", "AR@1",
+           "average recall of boxes, as COCO defines it, with the surest "
+           "detection per class and image"),
+    FIGURE("eval_ar_10", "AR@10", "the same with the 10 surest"),
+    FIGURE("eval_ar_100", "AR@100", "the same with the 100 surest"),
+    FIGURE("eval_ar_small", "AR@100 (small)", "of objects below 32x32 pixels"),
+    FIGURE("eval_ar_medium", "AR@100 (medium)", "of objects in between"),
+    FIGURE("eval_ar_large", "AR@100 (large)", "of objects above 96x96 pixels"),
 };
 
 static const struct assay_metric mask_metrics[N_FIGURES] = {
@@ -37,6 +45,17 @@ static const struct assay_metric mask_metrics[N_FIGURES] = {
            "of objects in between"),
     FIGURE("eval_mask_map_large", "Mask mAP (large)",
            "of objects above 96x96 pixels"),
+    FIGURE("eval_mask_ar_1", "Mask AR@1",
+           "average recall of masks, as COCO defines it, with the surest "
+           "detection per class and image"),
+    FIGURE("eval_mask_ar_10", "Mask AR@10", "the same with the 10 surest"),
+    FIGURE("eval_mask_ar_100", "Mask AR@100", "the same with the 100 surest"),
+    FIGURE("eval_mask_ar_small", "Mask AR@100 (small)",
+           "of objects below 32x32 pixels"),
+    FIGURE("eval_mask_ar_medium", "Mask AR@100 (medium)",
+           "of objects in between"),
+    FIGURE("eval_mask_ar_large", "Mask AR@100 (large)",
+           "of objects above 96x96 pixels"),
 };
 
 void detection_metric_release(struct detection_metric *metric)
@@ -45,9 +64,9 @@ void detection_metric_release(struct detection_metric *metric)
     metric->map = NULL;
 }
 
-static enum assay_status begin(void *context,
-                               const struct assay_metric_input *input,
-                               struct assay_error *error)
+static enum assay_status detection_begin(void *context,
+                                         const struct assay_metric_input *input,
+                                         struct assay_error *error)
 {
     struct detection_metric *metric = context;
     struct error err = {0};
@@ -55,12 +74,11 @@ static enum assay_status begin(void *context,
     (void)input;
     detection_metric_release(metric);
     if (!metric->feed)
-        return error_export(
-            &err,
-            error_set(&err, ASSAY_UNSUPPORTED,
-                      "objects are scored on datasets of files alone "
-                      "(--dataset coco --data PATH)"),
-            error);
+        return error_export(&err,
+                            error_set(&err, ASSAY_UNSUPPORTED,
+                                      "objects can only be scored on a dataset "
+                                      "of files (--dataset coco --data PATH)"),
+                            error);
     return error_export(&err,
                         coco_map_new(dataset_class_count(metric->feed->dataset),
                                      metric->overlap, &metric->map, &err),
@@ -75,7 +93,7 @@ struct scene {
     struct coco_found *founds;
     struct mask *truth_masks, *found_masks;
     size_t n_truths, n_founds;
-    size_t n_truth_masks, n_found_masks; /* made up to now */
+    size_t n_truth_masks, n_found_masks; /* filled so far */
 };
 
 static void scene_release(struct scene *scene)
@@ -149,8 +167,8 @@ static enum assay_status add_found(struct scene *scene,
     return mask_from_pixels(item->mask, slot->width, slot->height, mask, err);
 }
 
-/* Labels that the dataset does not have are left out: they are of a category
- * without objects. */
+/* Skips labels that the dataset does not have: their category has no
+ * objects. */
 static enum assay_status
 fill_scene(const struct detection_metric *metric, const struct session *session,
            const struct feed_slot *slot, const struct dataset_target *target,
@@ -177,10 +195,12 @@ static enum assay_status score_image(const struct detection_metric *metric,
     const struct feed *feed = metric->feed;
     size_t at = image % feed->n_slots;
     const struct feed_slot *slot = &feed->slots[at];
-    /* The model's session knows nothing of pictures. */
-    struct session session = feed->model->session;
-    struct found_source source = {.session = &session,
-                                  .options = &feed->options,
+    const struct session *session = &feed->model->session;
+    struct found_source source = {.options = &feed->vision,
+                                  .outputs = session->outputs,
+                                  .n_outputs = session->n_outputs,
+                                  .recipe = &feed->inputs.recipe,
+                                  .pool = session->pool,
                                   .image = at,
                                   .width = slot->width,
                                   .height = slot->height};
@@ -189,11 +209,10 @@ static enum assay_status score_image(const struct detection_metric *metric,
     struct scene scene = {0};
     enum assay_status st = dataset_target(feed->dataset, image, &target, err);
 
-    session.inputs.recipe = feed->inputs.recipe;
     if (!st)
         st = found_decode(&source, &found, err);
     if (!st)
-        st = fill_scene(metric, &session, slot, &target, &found, &scene, err);
+        st = fill_scene(metric, session, slot, &target, &found, &scene, err);
     if (!st)
         st = coco_map_add(metric->map, scene.truths, scene.n_truths,
                           scene.founds, scene.n_founds, err);
@@ -202,8 +221,9 @@ static enum assay_status score_image(const struct detection_metric *metric,
     return st;
 }
 
-static enum assay_status sample(void *context, const struct assay_sample *seen,
-                                struct assay_error *error)
+static enum assay_status detection_sample(void *context,
+                                          const struct assay_sample *seen,
+                                          struct assay_error *error)
 {
     struct error err = {0};
 
@@ -211,9 +231,9 @@ static enum assay_status sample(void *context, const struct assay_sample *seen,
         &err, score_image(context, (size_t)seen->target.image, &err), error);
 }
 
-static enum assay_status compute(void *context,
-                                 const struct assay_metric_input *input,
-                                 double *values, struct assay_error *error)
+static enum assay_status
+detection_compute(void *context, const struct assay_metric_input *input,
+                  double *values, struct assay_error *error)
 {
     struct detection_metric *metric = context;
     struct coco_summary summary;
@@ -224,8 +244,10 @@ static enum assay_status compute(void *context,
     detection_metric_release(metric);
     if (!st) {
         const double figures[N_FIGURES] = {
-            summary.map,       summary.map_50,     summary.map_75,
-            summary.map_small, summary.map_medium, summary.map_large};
+            summary.map,          summary.map_50,        summary.map_75,
+            summary.map_small,    summary.map_medium,    summary.map_large,
+            summary.recall_1,     summary.recall_10,     summary.recall_100,
+            summary.recall_small, summary.recall_medium, summary.recall_large};
 
         for (size_t i = 0; i < N_FIGURES; i++)
             values[i] = figures[i];
@@ -244,8 +266,8 @@ detection_metric_function(struct detection_metric *metric,
         .n_metrics = N_FIGURES,
         .needs = ASSAY_NEEDS_DATASET,
         .context = metric,
-        .begin = begin,
-        .sample = sample,
-        .compute = compute,
+        .begin = detection_begin,
+        .sample = detection_sample,
+        .compute = detection_compute,
     };
 }

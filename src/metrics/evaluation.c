@@ -1,4 +1,4 @@
-/* metrics/evaluation.c - the samples of a dataset through the model. */
+/* metrics/evaluation.c - runs the samples of a dataset through the model. */
 #include "metrics/profiler_internal.h"
 
 #include "base/clock.h"
@@ -6,16 +6,17 @@
 
 #include <string.h>
 
-/* What a batch is read into. Start from {0}. */
-struct batch {
-    struct assay_tensor *inputs; /* as the model wants them */
-    void **memory;               /* ours; a dataset may put in its own */
+/* Holds a batch. Start from {0}. */
+struct sample_batch {
+    struct assay_tensor *inputs; /* as the model takes them */
+    void **memory;               /* ours; a dataset may replace it with its
+                                    own */
     size_t n_inputs;
     struct assay_target *targets;
     size_t n_images;
 };
 
-static void batch_release(struct batch *batch)
+static void batch_release(struct sample_batch *batch)
 {
     for (size_t i = 0; batch->memory && i < batch->n_inputs; i++)
         mem_free(batch->memory[i]);
@@ -24,7 +25,7 @@ static void batch_release(struct batch *batch)
     mem_free(batch->targets);
 }
 
-static enum assay_status batch_make(struct batch *batch,
+static enum assay_status batch_make(struct sample_batch *batch,
                                     const struct assay_model *model,
                                     struct error *err)
 {
@@ -46,8 +47,9 @@ static enum assay_status batch_make(struct batch *batch,
     return ASSAY_OK;
 }
 
-/* Reads n samples; a batch that is not full keeps what was in it before. */
-static enum assay_status batch_read(struct batch *batch,
+/* Reads n samples; the rest of a batch that is not full keeps its old
+ * content. */
+static enum assay_status batch_read(struct sample_batch *batch,
                                     const struct assay_model *model,
                                     const struct assay_dataset *dataset,
                                     size_t first, size_t n, struct error *err)
@@ -89,7 +91,7 @@ static struct assay_tensor part_of(const struct assay_tensor *output, size_t at,
 }
 
 static enum assay_status hand_out(struct metric_job *jobs, size_t n_jobs,
-                                  const struct batch *batch, size_t n,
+                                  const struct sample_batch *batch, size_t n,
                                   const struct assay_tensor *outputs,
                                   size_t n_outputs, struct error *err)
 {
@@ -115,7 +117,7 @@ static enum assay_status hand_out(struct metric_job *jobs, size_t n_jobs,
 
 static enum assay_status run_batch(struct assay_profiler *profiler,
                                    struct metric_job *jobs, size_t n_jobs,
-                                   struct batch *batch, size_t first,
+                                   struct sample_batch *batch, size_t first,
                                    struct assay_evaluated *evaluated,
                                    struct error *err)
 {
@@ -150,16 +152,17 @@ enum assay_status evaluation_run(struct assay_profiler *profiler,
                                  struct error *err)
 {
     const struct assay_model *model = profiler->model;
-    struct batch batch = {0};
+    struct sample_batch batch = {0};
     enum assay_status st;
 
     if (profiler->dataset->n == 0)
         return error_set(err, ASSAY_BAD_INPUT, "%s has no samples",
                          profiler->dataset->name);
-    if (model->options.decode == DECODE_DETECTOR && model->totals.images > 1)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "a detector is evaluated one image at a time; leave "
-                         "--batch out");
+    if (model->options.vision.decode == DECODE_DETECTOR &&
+        model->totals.images > 1)
+        return error_set(
+            err, ASSAY_BAD_USAGE,
+            "a detector is evaluated one image at a time; leave out --batch");
     st = batch_make(&batch, model, err);
     for (size_t i = 0; !st && i < profiler->dataset->n; i += batch.n_images) {
         if (profiler->options.stop && *profiler->options.stop)

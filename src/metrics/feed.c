@@ -2,8 +2,11 @@
 #include "metrics/feed_internal.h"
 
 #include "base/mem.h"
-#include "detect/photo_tensor.h"
 #include "metrics/profiler_internal.h"
+#include "vision/decoder.h"
+#include "vision/photo_tensor.h"
+
+#include <string.h>
 
 void feed_close(struct feed *feed)
 {
@@ -31,13 +34,12 @@ size_t feed_class_count(const struct feed *feed)
 
 static bool gives_objects(const struct feed *feed)
 {
-    enum decode decode = feed->options.decode;
+    const struct decoder *decoder = decoder_of(feed->vision.decode);
 
-    return decode == DECODE_DETECTOR || decode == DECODE_YOLOV8 ||
-           decode == DECODE_SSD;
+    return decoder && decoder->has_boxes;
 }
 
-/* Where images have a class too, the model says what is meant. */
+/* If images have a class as well, the model decides what is meant. */
 bool feed_has_objects(const struct feed *feed)
 {
     return dataset_has_objects(feed->dataset) && gives_objects(feed);
@@ -82,7 +84,7 @@ static enum assay_status copy_boxes(struct feed_slot *slot,
     return ASSAY_OK;
 }
 
-/* A picture as it is, [3,h,w] in 0..1. */
+/* A picture in its own size, [3,h,w] in 0..1. */
 static enum assay_status fill_photograph(struct feed_slot *slot,
                                          const struct picture *picture,
                                          struct assay_tensor *input,
@@ -104,10 +106,10 @@ static enum assay_status fill_photograph(struct feed_slot *slot,
     return ASSAY_OK;
 }
 
-static enum assay_status fill_input(struct feed *feed,
-                                    const struct picture *picture,
-                                    struct assay_tensor *inputs, size_t at,
-                                    struct error *err)
+static enum assay_status feed_fill_input(struct feed *feed,
+                                         const struct picture *picture,
+                                         struct assay_tensor *inputs, size_t at,
+                                         struct error *err)
 {
     size_t n = recipe_elements(&feed->inputs.recipe);
 
@@ -117,10 +119,9 @@ static enum assay_status fill_input(struct feed *feed,
                         (float *)inputs[0].data + at * n, err);
 }
 
-static enum assay_status read_sample(struct feed *feed, size_t i,
-                                     struct assay_tensor *inputs, size_t at,
-                                     struct assay_target *target,
-                                     struct error *err)
+static enum assay_status
+feed_read_sample(struct feed *feed, size_t i, struct assay_tensor *inputs,
+                 size_t at, struct assay_target *target, struct error *err)
 {
     struct dataset_target known;
     struct picture picture = {0};
@@ -129,7 +130,7 @@ static enum assay_status read_sample(struct feed *feed, size_t i,
     if (!st)
         st = dataset_picture(feed->dataset, i, &picture, err);
     if (!st)
-        st = fill_input(feed, &picture, inputs, at, err);
+        st = feed_fill_input(feed, &picture, inputs, at, err);
     if (!st)
         st = copy_boxes(&feed->slots[at], &known, target, err);
     if (!st) {
@@ -151,44 +152,112 @@ static enum assay_status read_for_profiler(void *context, size_t i,
 {
     struct error err = {0};
 
-    return error_export(&err, read_sample(context, i, inputs, at, target, &err),
-                        error);
+    return error_export(
+        &err, feed_read_sample(context, i, inputs, at, target, &err), error);
+}
+
+/* ---- classes ----------------------------------------------------------- */
+
+/* COCO's name for a class of VOC, if it differs. */
+static const char *name_in_coco(const char *name)
+{
+    static const struct {
+        const char *voc, *coco;
+    } names[] = {
+        {"aeroplane", "airplane"},   {"diningtable", "dining table"},
+        {"motorbike", "motorcycle"}, {"pottedplant", "potted plant"},
+        {"sofa", "couch"},           {"tvmonitor", "tv"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i].voc) == 0)
+            return names[i].coco;
+    }
+    return name;
+}
+
+/* The name of a label; NULL if labels are numbers. */
+static const char *label_name(const struct feed *feed,
+                              const struct session *session, int64_t label,
+                              char *buffer, size_t size)
+{
+    enum { coco_classes = 91 }; /* including the background and gaps */
+    const struct found_source source = {
+        .options = &feed->vision,
+        .outputs = session ? session->outputs : NULL,
+        .n_outputs = session ? session->n_outputs : 0,
+        .recipe = session ? &session->inputs.recipe : NULL};
+    const char *name;
+
+    if (feed->vision.decode == DECODE_DETECTOR &&
+        feed->model->options.model.build.n_classes != coco_classes)
+        return NULL;
+    name = found_name(&source, label, buffer, size);
+    return name[strspn(name, "0123456789")] ? name : NULL;
+}
+
+size_t feed_class(const struct feed *feed, const struct session *session,
+                  int64_t label)
+{
+    size_t n = dataset_class_count(feed->dataset);
+    const struct decoder *decoder = decoder_of(feed->vision.decode);
+    int64_t first = !decoder || decoder->has_background;
+    char buffer[32];
+    const char *name = label_name(feed, session, label, buffer, sizeof buffer);
+
+    if (!name)
+        return label >= first && (uint64_t)(label - first) < n
+                   ? (size_t)(label - first)
+                   : SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const char *class_name = dataset_class_name(feed->dataset, i);
+
+        if (strcmp(name, class_name) == 0 ||
+            strcmp(name, name_in_coco(class_name)) == 0)
+            return i;
+    }
+    return SIZE_MAX;
 }
 
 /* ---- opening ---------------------------------------------------------- */
 
-static void set_options(struct feed *feed, const struct feed_options *options)
+static void feed_set_options(struct feed *feed,
+                             const struct feed_options *options)
 {
-    /* As low as makes no difference to precision. */
+    /* Low enough to make no difference to precision. */
     const double least_score = 0.001;
-    struct detect_options *job = &feed->options;
+    struct vision_options *vision = &feed->vision;
+    const struct decoder *decoder;
 
-    *job = feed->model->options;
-    job->is_random = false;
-    job->score = least_score;
-    if (job->is_onnx) {
-        job->decode = options->decode;
-        job->recipe = options->recipe;
+    *vision = feed->model->options.vision;
+    vision->is_random = false;
+    vision->score = least_score;
+    if (feed->model->options.model.is_file) {
+        vision->decode = options->decode;
+        vision->recipe = options->recipe;
     }
-    job->iou = job->decode == DECODE_YOLOV8 ? 0.7 : 0.45;
+    decoder = decoder_of(vision->decode);
+    vision->iou = decoder ? decoder->iou : 0.45;
 }
 
 static enum assay_status check_task(const struct feed *feed, struct error *err)
 {
     if (!dataset_has_objects(feed->dataset) && gives_objects(feed))
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "%s finds objects, and this dataset has one class an "
-                         "image; --dataset coco and voc have objects",
-                         feed->options.model);
+        return error_set(
+            err, ASSAY_BAD_USAGE,
+            "%s finds objects, but this dataset has one class per image; use a "
+            "dataset with objects, such as --dataset coco or voc",
+            feed->model->options.model.name);
     if (dataset_has_classes(feed->dataset) || gives_objects(feed))
         return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_USAGE,
-                     "this dataset has objects, and what %s gives is not known "
-                     "to be any; --decode says how an ONNX file tells them",
-                     feed->options.model);
+    return error_set(
+        err, ASSAY_BAD_USAGE,
+        "this dataset has objects, but the outputs of %s are not known to be "
+        "objects; say how to read an ONNX file's with --decode",
+        feed->model->options.model.name);
 }
 
-/* A detector of COCO's classes knows them by name: some have to be the
+/* A detector with COCO's classes knows them by name: some must be the
  * dataset's. */
 static enum assay_status check_names(const struct feed *feed, struct error *err)
 {
@@ -199,13 +268,14 @@ static enum assay_status check_names(const struct feed *feed, struct error *err)
             return ASSAY_OK;
     }
     return error_set(err, ASSAY_BAD_USAGE,
-                     "%s knows none of the %zu classes of the dataset; one "
-                     "that was trained on it has --classes %zu and --weights",
-                     feed->options.model, dataset_class_count(feed->dataset),
+                     "%s knows none of the %zu classes of the dataset; use one "
+                     "that was trained on it, with --classes %zu and --weights",
+                     feed->model->options.model.name,
+                     dataset_class_count(feed->dataset),
                      dataset_class_count(feed->dataset) + 1);
 }
 
-/* A classifier numbers its classes as the dataset does, or all is wrong. */
+/* A classifier must number its classes as the dataset does. */
 static enum assay_status check_scores(const struct feed *feed,
                                       struct error *err)
 {
@@ -218,17 +288,10 @@ static enum assay_status check_scores(const struct feed *feed,
         shape->dims[1] == (int64_t)n)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_USAGE,
-                     "%s tells %lld classes apart, and the dataset has %zu; "
-                     "--classes says how many a built-in model has",
-                     feed->options.model, (long long)shape->dims[1], n);
-}
-
-static enum assay_status check_classes(const struct feed *feed,
-                                       struct error *err)
-{
-    if (feed->options.decode == DECODE_DETECTOR)
-        return check_names(feed, err);
-    return gives_objects(feed) ? ASSAY_OK : check_scores(feed, err);
+                     "%s has %lld classes, and the dataset has %zu; set the "
+                     "number of a built-in model with --classes",
+                     feed->model->options.model.name, (long long)shape->dims[1],
+                     n);
 }
 
 static enum assay_status make_slots(struct feed *feed, struct error *err)
@@ -251,15 +314,17 @@ enum assay_status feed_open(struct assay_model *model,
     if (!feed)
         return error_nomem(err, sizeof *feed, "a dataset");
     feed->model = model;
-    set_options(feed, options);
+    feed_set_options(feed, options);
     st = dataset_open(&options->data, &feed->dataset, err);
     if (!st)
         st = check_task(feed, err);
+    if (!st && feed->vision.decode == DECODE_DETECTOR)
+        st = check_names(feed, err);
+    else if (!st && !gives_objects(feed))
+        st = check_scores(feed, err);
     if (!st)
-        st = check_classes(feed, err);
-    if (!st)
-        st = model_inputs_settle(&feed->inputs, &feed->options, model->graph,
-                                 NULL, err);
+        st = model_inputs_settle(&feed->inputs, &model->options.model,
+                                 &feed->vision, model->graph, NULL, err);
     if (!st)
         st = make_slots(feed, err);
     if (st) {

@@ -1,10 +1,11 @@
-/* metrics/metric_child.c - see metric_child.h.
+/* metrics/metric_child.c - see profiler_internal.h.
  *
- * To the child go samples: a struct sample_header, then each output as a
+ * The parent sends samples: a struct sample_header, then each output as a
  * struct assay_tensor and its data, then the boxes; a header with no_more ends
- * them. From it comes one struct answer, and the values behind it where it is
- * ASSAY_OK. Both sides are the same program: structs go as they are. */
-#include "metrics/metric_child.h"
+ * them. The child sends one struct metric_answer, and the values if it is
+ * ASSAY_OK. Both sides are the same program, so structs are sent as they are.
+ */
+#include "metrics/profiler_internal.h"
 
 #include "base/mem.h"
 
@@ -15,24 +16,23 @@
 
 struct sample_header {
     size_t n_outputs;                 /* no_more: nothing follows */
-    struct assay_target target;       /* boxes: where they are in the parent */
+    struct assay_target target;       /* boxes: a pointer in the parent */
     struct assay_evaluated evaluated; /* with no_more */
 };
 
-/* The end of the line alone does not tell: a child that was started later has
- * this one's line open too. */
+/* The end of the line alone is not enough: a child started later has this one's
+ * line open too. */
 static const size_t no_more = SIZE_MAX;
 
-struct answer {
+struct metric_answer {
     enum assay_status status;
     struct assay_error error;
 };
 
-/* ---- inside of the child -------------------------------------------------
- */
+/* ---- in the child ------------------------------------------------------- */
 
-/* A block from the pipe; NULL where it ends early. Nothing is freed before the
- * child is gone but what a sample brought. */
+/* Reads a block from the pipe; NULL if it ends early. Only what a sample
+ * brought is freed before the child ends. */
 static void *read_block(int line, size_t bytes)
 {
     void *block = mem_alloc(bytes);
@@ -44,8 +44,8 @@ static void *read_block(int line, size_t bytes)
     return block;
 }
 
-static bool read_sample(int line, const struct sample_header *header,
-                        struct assay_sample *sample)
+static bool receive_sample(int line, const struct sample_header *header,
+                           struct assay_sample *sample)
 {
     struct assay_tensor *outputs =
         mem_array(header->n_outputs, sizeof *outputs);
@@ -96,7 +96,7 @@ take_samples(int line, const struct assay_metric_function *function,
             *evaluated = header.evaluated;
             return ASSAY_OK;
         }
-        is_whole = read_sample(line, &header, &sample);
+        is_whole = receive_sample(line, &header, &sample);
 
         if (is_whole && function->sample)
             st = function->sample(function->context, &sample, error);
@@ -106,7 +106,7 @@ take_samples(int line, const struct assay_metric_function *function,
     }
 }
 
-/* What a child is started with. */
+/* What a child starts with. */
 struct service {
     const struct assay_metric_function *function;
     const struct assay_metric_input *input;
@@ -117,7 +117,7 @@ static void serve(void *context, int line)
     const struct service *service = context;
     const struct assay_metric_function *function = service->function;
     double *values = mem_array(function->n_metrics, sizeof *values);
-    struct answer answer = {.status = values ? ASSAY_OK : ASSAY_NOMEM};
+    struct metric_answer answer = {.status = values ? ASSAY_OK : ASSAY_NOMEM};
     struct assay_metric_input seen = *service->input;
     struct assay_evaluated evaluated;
 
@@ -136,8 +136,7 @@ static void serve(void *context, int line)
         child_send(line, values, function->n_metrics * sizeof *values, 0);
 }
 
-/* ---- in the parent -------------------------------------------------------
- */
+/* ---- in the parent ------------------------------------------------------ */
 
 enum assay_status metric_child_start(
     struct metric_child *child, const struct assay_metric_function *function,
@@ -195,7 +194,7 @@ static void send_end(struct metric_child *child,
         child->is_deaf = !send_block(child, &header, sizeof header);
 }
 
-/* How it ended, where that was not with an answer. */
+/* Explains an end without an answer. */
 static enum assay_status explain_end(int status, const char *name,
                                      struct error *err)
 {
@@ -212,7 +211,7 @@ enum assay_status metric_child_finish(
     const struct assay_evaluated *evaluated, double *values, struct error *err)
 {
     int line = child->process.line, status;
-    struct answer answer = {0};
+    struct metric_answer answer = {0};
     enum child_told told;
 
     send_end(child, evaluated);
@@ -223,7 +222,7 @@ enum assay_status metric_child_finish(
     status = child_end(&child->process, told == CHILD_LATE, NULL);
     if (told == CHILD_LATE)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "'%s' gave no value within %g s and was stopped",
+                         "'%s' returned no value within %g s and was stopped",
                          function->name, child->seconds);
     if (told == CHILD_GONE)
         return explain_end(status, function->name, err);

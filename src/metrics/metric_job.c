@@ -1,5 +1,5 @@
-/* metrics/metric_job.c - a function at work: what it needs is fetched, it is
- * run, what it gives is kept. */
+/* metrics/metric_job.c - runs a function: fetches what it needs and keeps what
+ * it returns. */
 #include "metrics/profiler_internal.h"
 
 #include "base/mem.h"
@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what it is handed ---------------------------------------------------
- */
+/* ---- its input ---------------------------------------------------------- */
 
 static const char *set_value(const struct assay_profiler *profiler,
                              const char *name)
@@ -66,8 +65,8 @@ static enum assay_status fetch_needs(struct assay_profiler *profiler,
     return st;
 }
 
-static void fill_input(const struct assay_profiler *profiler,
-                       struct metric_job *job)
+static void job_fill_input(const struct assay_profiler *profiler,
+                           struct metric_job *job)
 {
     const struct assay_model *model = profiler->model;
     unsigned needs = job->registered->function->needs;
@@ -89,10 +88,9 @@ static void fill_input(const struct assay_profiler *profiler,
     };
 }
 
-/* ---- the steps -----------------------------------------------------------
- */
+/* ---- its steps ---------------------------------------------------------- */
 
-/* A failure of a function in this process, in our words. */
+/* Adds the name of the function to its failure. */
 static enum assay_status take_error(struct metric_job *job,
                                     enum assay_status st,
                                     struct assay_error *error)
@@ -104,8 +102,8 @@ static enum assay_status take_error(struct metric_job *job,
                      error->text[0] ? error->text : assay_status_text(st));
 }
 
-static enum assay_status prepare(struct assay_profiler *profiler,
-                                 struct metric_job *job)
+static enum assay_status job_prepare(struct assay_profiler *profiler,
+                                     struct metric_job *job)
 {
     const struct assay_metric_function *function = job->registered->function;
     enum assay_status st = find_arguments(profiler, job);
@@ -117,12 +115,12 @@ static enum assay_status prepare(struct assay_profiler *profiler,
     if (!st)
         st = fetch_needs(profiler, function->needs, &job->err);
     if (!st)
-        fill_input(profiler, job);
+        job_fill_input(profiler, job);
     return st;
 }
 
-static enum assay_status begin(const struct assay_profiler *profiler,
-                               struct metric_job *job)
+static enum assay_status job_begin(const struct assay_profiler *profiler,
+                                   struct metric_job *job)
 {
     const struct assay_metric_function *function = job->registered->function;
     struct assay_error error = {0};
@@ -151,7 +149,7 @@ void metric_job_sample(struct metric_job *job,
             job, function->sample(function->context, sample, &error), &error);
 }
 
-static enum assay_status finish(struct metric_job *job)
+static enum assay_status job_finish(struct metric_job *job)
 {
     const struct assay_metric_function *function = job->registered->function;
     struct assay_error error = {0};
@@ -165,8 +163,7 @@ static enum assay_status finish(struct metric_job *job)
         &error);
 }
 
-/* ---- what is kept --------------------------------------------------------
- */
+/* ---- its results -------------------------------------------------------- */
 
 static const struct assay_unit *choose_unit(const struct assay_metric *metric,
                                             double value)
@@ -180,8 +177,8 @@ static const struct assay_unit *choose_unit(const struct assay_metric *metric,
     return unit;
 }
 
-static void keep(struct kept_result *kept, const struct registry_key *key,
-                 const struct metric_job *job)
+static void job_keep(struct kept_result *kept, const struct registry_key *key,
+                     const struct metric_job *job)
 {
     double value = job->st ? NAN : job->values[key->at];
     struct assay_result *result = &kept->result;
@@ -204,23 +201,24 @@ static void keep(struct kept_result *kept, const struct registry_key *key,
         result->status = ASSAY_BAD_INPUT;
         result->value = result->shown = NAN;
         snprintf(kept->reason, sizeof kept->reason,
-                 "'%s' gave a value that is not a number", result->function);
+                 "'%s' returned a value that is not a number",
+                 result->function);
     }
     if (result->unit)
         result->shown = result->value / result->unit->scale;
 }
 
-/* Keys that went to another function are that one's. */
+/* A key may have gone to another function. */
 static void keep_all(struct assay_profiler *profiler,
                      const struct metric_job *job)
 {
     for (size_t i = 0; i < profiler->registry.n_keys; i++) {
         if (profiler->registry.keys[i].function == job->function)
-            keep(profiler->results[i], &profiler->registry.keys[i], job);
+            job_keep(profiler->results[i], &profiler->registry.keys[i], job);
     }
 }
 
-static void release(struct metric_job *job)
+static void job_release(struct metric_job *job)
 {
     metric_child_stop(&job->child);
     mem_free(job->arguments);
@@ -236,9 +234,9 @@ static void run_all(struct assay_profiler *profiler, struct metric_job *jobs,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; i < n; i++) {
-        jobs[i].st = prepare(profiler, &jobs[i]);
+        jobs[i].st = job_prepare(profiler, &jobs[i]);
         if (!jobs[i].st)
-            jobs[i].st = begin(profiler, &jobs[i]);
+            jobs[i].st = job_begin(profiler, &jobs[i]);
         has_samples = has_samples || (!jobs[i].st && jobs[i].input.evaluated);
     }
     if (has_samples)
@@ -248,7 +246,7 @@ static void run_all(struct assay_profiler *profiler, struct metric_job *jobs,
         if (!jobs[i].st && st)
             jobs[i].st = error_set(&jobs[i].err, st, "%s", err.text);
         if (!jobs[i].st)
-            jobs[i].st = finish(&jobs[i]);
+            jobs[i].st = job_finish(&jobs[i]);
     }
 }
 
@@ -270,7 +268,7 @@ enum assay_status profiler_run(struct assay_profiler *profiler,
         if (jobs[i].st == ASSAY_NOMEM && !st)
             st = error_set(err, ASSAY_NOMEM, "%s", jobs[i].err.text);
         keep_all(profiler, &jobs[i]);
-        release(&jobs[i]);
+        job_release(&jobs[i]);
     }
     mem_free(jobs);
     return st;

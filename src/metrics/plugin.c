@@ -1,5 +1,5 @@
-/* metrics/plugin.c - see plugin.h. */
-#include "metrics/plugin.h"
+/* metrics/plugin.c - see plugin_internal.h. */
+#include "metrics/plugin_internal.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -19,71 +19,55 @@
 static void unload_from(struct plugins *plugins, size_t first)
 {
     while (plugins->n > first)
-        dlclose(plugins->handles[--plugins->n]);
+        dlclose(plugins->items[--plugins->n].handle);
 }
 
 void plugins_release(struct plugins *plugins)
 {
     unload_from(plugins, 0);
-    mem_free(plugins->handles);
     mem_free(plugins->items);
     arena_release(&plugins->memory);
     *plugins = (struct plugins){0};
 }
 
-/* ---- one object ----------------------------------------------------------
- */
+/* ---- one object --------------------------------------------------------- */
 
 static enum assay_status check_plugin(const struct assay_metric_plugin *plugin,
                                       const char *path, struct error *err)
 {
     if (!plugin)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is no metric plug-in: it has no "
-                         "assay_metric_plugin",
-                         path);
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "%s is not a metric plug-in: it has no assay_metric_plugin", path);
     if (plugin->api_version != ASSAY_METRIC_API)
-        return error_set(err, ASSAY_UNSUPPORTED,
-                         "%s has api_version %" PRIu32 ", this is %d; build "
-                         "it again with this assay/metric.h",
-                         path, plugin->api_version, ASSAY_METRIC_API);
+        return error_set(
+            err, ASSAY_UNSUPPORTED,
+            "%s has api_version %" PRIu32
+            ", but this is %d; rebuild it with this assay/metric.h",
+            path, plugin->api_version, ASSAY_METRIC_API);
     if (!plugin->n_functions || !plugin->functions)
         return error_set(err, ASSAY_BAD_INPUT, "%s has no metric functions",
                          path);
     return ASSAY_OK;
 }
 
-static enum assay_status make_room(struct plugins *plugins, struct error *err)
-{
-    size_t capacity = plugins->capacity;
-    void *handles = vec_reserve(plugins->handles, &capacity, plugins->n + 1,
-                                sizeof *plugins->handles);
-    void *items;
-
-    if (!handles)
-        return error_nomem(err, sizeof handles, "a plug-in");
-    plugins->handles = handles;
-    items = vec_reserve(plugins->items, &plugins->capacity, plugins->n + 1,
-                        sizeof *plugins->items);
-    if (!items)
-        return error_nomem(err, sizeof items, "a plug-in");
-    plugins->items = items;
-    return ASSAY_OK;
-}
-
 static enum assay_status load_object(struct plugins *plugins, const char *path,
                                      struct error *err)
 {
+    struct loaded_plugin *moved = vec_reserve(
+        plugins->items, &plugins->capacity, plugins->n + 1, sizeof *moved);
     const struct assay_metric_plugin *plugin;
     void *handle;
     int fd;
-    enum assay_status st = make_room(plugins, err);
+    enum assay_status st;
 
-    if (!st)
-        st = file_open(path, &fd, err);
+    if (!moved)
+        return error_nomem(err, sizeof *moved, "a plug-in");
+    plugins->items = moved;
+    st = file_open(path, &fd, err);
     if (st)
         return st;
-    close(fd); /* it is a file; the loader wants its name */
+    close(fd); /* it is a file; dlopen() takes its name */
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return error_set(err, ASSAY_BAD_INPUT, "cannot load %s: %s", path,
@@ -94,21 +78,11 @@ static enum assay_status load_object(struct plugins *plugins, const char *path,
         dlclose(handle);
         return st;
     }
-    plugins->handles[plugins->n] = handle;
-    plugins->items[plugins->n++] = plugin;
+    moved[plugins->n++] = (struct loaded_plugin){handle, plugin};
     return ASSAY_OK;
 }
 
-/* ---- a folder ------------------------------------------------------------
- */
-
-static bool is_object(const char *name)
-{
-    static const char ending[] = ".so";
-    size_t n = strlen(name), n_ending = sizeof ending - 1;
-
-    return n > n_ending && strcmp(name + n - n_ending, ending) == 0;
-}
+/* ---- a folder ----------------------------------------------------------- */
 
 static enum assay_status load_named(struct plugins *plugins, const char *folder,
                                     const char *name, struct error *err)
@@ -122,20 +96,21 @@ static enum assay_status load_named(struct plugins *plugins, const char *folder,
     return st;
 }
 
-struct names {
+struct object_names {
     char **items;
     size_t n, capacity;
 };
 
 static enum assay_status list_objects(struct plugins *plugins, DIR *folder,
-                                      struct names *names, struct error *err)
+                                      struct object_names *names,
+                                      struct error *err)
 {
     const struct dirent *entry;
 
     while ((entry = readdir(folder))) {
         char **moved;
 
-        if (!is_object(entry->d_name))
+        if (!str_ends_with(entry->d_name, ".so"))
             continue;
         moved = vec_reserve(names->items, &names->capacity, names->n + 1,
                             sizeof *names->items);
@@ -149,7 +124,7 @@ static enum assay_status list_objects(struct plugins *plugins, DIR *folder,
     return ASSAY_OK;
 }
 
-static int by_name(const void *a, const void *b)
+static int plugin_by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -158,7 +133,7 @@ static enum assay_status load_folder(struct plugins *plugins, const char *path,
                                      struct error *err)
 {
     DIR *folder = opendir(path);
-    struct names names = {0};
+    struct object_names names = {0};
     enum assay_status st;
 
     if (!folder)
@@ -166,22 +141,14 @@ static enum assay_status load_folder(struct plugins *plugins, const char *path,
     st = list_objects(plugins, folder, &names, err);
     closedir(folder);
     if (!st && names.n)
-        qsort(names.items, names.n, sizeof *names.items, by_name);
+        qsort(names.items, names.n, sizeof *names.items, plugin_by_name);
     else if (!st)
         st = error_set(err, ASSAY_NOT_FOUND,
-                       "there is no plug-in (.so) in the folder %s", path);
+                       "no plug-in (.so) in the folder %s", path);
     for (size_t i = 0; !st && i < names.n; i++)
         st = load_named(plugins, path, names.items[i], err);
     mem_free(names.items);
     return st;
-}
-
-/* A name without a slash would be looked for in the system's folders. */
-static enum assay_status load_file(struct plugins *plugins, const char *path,
-                                   struct error *err)
-{
-    return strchr(path, '/') ? load_object(plugins, path, err)
-                             : load_named(plugins, ".", path, err);
 }
 
 enum assay_status plugins_load(struct plugins *plugins, const char *path,
@@ -193,8 +160,12 @@ enum assay_status plugins_load(struct plugins *plugins, const char *path,
 
     if (stat(path, &info))
         return error_errno(err, errno, "loading the plug-in %s", path);
-    st = S_ISDIR(info.st_mode) ? load_folder(plugins, path, err)
-                               : load_file(plugins, path, err);
+    if (S_ISDIR(info.st_mode))
+        st = load_folder(plugins, path, err);
+    else if (strchr(path, '/'))
+        st = load_object(plugins, path, err);
+    else /* dlopen() would search the system's folders */
+        st = load_named(plugins, ".", path, err);
     if (st)
         unload_from(plugins, before);
     return st;

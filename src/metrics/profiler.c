@@ -112,10 +112,9 @@ assay_profiler_new(struct assay_model *model,
     return st;
 }
 
-/* ---- who computes what ---------------------------------------------------
- */
+/* ---- which function computes what --------------------------------------- */
 
-/* A result for every key; those of functions that lost theirs are forgotten. */
+/* Makes a result for every key; forgets those of functions that lost theirs. */
 static enum assay_status match_results(struct assay_profiler *profiler,
                                        struct error *err)
 {
@@ -182,7 +181,8 @@ static enum assay_status add_plugins(struct assay_profiler *profiler,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = first; i < profiler->plugins.n; i++) {
-        const struct assay_metric_plugin *plugin = profiler->plugins.items[i];
+        const struct assay_metric_plugin *plugin =
+            profiler->plugins.items[i].plugin;
 
         for (size_t k = 0; !st && k < plugin->n_functions; k++)
             st = add_function(
@@ -208,8 +208,7 @@ enum assay_status assay_profiler_load_plugin(struct assay_profiler *profiler,
     return error_export(&err, st, error);
 }
 
-/* The i-th argument of all functions, one behind the other; NULL behind the
- * last. */
+/* Argument i of all functions in order; NULL after the last. */
 static const char *argument_at(const struct registry *registry, size_t i)
 {
     for (size_t k = 0; k < registry->n_functions; k++) {
@@ -242,7 +241,7 @@ static enum assay_status list_arguments(const struct registry *registry,
     return ASSAY_OK;
 }
 
-/* Setting what no function takes would change nothing. */
+/* Setting an argument that no function takes would change nothing. */
 static enum assay_status check_argument(const struct assay_profiler *profiler,
                                         const char *name, struct error *err)
 {
@@ -260,18 +259,18 @@ static enum assay_status check_argument(const struct assay_profiler *profiler,
     st = list_arguments(registry, &list, err);
     if (!st && !list.n)
         st = error_set(err, ASSAY_BAD_USAGE,
-                       "no metric takes '%.60s', nor any other argument; "
-                       "metrics of a plug-in may",
+                       "no metric takes '%.60s' or any other argument; metrics "
+                       "of a plug-in may",
                        name);
     else if (!st && nearest.candidate)
-        st = error_set(err, ASSAY_BAD_USAGE,
-                       "no metric takes '%.60s'; did you mean '%s'? Arguments "
-                       "that are taken: %s",
-                       name, nearest.candidate, list.text);
+        st = error_set(
+            err, ASSAY_BAD_USAGE,
+            "no metric takes '%.60s'; did you mean '%s'? Valid arguments: %s",
+            name, nearest.candidate, list.text);
     else if (!st)
         st = error_set(err, ASSAY_BAD_USAGE,
-                       "no metric takes '%.60s'; arguments that are taken: %s",
-                       name, list.text);
+                       "no metric takes '%.60s'; valid arguments: %s", name,
+                       list.text);
     str_release(&list);
     return st;
 }
@@ -300,13 +299,12 @@ void assay_profiler_set_dataset(struct assay_profiler *profiler,
         profiler->results[i]->is_there = false;
 }
 
-/* ---- values --------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------- */
 
-static enum assay_status compute(struct assay_profiler *profiler,
-                                 const char *key, bool is_anew,
-                                 const struct assay_result **out,
-                                 struct error *err)
+static enum assay_status profiler_compute(struct assay_profiler *profiler,
+                                          const char *key, bool recomputes,
+                                          const struct assay_result **out,
+                                          struct error *err)
 {
     size_t at = registry_find(&profiler->registry, key);
     const struct kept_result *kept;
@@ -315,13 +313,13 @@ static enum assay_status compute(struct assay_profiler *profiler,
 
     *out = NULL;
     if (at == SIZE_MAX)
-        return error_set(err, ASSAY_NOT_FOUND, "there is no metric '%s'", key);
+        return error_set(err, ASSAY_NOT_FOUND, "no metric '%s'", key);
     kept = profiler->results[at];
     function = profiler->registry.keys[at].function;
-    if (is_anew && profiler->registry.functions[function].function->needs &
-                       ASSAY_NEEDS_RUN)
+    if (recomputes && profiler->registry.functions[function].function->needs &
+                          ASSAY_NEEDS_RUN)
         profiler->is_measured = false;
-    if (is_anew || !kept->is_there)
+    if (recomputes || !kept->is_there)
         st = profiler_run(profiler, &function, 1, err);
     if (!st && kept->result.status)
         st = error_set(err, kept->result.status, "%s", kept->reason);
@@ -336,26 +334,26 @@ enum assay_status assay_profiler_compute(struct assay_profiler *profiler,
 {
     struct error err = {0};
 
-    return error_export(&err, compute(profiler, key, recompute, out, &err),
-                        error);
+    return error_export(
+        &err, profiler_compute(profiler, key, recompute, out, &err), error);
 }
 
 /* Whether one of its keys has no value yet. */
-static bool is_wanted(const struct assay_profiler *profiler, size_t function,
-                      bool is_anew)
+static bool lacks_value(const struct assay_profiler *profiler, size_t function,
+                        bool recomputes)
 {
     const struct registry *registry = &profiler->registry;
 
     for (size_t i = 0; i < registry->n_keys; i++) {
         if (registry->keys[i].function == function &&
-            (is_anew || !profiler->results[i]->is_there))
+            (recomputes || !profiler->results[i]->is_there))
             return true;
     }
     return false;
 }
 
 static enum assay_status compute_all(struct assay_profiler *profiler,
-                                     bool is_anew, struct error *err)
+                                     bool recomputes, struct error *err)
 {
     size_t n = profiler->registry.n_functions, n_wanted = 0;
     size_t *wanted = mem_array(n, sizeof *wanted);
@@ -363,10 +361,10 @@ static enum assay_status compute_all(struct assay_profiler *profiler,
 
     if (!wanted)
         return error_nomem(err, n * sizeof *wanted, "metrics");
-    if (is_anew)
+    if (recomputes)
         profiler->is_measured = false;
     for (size_t i = 0; i < n; i++) {
-        if (is_wanted(profiler, i, is_anew))
+        if (lacks_value(profiler, i, recomputes))
             wanted[n_wanted++] = i;
     }
     st = profiler_run(profiler, wanted, n_wanted, err);
@@ -408,8 +406,7 @@ assay_profiler_measured(const struct assay_profiler *profiler)
     return profiler->is_measured ? &profiler->measured : NULL;
 }
 
-/* ---- two models ----------------------------------------------------------
- */
+/* ---- two models --------------------------------------------------------- */
 
 static double set_side_by_side(enum assay_comparison comparison, double first,
                                double second)
@@ -459,7 +456,7 @@ enum assay_status assay_profiler_compare(struct assay_profiler *first,
     for (int i = 0; i < 2; i++) {
         struct error err = {0};
         enum assay_status st =
-            compute(profilers[i], key, false, &results[i], &err);
+            profiler_compute(profilers[i], key, false, &results[i], &err);
 
         if (st == ASSAY_NOMEM || !results[i])
             return error_export(&err, st, error);

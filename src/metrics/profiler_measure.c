@@ -1,15 +1,15 @@
 /* metrics/profiler_measure.c - a model measured for its metrics. */
 #include "metrics/profiler_internal.h"
 
-#include "metrics/measured_run.h"
 #include "run/run.h"
+#include "session/profile.h"
 
 #include <math.h>
 
 static enum assay_status read_run(struct assay_profiler *profiler,
                                   const struct run *run, struct error *err)
 {
-    const struct detect_options *options = &profiler->model->options;
+    const struct session_options *options = &profiler->model->options;
     int64_t peak = run_memory_of(run)->peak_bytes;
     uint32_t scope = run_model_scope(run);
     struct scope_stats stats;
@@ -22,7 +22,7 @@ static enum assay_status read_run(struct assay_profiler *profiler,
         return st;
     profiler->measured = (struct assay_measured){
         .n = stats.n,
-        .images = (uint64_t)options->build.n_images,
+        .images = (uint64_t)options->model.build.n_images,
         .threads = options->n_threads,
         .median_ns = stats.median_ns,
         .low_ns = stats.median_low_ns,
@@ -36,7 +36,7 @@ static enum assay_status read_run(struct assay_profiler *profiler,
     return ASSAY_OK;
 }
 
-/* The times, and the run that their texts are in, are the model's now. */
+/* Hands the times, and the run that holds their texts, over to the model. */
 static enum assay_status read_layers(struct assay_model *model,
                                      struct run **run, struct error *err)
 {
@@ -55,14 +55,14 @@ static enum assay_status read_layers(struct assay_model *model,
     return ASSAY_OK;
 }
 
-/* How long is measured where the user does not say. */
+/* How long to measure unless the user says. */
 static void set_pace(const struct assay_profiler *profiler,
-                     struct detect_options *job)
+                     struct profile_options *job)
 {
     static const uint64_t at_least = 10;
     static const double goal = 0.02, seconds = 5;
     uint64_t wanted = profiler->options.iterations;
-    uint64_t batch = (uint64_t)job->build.n_images;
+    uint64_t batch = (uint64_t)job->session.model.build.n_images;
 
     job->n_images = (wanted ? wanted : at_least) * batch;
     job->precision_goal = wanted ? 0 : goal;
@@ -74,7 +74,7 @@ enum assay_status profiler_measure(struct assay_profiler *profiler,
                                    struct error *err)
 {
     struct assay_model *model = profiler->model;
-    struct detect_options job = model->options;
+    struct profile_options job = {.session = model->options, .n_warm_up = 1};
     struct str lines = {0};
     struct sink warnings = sink_to_str(&lines);
     struct run *run = NULL;
@@ -84,13 +84,12 @@ enum assay_status profiler_measure(struct assay_profiler *profiler,
         return ASSAY_OK;
     if (!model->may_fill)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s was loaded without weights, and "
-                         "cannot be run",
+                         "%s was loaded without weights, so it cannot be run",
                          graph_name(model->graph));
-    job.warnings = &warnings;
-    job.onnx.problems = &warnings;
+    job.session.warnings = &warnings;
+    job.session.model.file.problems = &warnings;
     set_pace(profiler, &job);
-    st = measured_run(&job, &run, err);
+    st = profile_model(&job, &run, err);
     if (st)
         model_tell(model, &lines);
     if (!st)

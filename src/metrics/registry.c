@@ -1,5 +1,5 @@
-/* metrics/registry.c - see registry.h. */
-#include "metrics/registry.h"
+/* metrics/registry.c - see registry_internal.h. */
+#include "metrics/registry_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -22,8 +22,7 @@ size_t registry_find(const struct registry *registry, const char *key)
     return SIZE_MAX;
 }
 
-/* ---- is the function in order? -------------------------------------------
- */
+/* ---- is the function valid? --------------------------------------------- */
 
 static bool is_key(const char *text)
 {
@@ -40,17 +39,17 @@ static enum assay_status check_metric(const struct assay_metric_function *from,
     if (!is_key(metric->key))
         return error_set(err, ASSAY_BAD_INPUT,
                          "metric function '%s': the key of its metric %zu is "
-                         "'%s'; a-z, 0-9 and _ make a key",
+                         "'%s'; a key consists of a-z, 0-9 and _",
                          from->name, at + 1, metric->key ? metric->key : "");
     if (!metric->name || !metric->description)
         return error_set(err, ASSAY_BAD_INPUT,
                          "metric function '%s': '%s' has no %s", from->name,
                          metric->key, metric->name ? "description" : "name");
     if ((unsigned)metric->comparison > ASSAY_COMPARE_RECIPROCAL)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "metric function '%s': '%s' is compared in a way "
-                         "(%d) that there is not",
-                         from->name, metric->key, (int)metric->comparison);
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "metric function '%s': '%s' has an unknown comparison (%d)",
+            from->name, metric->key, (int)metric->comparison);
     for (const struct assay_unit *unit = metric->units; unit && unit->name;
          unit++) {
         if (!(unit->scale > 0))
@@ -84,8 +83,7 @@ check_function(const struct assay_metric_function *function, struct error *err)
                                               : "metrics");
     if (function->needs & ~known)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "metric function '%s' needs what is not known here "
-                         "(%#x)",
+                         "metric function '%s' has unknown needs (%#x)",
                          function->name, function->needs & ~known);
     for (size_t i = 0; !st && i < function->n_metrics; i++)
         st = check_metric(function, i, err);
@@ -98,8 +96,7 @@ check_function(const struct assay_metric_function *function, struct error *err)
     return st;
 }
 
-/* ---- who takes a key -----------------------------------------------------
- */
+/* ---- which function gets a key ------------------------------------------ */
 
 static const struct registered *owner(const struct registry *registry,
                                       size_t key)
@@ -126,8 +123,8 @@ static enum assay_status check_overrides(const struct registry *registry,
     return ASSAY_OK;
 }
 
-static enum assay_status make_room(struct registry *registry, size_t n_keys,
-                                   struct error *err)
+static enum assay_status registry_make_room(struct registry *registry,
+                                            size_t n_keys, struct error *err)
 {
     void *functions =
         vec_reserve(registry->functions, &registry->functions_capacity,
@@ -145,7 +142,7 @@ static enum assay_status make_room(struct registry *registry, size_t n_keys,
                                            "metric functions");
 }
 
-/* Gives the new function, the last one, a key that may have an owner. */
+/* Gives a key to the new function, which is the last one, if it may have it. */
 static void take_key(struct registry *registry, size_t at,
                      struct sink *warnings)
 {
@@ -162,14 +159,14 @@ static void take_key(struct registry *registry, size_t at,
     }
     if (owner(registry, place)->is_override) {
         sink_printf(warnings,
-                    "metric '%s': '%s' is passed over, '%s' overrides it\n",
+                    "metric '%s': '%s' is ignored, '%s' overrides it\n",
                     metric->key, added->function->name,
                     owner(registry, place)->function->name);
         return;
     }
     if (!added->is_override)
-        sink_printf(warnings, "metric '%s': '%s' takes the place of '%s'\n",
-                    metric->key, added->function->name,
+        sink_printf(warnings, "metric '%s': '%s' replaces '%s'\n", metric->key,
+                    added->function->name,
                     owner(registry, place)->function->name);
     registry->keys[place] = key;
 }
@@ -184,7 +181,7 @@ enum assay_status registry_add(struct registry *registry,
     if (!st)
         st = check_overrides(registry, registered, err);
     if (!st)
-        st = make_room(registry, function->n_metrics, err);
+        st = registry_make_room(registry, function->n_metrics, err);
     if (st)
         return st;
     registry->functions[registry->n_functions++] = *registered;

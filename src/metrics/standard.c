@@ -2,6 +2,9 @@
  * evaluation. */
 #include "metrics/profiler_internal.h"
 
+#include <math.h>
+#include <stdio.h>
+
 static const struct assay_unit megabytes[] = {{"MB", 1048576, 0}, {0}};
 static const struct assay_unit multiply_adds[] = {
     {"GigaMACs", 1e9, 1e8}, {"MegaMACs", 1e6, 1e5}, {"KiloMACs", 1e3, 0}, {0}};
@@ -11,8 +14,7 @@ static const struct assay_unit milliseconds[] = {{"ms", 1e6, 0}, {0}};
 static const struct assay_unit a_second[] = {{"images/s", 1, 0}, {0}};
 static const struct assay_unit layers[] = {{"layers", 1, 0}, {0}};
 
-/* ---- the graph -----------------------------------------------------------
- */
+/* ---- the graph ---------------------------------------------------------- */
 
 enum {
     GRAPH_SIZE,
@@ -24,41 +26,24 @@ enum {
 };
 
 static const struct assay_metric graph_metrics[N_GRAPH] = {
-    [GRAPH_SIZE] = {.key = "model_size",
-                    .name = "Model Size",
-                    .description = "bytes of the trained parameters; a MB is "
-                                   "2^20 bytes",
-                    .units = megabytes,
-                    .comparison = ASSAY_COMPARE_RECIPROCAL},
-    [GRAPH_COMPLEXITY] = {.key = "complexity",
-                          .name = "Computational Complexity",
-                          .description =
-                              "multiply-adds of a forward pass, of one image: "
-                              "convolutions and matrix products, and two for "
-                              "each element that a batch norm scales and "
-                              "shifts",
-                          .units = multiply_adds,
-                          .comparison = ASSAY_COMPARE_RECIPROCAL},
-    [GRAPH_PRODUCTS] = {.key = "complexity_products",
-                        .name = "Complexity without Norms",
-                        .description =
-                            "the same, of convolutions and matrix products "
-                            "alone",
-                        .units = multiply_adds,
-                        .comparison = ASSAY_COMPARE_RECIPROCAL},
-    [GRAPH_PARAMETERS] = {.key = "total_params",
-                          .name = "Total Parameters",
-                          .description = "how many numbers are trained",
-                          .units = counts,
-                          .comparison = ASSAY_COMPARE_RECIPROCAL},
-    [GRAPH_FOOTPRINT] = {.key = "memory_footprint",
-                         .name = "Memory Footprint",
-                         .description =
-                             "estimated from the graph: parameters, inputs, "
-                             "and the outputs of every module that holds "
-                             "parameters",
-                         .units = megabytes,
-                         .comparison = ASSAY_COMPARE_RECIPROCAL},
+    [GRAPH_SIZE] = {"model_size", "Model Size",
+                    "bytes of the trained parameters; a MB is 2^20 bytes",
+                    megabytes, ASSAY_COMPARE_RECIPROCAL},
+    [GRAPH_COMPLEXITY] = {"complexity", "Computational Complexity",
+                          "multiply-adds of a forward pass per image: "
+                          "convolutions and matrix products, and two per "
+                          "element that a batch norm scales and shifts",
+                          multiply_adds, ASSAY_COMPARE_RECIPROCAL},
+    [GRAPH_PRODUCTS] = {"complexity_products", "Complexity without Norms",
+                        "the same, for convolutions and matrix products only",
+                        multiply_adds, ASSAY_COMPARE_RECIPROCAL},
+    [GRAPH_PARAMETERS] = {"total_params", "Total Parameters",
+                          "the number of trained parameters", counts,
+                          ASSAY_COMPARE_RECIPROCAL},
+    [GRAPH_FOOTPRINT] = {"memory_footprint", "Memory Footprint",
+                         "estimated from the graph: parameters, inputs, "
+                         "and the outputs of every module with parameters",
+                         megabytes, ASSAY_COMPARE_RECIPROCAL},
 };
 
 static enum assay_status compute_graph(void *context,
@@ -81,20 +66,10 @@ static enum assay_status compute_graph(void *context,
     return ASSAY_OK;
 }
 
-const struct assay_metric_function metric_graph = {
-    .name = "graph",
-    .metrics = graph_metrics,
-    .n_metrics = N_GRAPH,
-    .compute = compute_graph,
-};
-
 static const struct assay_metric layer_metrics[] = {
-    {.key = "layerwise_summary",
-     .name = "Layer-wise Summary",
-     .description = "how many layers there are; the table of them follows "
-                    "this one",
-     .units = layers,
-     .comparison = ASSAY_COMPARE_NONE},
+    {"layerwise_summary", "Layer-wise Summary",
+     "the number of layers; the table of them follows", layers,
+     ASSAY_COMPARE_NONE},
 };
 
 static enum assay_status compute_layers(void *context,
@@ -107,38 +82,22 @@ static enum assay_status compute_layers(void *context,
     return ASSAY_OK;
 }
 
-const struct assay_metric_function metric_layers = {
-    .name = "layers",
-    .metrics = layer_metrics,
-    .n_metrics = 1,
-    .compute = compute_layers,
-};
-
-/* ---- a run ---------------------------------------------------------------
- */
+/* ---- a run -------------------------------------------------------------- */
 
 enum { RUN_PEAK, RUN_TIME, RUN_THROUGHPUT, N_RUN };
 
 static const struct assay_metric run_metrics[N_RUN] = {
-    [RUN_PEAK] = {.key = "memory_measured",
-                  .name = "Measured Peak Memory",
-                  .description =
-                      "the most that tensors took at once while it ran: "
-                      "weights as kernels want them, values, scratch",
-                  .units = megabytes,
-                  .comparison = ASSAY_COMPARE_RECIPROCAL},
-    [RUN_TIME] = {.key = "execution_time",
-                  .name = "Execution Time",
-                  .description = "of a forward pass on this machine, median; "
-                                 "of a batch, for each image",
-                  .units = milliseconds,
-                  .comparison = ASSAY_COMPARE_RECIPROCAL},
-    [RUN_THROUGHPUT] = {.key = "throughput",
-                        .name = "Throughput",
-                        .description = "images that go through in a second, "
-                                       "from the same median",
-                        .units = a_second,
-                        .comparison = ASSAY_COMPARE_RATIO},
+    [RUN_PEAK] = {"memory_measured", "Measured Peak Memory",
+                  "peak memory of tensors while it ran: weights "
+                  "repacked for the kernels, values, scratch",
+                  megabytes, ASSAY_COMPARE_RECIPROCAL},
+    [RUN_TIME] = {"execution_time", "Execution Time",
+                  "median time of a forward pass on this "
+                  "machine; divided by the images of a batch",
+                  milliseconds, ASSAY_COMPARE_RECIPROCAL},
+    [RUN_THROUGHPUT] = {"throughput", "Throughput",
+                        "images per second, from the same median", a_second,
+                        ASSAY_COMPARE_RATIO},
 };
 
 static enum assay_status compute_run(void *context,
@@ -154,24 +113,13 @@ static enum assay_status compute_run(void *context,
     return ASSAY_OK;
 }
 
-const struct assay_metric_function metric_run = {
-    .name = "run",
-    .metrics = run_metrics,
-    .n_metrics = N_RUN,
-    .needs = ASSAY_NEEDS_RUN,
-    .compute = compute_run,
-};
-
-/* ---- an evaluation -------------------------------------------------------
- */
+/* ---- an evaluation ------------------------------------------------------ */
 
 static const struct assay_metric inference_metrics[] = {
-    {.key = "inference_time",
-     .name = "Inference Time",
-     .description = "of the evaluation, for each sample: reading it, the "
-                    "forward pass, scoring it",
-     .units = milliseconds,
-     .comparison = ASSAY_COMPARE_RECIPROCAL},
+    {"inference_time", "Inference Time",
+     "time of the evaluation per sample: reading it, the "
+     "forward pass, scoring it",
+     milliseconds, ASSAY_COMPARE_RECIPROCAL},
 };
 
 static enum assay_status
@@ -183,30 +131,119 @@ compute_inference(void *context, const struct assay_metric_input *input,
     return ASSAY_OK;
 }
 
-const struct assay_metric_function metric_inference = {
-    .name = "inference",
-    .metrics = inference_metrics,
-    .n_metrics = 1,
-    .needs = ASSAY_NEEDS_DATASET,
-    .compute = compute_inference,
+enum { ACCURACY_FIRST, ACCURACY_FIVE, ACCURACY_MISSED, N_ACCURACY };
+
+static const struct assay_unit percent[] = {{"%", 0.01, 0}, {0}};
+
+static const struct assay_metric accuracy_metrics[N_ACCURACY] = {
+    [ACCURACY_FIRST] = {"eval_metric", "Evaluation Metric (accuracy)",
+                        "samples whose most likely class is right", percent,
+                        ASSAY_COMPARE_DIFFERENCE},
+    [ACCURACY_FIVE] = {"eval_top5", "Top-5 Accuracy",
+                       "samples whose class is among the five most likely",
+                       percent, ASSAY_COMPARE_DIFFERENCE},
+    [ACCURACY_MISSED] = {"eval_missed", "Misclassification",
+                         "samples whose most likely class is wrong", percent,
+                         ASSAY_COMPARE_DIFFERENCE},
 };
 
-/* ---- all of them ---------------------------------------------------------
- */
-
-static bool gives_masks(const struct assay_model *model)
+static enum assay_status accuracy_begin(void *context,
+                                        const struct assay_metric_input *input,
+                                        struct assay_error *error)
 {
-    return model->options.decode == DECODE_DETECTOR &&
-           graph_output_count(model->graph) > SESSION_MASKS;
+    (void)input, (void)error;
+    *(struct accuracy *)context = (struct accuracy){0};
+    return ASSAY_OK;
 }
 
-/* How well the model does: on classes, or on objects. */
+static enum assay_status accuracy_refuse(struct assay_error *error,
+                                         enum assay_status status,
+                                         const char *why)
+{
+    error->status = status;
+    snprintf(error->text, sizeof error->text, "%s", why);
+    return status;
+}
+
+/* The number of classes that are more likely. A score that is not a number
+ * beats any other, and ties go to the lower class, as in argmax. */
+static size_t rank_of(const float *scores, size_t n, size_t label)
+{
+    size_t rank = 0;
+
+    for (size_t i = 0; i < n; i++)
+        rank += i != label && (isnan(scores[i]) || isnan(scores[label]) ||
+                               scores[i] > scores[label] ||
+                               (scores[i] == scores[label] && i < label));
+    return rank;
+}
+
+static enum assay_status accuracy_sample(void *context,
+                                         const struct assay_sample *seen,
+                                         struct assay_error *error)
+{
+    const struct assay_tensor *scores = &seen->outputs[0];
+    struct accuracy *accuracy = context;
+    size_t rank;
+
+    if (seen->target.label < 0)
+        return accuracy_refuse(
+            error, ASSAY_UNSUPPORTED,
+            "the dataset does not say which class a sample is");
+    if (!seen->n_outputs || scores->dtype != ASSAY_F32 || !scores->n_elements)
+        return accuracy_refuse(
+            error, ASSAY_UNSUPPORTED,
+            "the first output does not hold scores of classes");
+    if ((uint64_t)seen->target.label >= scores->n_elements)
+        return accuracy_refuse(error, ASSAY_BAD_INPUT,
+                               "the dataset has more classes than the model; "
+                               "set the number of the model with --classes");
+    rank =
+        rank_of(scores->data, scores->n_elements, (size_t)seen->target.label);
+    accuracy->n++;
+    accuracy->n_first += rank == 0;
+    accuracy->n_five += rank < 5;
+    return ASSAY_OK;
+}
+
+static enum assay_status
+accuracy_compute(void *context, const struct assay_metric_input *input,
+                 double *values, struct assay_error *error)
+{
+    const struct accuracy *accuracy = context;
+    double n = (double)accuracy->n;
+
+    (void)input, (void)error;
+    values[ACCURACY_FIRST] = (double)accuracy->n_first / n;
+    values[ACCURACY_FIVE] = (double)accuracy->n_five / n;
+    values[ACCURACY_MISSED] = (n - (double)accuracy->n_first) / n;
+    return ASSAY_OK;
+}
+
+static struct assay_metric_function metric_accuracy(struct accuracy *accuracy)
+{
+    return (struct assay_metric_function){
+        .name = "accuracy",
+        .metrics = accuracy_metrics,
+        .n_metrics = N_ACCURACY,
+        .needs = ASSAY_NEEDS_DATASET,
+        .context = accuracy,
+        .begin = accuracy_begin,
+        .sample = accuracy_sample,
+        .compute = accuracy_compute,
+    };
+}
+
+/* ---- all of them -------------------------------------------------------- */
+
+/* How well the model does: on classes or on objects. */
 static enum assay_status register_evaluation(struct assay_profiler *profiler,
                                              struct assay_error *error)
 {
     bool finds_objects =
-        profiler->feed ? feed_has_objects(profiler->feed)
-                       : profiler->model->options.decode == DECODE_DETECTOR;
+        profiler->feed
+            ? feed_has_objects(profiler->feed)
+            : profiler->model->options.vision.decode == DECODE_DETECTOR;
     enum assay_status st;
 
     profiler->accuracy_function = metric_accuracy(&profiler->accuracy);
@@ -219,21 +256,43 @@ static enum assay_status register_evaluation(struct assay_profiler *profiler,
     profiler->masks_function =
         detection_metric_function(&profiler->masks, COCO_MASKS);
     st = assay_profiler_register(profiler, &profiler->boxes_function, 0, error);
-    if (!st && gives_masks(profiler->model))
+    if (!st && profiler->model->options.vision.decode == DECODE_DETECTOR &&
+        graph_output_count(profiler->model->graph) > DETECTOR_MASKS)
         st = assay_profiler_register(profiler, &profiler->masks_function, 0,
                                      error);
     return st;
 }
 
+static const struct assay_metric_function standard_functions[] = {
+    {.name = "graph",
+     .metrics = graph_metrics,
+     .n_metrics = N_GRAPH,
+     .compute = compute_graph},
+    {.name = "run",
+     .metrics = run_metrics,
+     .n_metrics = N_RUN,
+     .needs = ASSAY_NEEDS_RUN,
+     .compute = compute_run},
+    {.name = "inference",
+     .metrics = inference_metrics,
+     .n_metrics = 1,
+     .needs = ASSAY_NEEDS_DATASET,
+     .compute = compute_inference},
+    {.name = "layers",
+     .metrics = layer_metrics,
+     .n_metrics = 1,
+     .compute = compute_layers},
+};
+
 enum assay_status
 assay_profiler_register_standard(struct assay_profiler *profiler,
                                  struct assay_error *error)
 {
-    static const struct assay_metric_function *const functions[] = {
-        &metric_graph, &metric_run, &metric_inference, &metric_layers};
     enum assay_status st = register_evaluation(profiler, error);
 
-    for (size_t i = 0; !st && i < sizeof functions / sizeof *functions; i++)
-        st = assay_profiler_register(profiler, functions[i], 0, error);
+    for (size_t i = 0;
+         !st && i < sizeof standard_functions / sizeof *standard_functions; i++)
+        st =
+            assay_profiler_register(profiler, &standard_functions[i], 0, error);
     return st;
 }

@@ -7,7 +7,7 @@ static uint32_t alexnet_build_features(struct builder *builder, uint32_t x)
 {
     static const struct {
         struct conv_layer conv;
-        bool has_pool; /* behind it */
+        bool has_pool; /* after it */
     } layers[] = {
         {{.in = 3, .out = 64, .kernel = 11, .stride = 4, .padding = 2}, true},
         {{.in = 64, .out = 192, .kernel = 5, .stride = 1, .padding = 2}, true},

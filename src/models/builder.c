@@ -137,8 +137,9 @@ void builder_output(struct builder *builder, const char *name, uint32_t value)
         builder->st = graph_output(builder->graph, name, value, builder->err);
 }
 
-/* A module that is called several times has its parameters once. */
-static uint32_t find_parameter(struct builder *builder, const char *name)
+/* A module that is called several times shares its parameters. */
+static uint32_t builder_find_parameter(struct builder *builder,
+                                       const char *name)
 {
     struct str path = {0};
     uint32_t found = GRAPH_NONE;
@@ -156,14 +157,15 @@ static uint32_t find_parameter(struct builder *builder, const char *name)
     return found;
 }
 
-static uint32_t parameter(struct builder *builder, const char *name,
-                          enum value_kind kind, const struct shape *shape,
-                          enum fill fill, float scale)
+static uint32_t builder_parameter(struct builder *builder, const char *name,
+                                  enum value_kind kind,
+                                  const struct shape *shape, enum fill fill,
+                                  float scale)
 {
     uint32_t value = GRAPH_NONE;
 
     if (!builder->st)
-        value = find_parameter(builder, name);
+        value = builder_find_parameter(builder, name);
     if (builder->st || value != GRAPH_NONE)
         return value;
     builder->st = graph_parameter(builder->graph, builder->scope, name, kind,
@@ -173,9 +175,10 @@ static uint32_t parameter(struct builder *builder, const char *name,
     return value;
 }
 
-/* The scales of torch.nn.init for a layer with these fans. */
-static uint32_t weight(struct builder *builder, const struct shape *shape,
-                       enum weight_fill fill, double fan_in, double fan_out)
+/* A weight with the scale of torch.nn.init for these fans. */
+static uint32_t builder_weight(struct builder *builder,
+                               const struct shape *shape, enum weight_fill fill,
+                               double fan_in, double fan_out)
 {
     enum fill kind = FILL_UNIFORM;
     double scale = 0;
@@ -202,23 +205,23 @@ static uint32_t weight(struct builder *builder, const struct shape *shape,
         scale = 0.01;
         break;
     }
-    return parameter(builder, "weight", VALUE_PARAMETER, shape, kind,
-                     (float)scale);
+    return builder_parameter(builder, "weight", VALUE_PARAMETER, shape, kind,
+                             (float)scale);
 }
 
-static uint32_t conv_bias(struct builder *builder,
-                          const struct conv_layer *layer, double fan_in)
+static uint32_t builder_conv_bias(struct builder *builder,
+                                  const struct conv_layer *layer, double fan_in)
 {
     struct shape shape = shape_of(1, layer->out);
     enum fill fill = layer->has_default_bias ? FILL_UNIFORM : FILL_ZERO;
 
     if (!layer->has_bias)
         return GRAPH_NONE;
-    return parameter(builder, "bias", VALUE_PARAMETER, &shape, fill,
-                     (float)sqrt(1 / fan_in));
+    return builder_parameter(builder, "bias", VALUE_PARAMETER, &shape, fill,
+                             (float)sqrt(1 / fan_in));
 }
 
-/* The fan of the outputs does not look at groups: torch.nn.init does not. */
+/* As in torch.nn.init, the fan of the outputs ignores groups. */
 uint32_t builder_conv(struct builder *builder, const char *name,
                       const struct conv_layer *layer, uint32_t x)
 {
@@ -238,16 +241,16 @@ uint32_t builder_conv(struct builder *builder, const char *name,
     }
     attrs.groups = groups;
     builder_enter(builder, name, "Conv2d");
-    inputs[CONV2D_WEIGHT] =
-        weight(builder, &shape, layer->fill, fan_in, (double)layer->out * area);
-    inputs[CONV2D_BIAS] = conv_bias(builder, layer, fan_in);
+    inputs[CONV2D_WEIGHT] = builder_weight(builder, &shape, layer->fill, fan_in,
+                                           (double)layer->out * area);
+    inputs[CONV2D_BIAS] = builder_conv_bias(builder, layer, fan_in);
     y = builder_op(builder, "", &op_conv2d, &attrs, inputs, CONV2D_INPUTS);
     builder_leave(builder);
     return y;
 }
 
-/* The weight is [in, out, k, k]: torch.nn.init takes its first dimension for
- * the outputs, so the fans change places. */
+/* The weight is [in, out, k, k], but torch.nn.init takes the first dimension as
+ * the outputs, so the fans are swapped. */
 uint32_t builder_conv_transpose(struct builder *builder, const char *name,
                                 const struct conv_layer *layer, uint32_t x)
 {
@@ -264,9 +267,9 @@ uint32_t builder_conv_transpose(struct builder *builder, const char *name,
     uint32_t y;
 
     builder_enter(builder, name, "ConvTranspose2d");
-    inputs[CONV_TRANSPOSE2D_WEIGHT] =
-        weight(builder, &shape, layer->fill, fan_in, (double)layer->in * area);
-    inputs[CONV_TRANSPOSE2D_BIAS] = conv_bias(builder, layer, fan_in);
+    inputs[CONV_TRANSPOSE2D_WEIGHT] = builder_weight(
+        builder, &shape, layer->fill, fan_in, (double)layer->in * area);
+    inputs[CONV_TRANSPOSE2D_BIAS] = builder_conv_bias(builder, layer, fan_in);
     y = builder_op(builder, "", &op_conv_transpose2d, &attrs, inputs,
                    CONV_TRANSPOSE2D_INPUTS);
     builder_leave(builder);
@@ -287,23 +290,24 @@ uint32_t builder_norm(struct builder *builder, const char *name,
                   is_frozen ? "FrozenBatchNorm2d" : "BatchNorm2d");
     inputs[BATCH_NORM_X] = x;
     inputs[BATCH_NORM_WEIGHT] =
-        parameter(builder, "weight", trained, &shape, FILL_ONE, 0);
+        builder_parameter(builder, "weight", trained, &shape, FILL_ONE, 0);
     inputs[BATCH_NORM_BIAS] =
-        parameter(builder, "bias", trained, &shape, FILL_ZERO, 0);
-    inputs[BATCH_NORM_MEAN] =
-        parameter(builder, "running_mean", VALUE_BUFFER, &shape, FILL_ZERO, 0);
-    inputs[BATCH_NORM_VARIANCE] =
-        parameter(builder, "running_var", VALUE_BUFFER, &shape, FILL_ONE, 0);
+        builder_parameter(builder, "bias", trained, &shape, FILL_ZERO, 0);
+    inputs[BATCH_NORM_MEAN] = builder_parameter(
+        builder, "running_mean", VALUE_BUFFER, &shape, FILL_ZERO, 0);
+    inputs[BATCH_NORM_VARIANCE] = builder_parameter(
+        builder, "running_var", VALUE_BUFFER, &shape, FILL_ONE, 0);
     y = builder_op(builder, "", &op_batch_norm, &attrs, inputs,
                    BATCH_NORM_INPUTS);
     builder_leave(builder);
     return y;
 }
 
-/* A module that is one op without parameters. */
-static uint32_t simple(struct builder *builder, const char *name,
-                       const char *class_name, const struct op_class *op,
-                       const void *attrs, uint32_t x)
+/* A module with one op and no parameters. */
+static uint32_t builder_simple(struct builder *builder, const char *name,
+                               const char *class_name,
+                               const struct op_class *op, const void *attrs,
+                               uint32_t x)
 {
     uint32_t y;
 
@@ -315,14 +319,14 @@ static uint32_t simple(struct builder *builder, const char *name,
 
 uint32_t builder_relu(struct builder *builder, const char *name, uint32_t x)
 {
-    return simple(builder, name, "ReLU", &op_relu, NULL, x);
+    return builder_simple(builder, name, "ReLU", &op_relu, NULL, x);
 }
 
 uint32_t builder_relu6(struct builder *builder, const char *name, uint32_t x)
 {
     struct clip_attrs attrs = {.low = 0, .high = 6};
 
-    return simple(builder, name, "ReLU6", &op_clip, &attrs, x);
+    return builder_simple(builder, name, "ReLU6", &op_clip, &attrs, x);
 }
 
 uint32_t builder_max_pool(struct builder *builder, const char *name,
@@ -337,7 +341,7 @@ uint32_t builder_max_pool(struct builder *builder, const char *name,
         .ceil = layer->ceil,
     };
 
-    return simple(builder, name, class_name, &op_max_pool2d, &attrs, x);
+    return builder_simple(builder, name, class_name, &op_max_pool2d, &attrs, x);
 }
 
 uint32_t builder_adaptive_pool(struct builder *builder, const char *name,
@@ -345,8 +349,8 @@ uint32_t builder_adaptive_pool(struct builder *builder, const char *name,
 {
     struct adaptive_avg_pool2d_attrs attrs = {.size = {size, size}};
 
-    return simple(builder, name, "AdaptiveAvgPool2d", &op_adaptive_avg_pool2d,
-                  &attrs, x);
+    return builder_simple(builder, name, "AdaptiveAvgPool2d",
+                          &op_adaptive_avg_pool2d, &attrs, x);
 }
 
 uint32_t builder_dropout(struct builder *builder, const char *name, float ratio,
@@ -354,7 +358,7 @@ uint32_t builder_dropout(struct builder *builder, const char *name, float ratio,
 {
     struct dropout_attrs attrs = {.ratio = ratio};
 
-    return simple(builder, name, "Dropout", &op_dropout, &attrs, x);
+    return builder_simple(builder, name, "Dropout", &op_dropout, &attrs, x);
 }
 
 uint32_t builder_flatten(struct builder *builder, uint32_t x)
@@ -387,8 +391,9 @@ uint32_t builder_linear(struct builder *builder, const char *name,
     uint32_t inputs[LINEAR_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE}, y;
 
     builder_enter(builder, name, "Linear");
-    inputs[LINEAR_WEIGHT] = weight(builder, &shape, layer->fill, in, out);
-    inputs[LINEAR_BIAS] = parameter(
+    inputs[LINEAR_WEIGHT] =
+        builder_weight(builder, &shape, layer->fill, in, out);
+    inputs[LINEAR_BIAS] = builder_parameter(
         builder, "bias", VALUE_PARAMETER, &bias_shape,
         layer->has_zero_bias ? FILL_ZERO : FILL_UNIFORM, (float)sqrt(1 / in));
     y = builder_op(builder, "", &op_linear, &attrs, inputs, LINEAR_INPUTS);

@@ -1,4 +1,4 @@
-/* models/classifier.c - how every classifier begins and ends. */
+/* models/classifier.c - the beginning and end of every classifier. */
 #include "models/family_internal.h"
 
 #include "passes/train_pass.h"
@@ -13,7 +13,8 @@ uint32_t classifier_start(struct builder *builder, const struct member *member,
     builder->norm_eps = 1e-5f;
     if (!builder->st && options->n_classes < 1)
         builder->st = error_set(err, ASSAY_BAD_USAGE,
-                                "%lld classes cannot be; one is the least",
+                                "%lld classes are too few; at least one is "
+                                "needed",
                                 (long long)options->n_classes);
     return builder_input(builder, "images");
 }
@@ -25,4 +26,16 @@ enum assay_status classifier_finish(struct builder *builder, uint32_t x,
     if (!builder->st && builder->is_training)
         builder->st = graph_make_training(builder->graph, NULL, builder->err);
     return builder_finish(builder, out);
+}
+
+enum assay_status classifier_finish_mobile(struct builder *builder,
+                                           const struct linear_layer *last,
+                                           uint32_t x, struct graph **out)
+{
+    x = builder_mean(builder, x);
+    builder_enter(builder, "classifier", "Sequential");
+    x = builder_dropout(builder, "0", 0.2F, x);
+    x = builder_linear(builder, "1", last, x);
+    builder_leave(builder);
+    return classifier_finish(builder, x, out);
 }

@@ -1,12 +1,12 @@
-/* models/copy_weights.c - the tensors of one graph of a model into another. */
+/* models/copy_weights.c - copies the tensors of one graph of a model to
+ * another. */
 #include "models/models.h"
 
 #include <string.h>
 
-static enum assay_status copy_weights_copy_value(struct graph *to, uint32_t id,
-                                                 const struct graph *from,
-                                                 struct pool *pool,
-                                                 struct error *err)
+static enum assay_status copy_weight(struct graph *to, uint32_t id,
+                                     const struct graph *from,
+                                     struct pool *pool, struct error *err)
 {
     const struct value *value = graph_value(to, id);
     uint32_t source = graph_find_value(from, value->name);
@@ -34,7 +34,7 @@ enum assay_status model_copy_weights(struct graph *to, const struct graph *from,
         enum value_kind kind = graph_value(to, i)->kind;
 
         if (kind == VALUE_PARAMETER || kind == VALUE_BUFFER)
-            st = copy_weights_copy_value(to, i, from, pool, err);
+            st = copy_weight(to, i, from, pool, err);
     }
     return st;
 }

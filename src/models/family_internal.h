@@ -1,5 +1,4 @@
-/* models/family_internal.h - the families of models: a file each, a builder
- * each.
+/* models/family_internal.h - the families of models, one file each.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef MODELS_FAMILY_INTERNAL_H
@@ -7,10 +6,10 @@
 
 #include "models/builder_internal.h"
 
-/* What tells a model from the others of its family. */
+/* How a model differs from the others of its family. */
 struct member {
     const char *name; /* torchvision's */
-    int depth; /* resnet18: 18; squeezenet1_1: 11; 0 where there is one */
+    int depth; /* resnet18: 18; squeezenet1_1: 11; 0 if there is only one */
     bool has_masks, has_norm;
 };
 
@@ -25,8 +24,8 @@ struct family {
 extern const struct family family_alexnet, family_googlenet, family_mnasnet,
     family_mobilenet, family_rcnn, family_resnet, family_squeezenet, family_vgg;
 
-/* Begins a classifier: an input "images" [n,3,h,w], batch norms that are
- * trained. */
+/* Begins a classifier with an input "images" [n,3,h,w] and trained batch norms.
+ */
 uint32_t classifier_start(struct builder *builder, const struct member *member,
                           const char *class_name,
                           const struct model_options *options,
@@ -34,5 +33,9 @@ uint32_t classifier_start(struct builder *builder, const struct member *member,
 /* Ends it: x are the logits [n,classes]. */
 enum assay_status classifier_finish(struct builder *builder, uint32_t x,
                                     struct graph **out);
+/* Ends a mobile network: a mean, a dropout and a linear layer. */
+enum assay_status classifier_finish_mobile(struct builder *builder,
+                                           const struct linear_layer *last,
+                                           uint32_t x, struct graph **out);
 
 #endif

@@ -1,4 +1,4 @@
-/* models/fill.c - random weights, as a freshly built model has them. */
+/* models/fill.c - the random weights of a newly built model. */
 #include "models/models.h"
 
 #include "base/map.h"
@@ -7,13 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Marsaglia and Tsang's ziggurat (2000) with 128 layers: a table look-up and a
- * product for 98 of 100 values, where the usual transforms take a logarithm
- * each. */
+/* Marsaglia and Tsang's ziggurat (2000) with 128 layers: 98 % of the values
+ * take a table look-up and a product, while the usual transforms take a
+ * logarithm each. */
 enum { layers = 128 };
 
 struct ziggurat {
-    uint32_t inside[layers]; /* below: surely under the curve */
+    uint32_t inside[layers]; /* values below are under the curve */
     double width[layers];    /* of a layer, for 31 bits */
     double height[layers];   /* of the curve at its right end */
 };
@@ -42,7 +42,7 @@ static void ziggurat_init(struct ziggurat *z)
     }
 }
 
-/* Beyond the last layer, by an exponential that lies above the curve. */
+/* Beyond the last layer: rejection from an exponential above the curve. */
 static double draw_tail(struct random *random)
 {
     double x, y;
@@ -94,8 +94,8 @@ static void fill_constant(float *data, size_t n, float value)
         data[i] = value;
 }
 
-/* Every parameter has a stream of its own, from the seed and its name, so that
- * adding a layer changes no other. */
+/* Every parameter has its own stream, from the seed and its name, so that
+ * adding a layer does not change the others. */
 static enum assay_status fill_value(struct graph *graph, uint32_t id,
                                     struct pool *pool, uint64_t seed,
                                     const struct ziggurat *z, struct error *err)

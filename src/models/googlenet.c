@@ -1,5 +1,5 @@
 /* models/googlenet.c - GoogLeNet (Szegedy et al. 2014), with 3x3 convolutions
- * where the paper has 5x5, as torchvision has it. */
+ * instead of the paper's 5x5, as in torchvision. */
 #include "models/family_internal.h"
 
 #include "ops/ops.h"
@@ -23,7 +23,7 @@ static uint32_t basic_conv(struct builder *builder, const char *name,
     return x;
 }
 
-/* Channels that come out of the four branches, and in the middle of two. */
+/* Channels of the four branches, and in the middle of two of them. */
 struct widths {
     const char *name;
     int64_t in, first, narrow_second, second, narrow_third, third, fourth;
@@ -78,8 +78,8 @@ static uint32_t googlenet_build_stem(struct builder *builder, uint32_t x)
     return googlenet_shrink(builder, "maxpool2", 3, x);
 }
 
-/* A pooling behind those whose number changes next. */
-static uint32_t build_inceptions(struct builder *builder, uint32_t x)
+/* With a pooling after the last of each number. */
+static uint32_t googlenet_build_inceptions(struct builder *builder, uint32_t x)
 {
     static const struct widths blocks[] = {
         {"inception3a", 192, 64, 96, 128, 16, 32, 32},
@@ -110,9 +110,9 @@ static struct linear_layer googlenet_dense(int64_t in, int64_t out)
         .in = in, .out = out, .fill = WEIGHT_NORMAL_001};
 }
 
-/* They help in training; when the model is used nobody asks them. */
-static void build_auxiliary(struct builder *builder, const char *name,
-                            int64_t in, int64_t n_classes)
+/* Heads that help in training; inference does not run them. */
+static void googlenet_build_auxiliary(struct builder *builder, const char *name,
+                                      int64_t in, int64_t n_classes)
 {
     struct linear_layer fc1 = googlenet_dense(2048, 1024),
                         fc2 = googlenet_dense(1024, n_classes);
@@ -136,10 +136,10 @@ static enum assay_status googlenet_build(const struct member *member,
 
     builder.norm_eps = 1e-3f;
     x = googlenet_build_stem(&builder, x);
-    x = build_inceptions(&builder, x);
+    x = googlenet_build_inceptions(&builder, x);
     if (options->has_auxiliary) {
-        build_auxiliary(&builder, "aux1", 512, options->n_classes);
-        build_auxiliary(&builder, "aux2", 528, options->n_classes);
+        googlenet_build_auxiliary(&builder, "aux1", 512, options->n_classes);
+        googlenet_build_auxiliary(&builder, "aux2", 528, options->n_classes);
     }
     x = builder_adaptive_pool(&builder, "avgpool", 1, x);
     x = builder_flatten(&builder, x);

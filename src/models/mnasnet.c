@@ -3,27 +3,16 @@
 
 #include "ops/ops.h"
 
-static struct conv_layer mnasnet_plain_conv(int64_t in, int64_t out,
-                                            int64_t kernel, int64_t stride)
+static struct conv_layer mnasnet_channel_conv(int64_t width, int64_t kernel,
+                                              int64_t stride)
 {
-    return (struct conv_layer){.in = in,
-                               .out = out,
-                               .kernel = kernel,
-                               .stride = stride,
-                               .padding = kernel / 2,
-                               .fill = WEIGHT_KAIMING_NORMAL};
-}
-
-static struct conv_layer channel_conv(int64_t width, int64_t kernel,
-                                      int64_t stride)
-{
-    struct conv_layer layer = mnasnet_plain_conv(width, width, kernel, stride);
+    struct conv_layer layer = plain_conv(width, width, kernel, stride);
 
     layer.groups = width;
     return layer;
 }
 
-/* A convolution and its norm take two numbers, a ReLU the third. */
+/* A convolution and its norm take two indexes, a ReLU the third. */
 static uint32_t mnasnet_conv_norm(struct builder *builder, int *next,
                                   bool has_relu, struct conv_layer layer,
                                   uint32_t x)
@@ -47,11 +36,12 @@ static uint32_t mnasnet_inverted_residual(struct builder *builder, int index,
     builder_enter_index(builder, index, "_InvertedResidual");
     builder_enter(builder, "layers", "Sequential");
     sum[0] = mnasnet_conv_norm(builder, &next, true,
-                               mnasnet_plain_conv(in, hidden, 1, 1), x);
-    sum[0] = mnasnet_conv_norm(builder, &next, true,
-                               channel_conv(hidden, kernel, stride), sum[0]);
+                               plain_conv(in, hidden, 1, 1), x);
+    sum[0] =
+        mnasnet_conv_norm(builder, &next, true,
+                          mnasnet_channel_conv(hidden, kernel, stride), sum[0]);
     sum[0] = mnasnet_conv_norm(builder, &next, false,
-                               mnasnet_plain_conv(hidden, out, 1, 1), sum[0]);
+                               plain_conv(hidden, out, 1, 1), sum[0]);
     builder_leave(builder);
     if (in == out && stride == 1)
         sum[0] = builder_op(builder, "add", &op_add, NULL, sum, 2);
@@ -59,7 +49,7 @@ static uint32_t mnasnet_inverted_residual(struct builder *builder, int index,
     return sum[0];
 }
 
-static uint32_t build_layers(struct builder *builder, uint32_t x)
+static uint32_t mnasnet_build_layers(struct builder *builder, uint32_t x)
 {
     static const struct {
         int64_t in, out, kernel, stride, expansion;
@@ -70,11 +60,10 @@ static uint32_t build_layers(struct builder *builder, uint32_t x)
     int next = 0;
 
     builder_enter(builder, "layers", "Sequential");
-    x = mnasnet_conv_norm(builder, &next, true, mnasnet_plain_conv(3, 32, 3, 2),
+    x = mnasnet_conv_norm(builder, &next, true, plain_conv(3, 32, 3, 2), x);
+    x = mnasnet_conv_norm(builder, &next, true, mnasnet_channel_conv(32, 3, 1),
                           x);
-    x = mnasnet_conv_norm(builder, &next, true, channel_conv(32, 3, 1), x);
-    x = mnasnet_conv_norm(builder, &next, false,
-                          mnasnet_plain_conv(32, 16, 1, 1), x);
+    x = mnasnet_conv_norm(builder, &next, false, plain_conv(32, 16, 1, 1), x);
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
         builder_enter_index(builder, next++, "Sequential");
         for (int k = 0; k < stacks[i].n; k++)
@@ -84,8 +73,7 @@ static uint32_t build_layers(struct builder *builder, uint32_t x)
                 x);
         builder_leave(builder);
     }
-    x = mnasnet_conv_norm(builder, &next, true,
-                          mnasnet_plain_conv(320, 1280, 1, 1), x);
+    x = mnasnet_conv_norm(builder, &next, true, plain_conv(320, 1280, 1, 1), x);
     builder_leave(builder);
     return x;
 }
@@ -102,13 +90,8 @@ static enum assay_status mnasnet_build(const struct member *member,
     uint32_t x = classifier_start(&builder, member, "MNASNet", options, err);
 
     builder.norm_momentum = 1 - 0.9997F;
-    x = build_layers(&builder, x);
-    x = builder_mean(&builder, x);
-    builder_enter(&builder, "classifier", "Sequential");
-    x = builder_dropout(&builder, "0", 0.2F, x);
-    x = builder_linear(&builder, "1", &last, x);
-    builder_leave(&builder);
-    return classifier_finish(&builder, x, out);
+    x = mnasnet_build_layers(&builder, x);
+    return classifier_finish_mobile(&builder, &last, x, out);
 }
 
 const struct family family_mnasnet = {

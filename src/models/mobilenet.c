@@ -1,19 +1,8 @@
-/* models/mobilenet.c - MobileNet V2 (Sandler et al. 2018), and as it is used
- * for the 32x32 images of CIFAR: with two strides less at the beginning. */
+/* models/mobilenet.c - MobileNet V2 (Sandler et al. 2018), also for the 32x32
+ * images of CIFAR: with two strides less at the beginning. */
 #include "models/family_internal.h"
 
 #include "ops/ops.h"
-
-static struct conv_layer mobilenet_plain_conv(int64_t in, int64_t out,
-                                              int64_t kernel, int64_t stride)
-{
-    return (struct conv_layer){.in = in,
-                               .out = out,
-                               .kernel = kernel,
-                               .stride = stride,
-                               .padding = kernel / 2,
-                               .fill = WEIGHT_KAIMING_NORMAL};
-}
 
 static uint32_t conv_norm_relu6(struct builder *builder, int index,
                                 const struct conv_layer *layer, uint32_t x)
@@ -26,16 +15,16 @@ static uint32_t conv_norm_relu6(struct builder *builder, int index,
     return x;
 }
 
-/* Widens, filters each channel for itself, narrows. */
+/* Widens, filters each channel separately, narrows. */
 static uint32_t mobilenet_inverted_residual(struct builder *builder, int index,
                                             int64_t in, int64_t out,
                                             int64_t expansion, int64_t stride,
                                             uint32_t x)
 {
     int64_t hidden = in * expansion;
-    struct conv_layer widen = mobilenet_plain_conv(in, hidden, 1, 1);
-    struct conv_layer filter = mobilenet_plain_conv(hidden, hidden, 3, stride);
-    struct conv_layer narrow = mobilenet_plain_conv(hidden, out, 1, 1);
+    struct conv_layer widen = plain_conv(in, hidden, 1, 1);
+    struct conv_layer filter = plain_conv(hidden, hidden, 3, stride);
+    struct conv_layer narrow = plain_conv(hidden, out, 1, 1);
     uint32_t sum[2] = {x, x};
     int next = 0;
 
@@ -64,8 +53,8 @@ static uint32_t mobilenet_build_features(struct builder *builder, bool is_small,
         int64_t stride;
     } stages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                   {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-    struct conv_layer first = mobilenet_plain_conv(3, 32, 3, is_small ? 1 : 2);
-    struct conv_layer last = mobilenet_plain_conv(320, 1280, 1, 1);
+    struct conv_layer first = plain_conv(3, 32, 3, is_small ? 1 : 2);
+    struct conv_layer last = plain_conv(320, 1280, 1, 1);
     int64_t in = first.out;
     int next = 0;
 
@@ -100,12 +89,7 @@ static enum assay_status mobilenet_build(const struct member *member,
 
     x = mobilenet_build_features(&builder, options->variant != MODEL_IMAGENET,
                                  x);
-    x = builder_mean(&builder, x);
-    builder_enter(&builder, "classifier", "Sequential");
-    x = builder_dropout(&builder, "0", 0.2F, x);
-    x = builder_linear(&builder, "1", &last, x);
-    builder_leave(&builder);
-    return classifier_finish(&builder, x, out);
+    return classifier_finish_mobile(&builder, &last, x, out);
 }
 
 const struct family family_mobilenet = {

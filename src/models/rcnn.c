@@ -1,5 +1,5 @@
 /* models/rcnn.c - Faster R-CNN and Mask R-CNN with a feature pyramid (Ren et
- * al. 2015, He et al. 2017, Lin et al. 2016), as torchvision 0.14 has them. */
+ * al. 2015, He et al. 2017, Lin et al. 2016), as in torchvision 0.14. */
 #include "models/rcnn_internal.h"
 
 #include "models/family_internal.h"
@@ -21,7 +21,7 @@ enum {
 
 const float rcnn_box_weights[4] = {10, 10, 5, 5};
 
-static void build_transform(struct rcnn *rcnn)
+static void rcnn_build_transform(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
     struct detection_transform_attrs attrs = {
@@ -50,7 +50,7 @@ static void build_transform(struct rcnn *rcnn)
     builder_leave(builder);
 }
 
-/* A convolution as torchvision's Conv2dNormActivation wraps it. */
+/* A convolution in torchvision's Conv2dNormActivation. */
 static uint32_t wrapped_conv(struct builder *builder, int index,
                              const struct conv_layer *layer, bool has_relu,
                              uint32_t x)
@@ -80,9 +80,9 @@ static uint32_t pyramid_conv(struct builder *builder, const char *list,
     return x;
 }
 
-/* From the coarsest level down: each is its own map plus the one above,
- * stretched. */
-static void build_pyramid(struct rcnn *rcnn, const uint32_t body[RESNET_LEVELS])
+/* From the coarsest level down: each adds the level above, enlarged. */
+static void rcnn_build_pyramid(struct rcnn *rcnn,
+                               const uint32_t body[RESNET_LEVELS])
 {
     static const struct pool_layer coarser = {.kernel = 1, .stride = 2};
     struct builder *builder = &rcnn->builder;
@@ -112,7 +112,7 @@ static void build_pyramid(struct rcnn *rcnn, const uint32_t body[RESNET_LEVELS])
     builder_leave(builder);
 }
 
-static void build_backbone(struct rcnn *rcnn)
+static void rcnn_build_backbone(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
     uint32_t body[RESNET_LEVELS];
@@ -122,7 +122,7 @@ static void build_backbone(struct rcnn *rcnn)
     resnet_body(builder, rcnn->depth, false, rcnn->images[TRANSFORM_BATCH],
                 body);
     builder_leave(builder);
-    build_pyramid(rcnn, body);
+    rcnn_build_pyramid(rcnn, body);
     builder_leave(builder);
 }
 
@@ -137,7 +137,7 @@ static struct conv_layer head_conv(int64_t out, int64_t kernel)
                                .fill = WEIGHT_NORMAL_001};
 }
 
-static void build_rpn_head(struct rcnn *rcnn)
+static void rcnn_build_rpn_head(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
     struct conv_layer conv = head_conv(channels, 3);
@@ -158,7 +158,7 @@ static void build_rpn_head(struct rcnn *rcnn)
     builder_leave(builder);
 }
 
-static void build_anchors(struct rcnn *rcnn)
+static void rcnn_build_anchors(struct rcnn *rcnn)
 {
     struct anchor_grid_attrs attrs = {
         .n_levels = RCNN_LEVELS,
@@ -176,7 +176,7 @@ static void build_anchors(struct rcnn *rcnn)
     builder_leave(&rcnn->builder);
 }
 
-static void build_filter(struct rcnn *rcnn)
+static void rcnn_build_filter(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
     const struct model_sampling *sampling = &rcnn->options->sampling;
@@ -210,20 +210,20 @@ static void build_filter(struct rcnn *rcnn)
     builder_leave(builder);
 }
 
-static void build_rpn(struct rcnn *rcnn)
+static void rcnn_build_rpn(struct rcnn *rcnn)
 {
     builder_enter(&rcnn->builder, "rpn", "RegionProposalNetwork");
-    build_rpn_head(rcnn);
-    build_anchors(rcnn);
-    build_filter(rcnn);
+    rcnn_build_rpn_head(rcnn);
+    rcnn_build_anchors(rcnn);
+    rcnn_build_filter(rcnn);
     if (rcnn->options->is_training)
         rcnn_training_anchors(rcnn);
     builder_leave(&rcnn->builder);
 }
 
-/* Features of boxes; the coarsest level is for the proposals alone. */
-static uint32_t build_pool(struct rcnn *rcnn, const char *name, int64_t size,
-                           struct rcnn_boxes of)
+/* Features of boxes; the coarsest level is only for proposals. */
+static uint32_t rcnn_build_pool(struct rcnn *rcnn, const char *name,
+                                int64_t size, struct rcnn_boxes of)
 {
     struct roi_align_attrs attrs = {.size = size,
                                     .sampling_ratio = 2,
@@ -245,7 +245,7 @@ static uint32_t build_pool(struct rcnn *rcnn, const char *name, int64_t size,
     return y;
 }
 
-static uint32_t build_box_head(struct builder *builder, uint32_t x)
+static uint32_t rcnn_build_box_head(struct builder *builder, uint32_t x)
 {
     static const struct linear_layer fc6 = {.in = channels * 7 * 7,
                                             .out = hidden};
@@ -261,7 +261,7 @@ static uint32_t build_box_head(struct builder *builder, uint32_t x)
     return x;
 }
 
-static void build_box_predictor(struct rcnn *rcnn, uint32_t x)
+static void rcnn_build_box_predictor(struct rcnn *rcnn, uint32_t x)
 {
     struct builder *builder = &rcnn->builder;
     int64_t n = rcnn->options->n_classes;
@@ -274,7 +274,7 @@ static void build_box_predictor(struct rcnn *rcnn, uint32_t x)
     builder_leave(builder);
 }
 
-static void build_detections(struct rcnn *rcnn)
+static void rcnn_build_detections(struct rcnn *rcnn)
 {
     struct box_detections_attrs attrs = {
         .score = rcnn->options->score,
@@ -297,7 +297,7 @@ static void build_detections(struct rcnn *rcnn)
                        BOX_DETECTIONS_OUTPUTS);
 }
 
-static void build_boxes(struct rcnn *rcnn)
+static void rcnn_build_boxes(struct rcnn *rcnn)
 {
     struct rcnn_boxes of = {rcnn->proposals[RPN_NMS_PROPOSALS],
                             rcnn->proposals[RPN_NMS_KEPT]};
@@ -307,16 +307,17 @@ static void build_boxes(struct rcnn *rcnn)
         rcnn_training_samples(rcnn);
         of = rcnn->targets.sampled;
     }
-    build_box_predictor(
-        rcnn, build_box_head(&rcnn->builder,
-                             build_pool(rcnn, "box_roi_pool", 7, of)));
+    rcnn_build_box_predictor(
+        rcnn,
+        rcnn_build_box_head(&rcnn->builder,
+                            rcnn_build_pool(rcnn, "box_roi_pool", 7, of)));
     if (is_training)
         rcnn_training_boxes(rcnn);
     else
-        build_detections(rcnn);
+        rcnn_build_detections(rcnn);
 }
 
-static uint32_t build_mask_head(struct builder *builder, uint32_t x)
+static uint32_t rcnn_build_mask_head(struct builder *builder, uint32_t x)
 {
     struct conv_layer layer = head_conv(channels, 3);
 
@@ -328,8 +329,8 @@ static uint32_t build_mask_head(struct builder *builder, uint32_t x)
     return x;
 }
 
-static uint32_t build_mask_predictor(struct builder *builder, int64_t n_classes,
-                                     uint32_t x)
+static uint32_t rcnn_build_mask_predictor(struct builder *builder,
+                                          int64_t n_classes, uint32_t x)
 {
     struct conv_layer up = {.in = channels,
                             .out = channels,
@@ -350,7 +351,7 @@ static uint32_t build_mask_predictor(struct builder *builder, int64_t n_classes,
     return x;
 }
 
-static void build_masks(struct rcnn *rcnn)
+static void rcnn_build_masks(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
     struct rcnn_boxes of = {rcnn->detections[BOX_DETECTIONS_BOXES],
@@ -362,9 +363,9 @@ static void build_masks(struct rcnn *rcnn)
         rcnn_training_positives(rcnn);
         of = rcnn->targets.positive;
     }
-    x = build_pool(rcnn, "mask_roi_pool", 14, of);
-    x = build_mask_head(builder, x);
-    x = build_mask_predictor(builder, rcnn->options->n_classes, x);
+    x = rcnn_build_pool(rcnn, "mask_roi_pool", 14, of);
+    x = rcnn_build_mask_head(builder, x);
+    x = rcnn_build_mask_predictor(builder, rcnn->options->n_classes, x);
     rcnn->mask_logits = x;
     if (is_training)
         rcnn_training_masks(rcnn);
@@ -374,8 +375,8 @@ static void build_masks(struct rcnn *rcnn)
             (uint32_t[]){x, rcnn->detections[BOX_DETECTIONS_LABELS]}, 2);
 }
 
-/* Back to the pixels of the photographs, and out. */
-static void build_results(struct rcnn *rcnn)
+/* Scales results to pixels of the photographs and makes them outputs. */
+static void rcnn_build_results(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
     struct paste_masks_attrs paste = {.is_soft = rcnn->options->has_soft_masks};
@@ -413,48 +414,47 @@ static enum assay_status rcnn_check_options(const struct model_options *options,
     const struct model_sampling *sampling = &options->sampling;
 
     if (options->n_images < 1 || options->n_images > RCNN_MAX_IMAGES)
-        return error_set(
-            err, ASSAY_BAD_USAGE,
-            "a detector takes batches of 1 to %d images, not of %lld",
-            RCNN_MAX_IMAGES, (long long)options->n_images);
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "a detector takes batches of 1 to %d images, not %lld",
+                         RCNN_MAX_IMAGES, (long long)options->n_images);
     if (options->n_classes < 2)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%lld classes cannot be; the background and one more "
-                         "are the least",
+                         "%lld classes are too few; the background and one "
+                         "more are needed",
                          (long long)options->n_classes);
     if (!options->is_training)
         return ASSAY_OK;
     if (options->trainable_layers < MODEL_TRAINABLE_DEFAULT ||
         options->trainable_layers > MODEL_BACKBONE_LAYERS)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%lld layers of the backbone cannot be trained; 0 to "
-                         "%d can",
+                         "cannot train %lld layers of the backbone; 0 to %d "
+                         "are possible",
                          (long long)options->trainable_layers,
                          MODEL_BACKBONE_LAYERS);
     if (sampling->proposals < 1 || sampling->kept_proposals < 1 ||
         sampling->anchors < 1 || sampling->boxes < 1)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "a detector learns nothing from samples of none");
+                         "a detector needs at least one sample of each kind");
     return ASSAY_OK;
 }
 
-static void build_all(struct rcnn *rcnn)
+static void rcnn_build_all(struct rcnn *rcnn)
 {
     struct builder *builder = &rcnn->builder;
 
-    build_transform(rcnn);
-    build_backbone(rcnn);
-    build_rpn(rcnn);
+    rcnn_build_transform(rcnn);
+    rcnn_build_backbone(rcnn);
+    rcnn_build_rpn(rcnn);
     builder_enter(builder, "roi_heads", "RoIHeads");
-    build_boxes(rcnn);
+    rcnn_build_boxes(rcnn);
     if (rcnn->has_masks)
-        build_masks(rcnn);
+        rcnn_build_masks(rcnn);
     builder_leave(builder);
     if (rcnn->options->is_training) {
         rcnn_training_norms(rcnn);
         rcnn_training_freeze(rcnn);
     } else {
-        build_results(rcnn);
+        rcnn_build_results(rcnn);
     }
 }
 
@@ -473,7 +473,7 @@ static enum assay_status rcnn_build(const struct member *member,
     if (!builder_start(&rcnn.builder, member->name,
                        member->has_masks ? "MaskRCNN" : "FasterRCNN", options,
                        err))
-        build_all(&rcnn);
+        rcnn_build_all(&rcnn);
     return builder_finish(&rcnn.builder, out);
 }
 

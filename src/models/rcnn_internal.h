@@ -1,5 +1,5 @@
-/* models/rcnn_internal.h - the parts of a detector, and what they hand to one
- * another; for rcnn.c and rcnn_training.c.
+/* models/rcnn_internal.h - the state of a detector while it is built; for
+ * rcnn.c and rcnn_training.c.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef MODELS_RCNN_INTERNAL_H
@@ -16,20 +16,20 @@ enum {
     RCNN_MAX_IMAGES = MODEL_MAX_IMAGES
 };
 
-/* What the heads look at: proposals, or what was found. */
+/* The boxes that a head works on: proposals or detections. */
 struct rcnn_boxes {
     uint32_t boxes, counts;
 };
 
-/* What there is to learn. */
+/* Training targets. */
 struct rcnn_targets {
     uint32_t boxes; /* in pixels of the resized images */
     uint32_t labels, counts, seed;
     uint32_t masks[RCNN_MAX_IMAGES];
-    /* Of the proposals that are learnt from. */
+    /* The sampled proposals. */
     struct rcnn_boxes sampled;
     uint32_t sampled_labels, sampled_objects, sampled_deltas;
-    /* Of those of them that are objects. */
+    /* Those of them that are objects. */
     struct rcnn_boxes positive;
     uint32_t positive_labels, positive_objects;
 };
@@ -49,19 +49,18 @@ struct rcnn {
     struct rcnn_targets targets;
 };
 
-/* Deltas of the heads are that much larger than those of anchors. */
+/* The heads' deltas are scaled by these, compared with those of anchors. */
 extern const float rcnn_box_weights[4];
 
-/* The parts of training, in the order they are built. The present module is
- * the one torchvision has them in: the model, rpn, roi_heads, and the model
- * again. */
+/* The parts for training, in the order in which they are built, each in
+ * torchvision's module: the model, rpn, roi_heads, and the model again. */
 void rcnn_training_inputs(struct rcnn *rcnn);
-void rcnn_training_targets(struct rcnn *rcnn); /* behind the transform */
-void rcnn_training_anchors(struct rcnn *rcnn); /* behind the RPN's head */
+void rcnn_training_targets(struct rcnn *rcnn); /* after the transform */
+void rcnn_training_anchors(struct rcnn *rcnn); /* after the RPN's head */
 void rcnn_training_samples(struct rcnn *rcnn);
-void rcnn_training_boxes(struct rcnn *rcnn); /* behind the box predictor */
+void rcnn_training_boxes(struct rcnn *rcnn); /* after the box predictor */
 void rcnn_training_positives(struct rcnn *rcnn);
-void rcnn_training_masks(struct rcnn *rcnn); /* behind the mask predictor */
+void rcnn_training_masks(struct rcnn *rcnn); /* after the mask predictor */
 void rcnn_training_norms(struct rcnn *rcnn);
 void rcnn_training_freeze(struct rcnn *rcnn);
 

@@ -1,4 +1,4 @@
-/* models/rcnn_training.c - what Faster and Mask R-CNN have in training alone:
+/* models/rcnn_training.c - the parts of Faster and Mask R-CNN for training:
  * targets, samples and losses, with the thresholds of torchvision 0.14. */
 #include "models/rcnn_internal.h"
 
@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From where the losses of boxes go straight. */
+/* Where the smooth L1 loss of boxes becomes linear. */
 static const float beta = 1.0f / 9;
 
-/* What the mask head answers with, points a side. */
+/* Side of the mask head's output. */
 enum { mask_size = 28 };
 
 void rcnn_training_inputs(struct rcnn *rcnn)
@@ -212,8 +212,8 @@ void rcnn_training_norms(struct rcnn *rcnn)
         builder->st = graph_train_norms(builder->graph, builder->err);
 }
 
-/* Whether torchvision trains this tensor of the backbone's body, with so many
- * of its layers to train, the last first. */
+/* Whether torchvision trains this tensor of the backbone's body if it trains
+ * the last n_layers layers. */
 static bool rcnn_training_is_trained(const char *name, int64_t n_layers)
 {
     static const char *const layers[] = {"layer4.", "layer3.", "layer2.",

@@ -1,5 +1,5 @@
 /* models/resnet.c - residual networks (He et al. 2015), with the stride in the
- * 3x3 convolution as torchvision has it. */
+ * 3x3 convolution as in torchvision. */
 #include "models/resnet_internal.h"
 
 #include "models/family_internal.h"
@@ -7,22 +7,10 @@
 
 #include <stdio.h>
 
-/* A block of one depth. */
 struct block {
     int64_t in, width, out, stride;
     bool is_bottleneck;
 };
-
-static struct conv_layer body_conv(int64_t in, int64_t out, int64_t kernel,
-                                   int64_t stride)
-{
-    return (struct conv_layer){.in = in,
-                               .out = out,
-                               .kernel = kernel,
-                               .stride = stride,
-                               .padding = kernel / 2,
-                               .fill = WEIGHT_KAIMING_NORMAL};
-}
 
 static uint32_t resnet_conv_norm(struct builder *builder, int number,
                                  const struct conv_layer *layer, uint32_t x)
@@ -35,11 +23,11 @@ static uint32_t resnet_conv_norm(struct builder *builder, int number,
     return builder_norm(builder, norm, layer->out, x);
 }
 
-static uint32_t downsample(struct builder *builder, const struct block *block,
-                           uint32_t x)
+static uint32_t resnet_downsample(struct builder *builder,
+                                  const struct block *block, uint32_t x)
 {
     struct conv_layer layer =
-        body_conv(block->in, block->out, 1, block->stride);
+        plain_conv(block->in, block->out, 1, block->stride);
 
     builder_enter(builder, "downsample", "Sequential");
     x = builder_conv(builder, "0", &layer, x);
@@ -48,17 +36,17 @@ static uint32_t downsample(struct builder *builder, const struct block *block,
     return x;
 }
 
-/* Two 3x3 convolutions, or one between two of 1x1. */
+/* Two 3x3 convolutions, or one between two 1x1 ones. */
 static int list_convs(const struct block *block, struct conv_layer layers[3])
 {
     if (!block->is_bottleneck) {
-        layers[0] = body_conv(block->in, block->width, 3, block->stride);
-        layers[1] = body_conv(block->width, block->out, 3, 1);
+        layers[0] = plain_conv(block->in, block->width, 3, block->stride);
+        layers[1] = plain_conv(block->width, block->out, 3, 1);
         return 2;
     }
-    layers[0] = body_conv(block->in, block->width, 1, 1);
-    layers[1] = body_conv(block->width, block->width, 3, block->stride);
-    layers[2] = body_conv(block->width, block->out, 1, 1);
+    layers[0] = plain_conv(block->in, block->width, 1, 1);
+    layers[1] = plain_conv(block->width, block->width, 3, block->stride);
+    layers[2] = plain_conv(block->width, block->out, 1, 1);
     return 3;
 }
 
@@ -77,7 +65,7 @@ static uint32_t build_block(struct builder *builder, int index,
             sum[0] = builder_relu(builder, "relu", sum[0]);
     }
     if (block->stride != 1 || block->in != block->out)
-        sum[1] = downsample(builder, block, x);
+        sum[1] = resnet_downsample(builder, block, x);
     x = builder_op(builder, "add", &op_add, NULL, sum, 2);
     x = builder_relu(builder, "relu", x);
     builder_leave(builder);
@@ -90,7 +78,7 @@ static uint32_t resnet_build_stem(struct builder *builder, bool is_small,
     static const struct pool_layer halving = {
         .kernel = 3, .stride = 2, .padding = 1};
     struct conv_layer stem =
-        is_small ? body_conv(3, 64, 3, 1) : body_conv(3, 64, 7, 2);
+        is_small ? plain_conv(3, 64, 3, 1) : plain_conv(3, 64, 7, 2);
 
     x = resnet_conv_norm(builder, 1, &stem, x);
     x = builder_relu(builder, "relu", x);
@@ -99,8 +87,8 @@ static uint32_t resnet_build_stem(struct builder *builder, bool is_small,
     return x;
 }
 
-/* How many blocks each level has. */
-static const int *count_blocks(int depth)
+/* The number of blocks of each level. */
+static const int *resnet_count_blocks(int depth)
 {
     static const int shallow[] = {2, 2, 2, 2}, middle[] = {3, 4, 6, 3};
     static const int deep[] = {3, 4, 23, 3};
@@ -108,22 +96,22 @@ static const int *count_blocks(int depth)
     return depth == 18 ? shallow : depth == 101 ? deep : middle;
 }
 
-static int64_t expansion(int depth)
+static int64_t resnet_expansion(int depth)
 {
     return depth >= 50 ? 4 : 1;
 }
 
 int64_t resnet_channels(int depth)
 {
-    return 64 * expansion(depth);
+    return 64 * resnet_expansion(depth);
 }
 
 void resnet_body(struct builder *builder, int depth, bool is_small, uint32_t x,
                  uint32_t levels[RESNET_LEVELS])
 {
-    const int *counts = count_blocks(depth);
+    const int *counts = resnet_count_blocks(depth);
     struct block block = {
-        .in = 64, .width = 64, .is_bottleneck = expansion(depth) > 1};
+        .in = 64, .width = 64, .is_bottleneck = resnet_expansion(depth) > 1};
 
     x = resnet_build_stem(builder, is_small, x);
     for (int level = 0; level < RESNET_LEVELS; level++) {
@@ -131,7 +119,7 @@ void resnet_body(struct builder *builder, int depth, bool is_small, uint32_t x,
 
         snprintf(name, sizeof name, "layer%d", level + 1);
         builder_enter(builder, name, "Sequential");
-        block.out = block.width * expansion(depth);
+        block.out = block.width * resnet_expansion(depth);
         for (int i = 0; i < counts[level]; i++) {
             block.stride = level > 0 && i == 0 ? 2 : 1;
             x = build_block(builder, i, &block, x);
@@ -147,7 +135,7 @@ static enum assay_status resnet_build(const struct member *member,
                                       const struct model_options *options,
                                       struct graph **out, struct error *err)
 {
-    struct linear_layer last = {.in = 512 * expansion(member->depth),
+    struct linear_layer last = {.in = 512 * resnet_expansion(member->depth),
                                 .out = options->n_classes};
     uint32_t levels[RESNET_LEVELS];
     struct builder builder;

@@ -1,9 +1,9 @@
 /* models/squeezenet.c - SqueezeNet (Iandola et al. 2016), 1.0 and 1.1. */
 #include "models/family_internal.h"
 
-static uint32_t conv(struct builder *builder, const char *name,
-                     const char *activation, struct conv_layer layer,
-                     uint32_t x)
+static uint32_t squeezenet_conv(struct builder *builder, const char *name,
+                                const char *activation, struct conv_layer layer,
+                                uint32_t x)
 {
     layer.has_bias = true;
     if (layer.fill == WEIGHT_DEFAULT)
@@ -12,9 +12,9 @@ static uint32_t conv(struct builder *builder, const char *name,
     return builder_relu(builder, activation, x);
 }
 
-/* Few channels go into two convolutions, whose maps are put together. */
-static uint32_t fire(struct builder *builder, int index, int64_t in,
-                     int64_t squeezed, int64_t expanded, uint32_t x)
+/* Feeds few channels into two convolutions and concatenates their maps. */
+static uint32_t squeezenet_fire(struct builder *builder, int index, int64_t in,
+                                int64_t squeezed, int64_t expanded, uint32_t x)
 {
     struct conv_layer squeeze = {
         .in = in, .out = squeezed, .kernel = 1, .stride = 1};
@@ -23,20 +23,22 @@ static uint32_t fire(struct builder *builder, int index, int64_t in,
     uint32_t maps[2];
 
     builder_enter_index(builder, index, "Fire");
-    x = conv(builder, "squeeze", "squeeze_activation", squeeze, x);
-    maps[0] = conv(builder, "expand1x1", "expand1x1_activation", expand, x);
+    x = squeezenet_conv(builder, "squeeze", "squeeze_activation", squeeze, x);
+    maps[0] = squeezenet_conv(builder, "expand1x1", "expand1x1_activation",
+                              expand, x);
     expand.kernel = 3;
     expand.padding = 1;
-    maps[1] = conv(builder, "expand3x3", "expand3x3_activation", expand, x);
+    maps[1] = squeezenet_conv(builder, "expand3x3", "expand3x3_activation",
+                              expand, x);
     x = builder_concat(builder, maps, 2);
     builder_leave(builder);
     return x;
 }
 
-enum { n_entries = 11 }; /* behind the stem */
+enum { n_entries = 11 }; /* after the stem */
 
-/* The stem, then so many squeezed channels a Fire (each of the two expands to
- * four times as many); 0 is a pooling. */
+/* The stem, then the squeezed channels of each Fire (each of its two
+ * convolutions expands to four times as many); 0 is a pooling. */
 struct version {
     int64_t stem_width, stem_kernel;
     int64_t squeezed[n_entries];
@@ -61,7 +63,7 @@ static uint32_t squeezenet_build_features(struct builder *builder,
     int64_t in = stem.out;
 
     builder_enter(builder, "features", "Sequential");
-    x = conv(builder, "0", "1", stem, x);
+    x = squeezenet_conv(builder, "0", "1", stem, x);
     for (int i = 0; i < n_entries; i++) {
         int64_t squeezed = version->squeezed[i];
         int index = first_index + i;
@@ -71,7 +73,7 @@ static uint32_t squeezenet_build_features(struct builder *builder,
                                  "MaxPool2d", &halving, x);
             continue;
         }
-        x = fire(builder, index, in, squeezed, 4 * squeezed, x);
+        x = squeezenet_fire(builder, index, in, squeezed, 4 * squeezed, x);
         in = 8 * squeezed;
     }
     builder_leave(builder);
@@ -94,7 +96,7 @@ static enum assay_status squeezenet_build(const struct member *member,
         &builder, member->depth == 10 ? &version_1_0 : &version_1_1, x);
     builder_enter(&builder, "classifier", "Sequential");
     x = builder_dropout(&builder, "0", 0.5F, x);
-    x = conv(&builder, "1", "2", last, x);
+    x = squeezenet_conv(&builder, "1", "2", last, x);
     x = builder_adaptive_pool(&builder, "3", 1, x);
     builder_leave(&builder);
     x = builder_flatten(&builder, x);

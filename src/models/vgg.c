@@ -1,29 +1,25 @@
-/* models/vgg.c - VGG (Simonyan and Zisserman 2014), with batch norm and
- * without, and for the 32x32 images of CIFAR: the maps are 1x1 at the end there
- * and one layer classifies them. */
+/* models/vgg.c - VGG (Simonyan and Zisserman 2014), with and without batch
+ * norm, also for the 32x32 images of CIFAR: there the last maps are 1x1 and one
+ * layer classifies them. */
 #include "models/family_internal.h"
 
 enum { n_stages = 5, last_width = 512 };
 
-static uint32_t build_conv(struct builder *builder, int *next, bool has_norm,
-                           int64_t in, int64_t out, uint32_t x)
+static uint32_t vgg_build_conv(struct builder *builder, int *next,
+                               bool has_norm, int64_t in, int64_t out,
+                               uint32_t x)
 {
-    struct conv_layer layer = {.in = in,
-                               .out = out,
-                               .kernel = 3,
-                               .stride = 1,
-                               .padding = 1,
-                               .has_bias = true,
-                               .fill = WEIGHT_KAIMING_NORMAL};
+    struct conv_layer layer = plain_conv(in, out, 3, 1);
 
+    layer.has_bias = true;
     x = builder_conv(builder, builder_index(builder, (*next)++), &layer, x);
     if (has_norm)
         x = builder_norm(builder, builder_index(builder, (*next)++), out, x);
     return builder_relu(builder, builder_index(builder, (*next)++), x);
 }
 
-/* How many convolutions each stage has; three layers come behind them. */
-static void count_convs(int depth, int counts[n_stages])
+/* The number of convolutions of each stage; three layers follow them. */
+static void vgg_count_convs(int depth, int counts[n_stages])
 {
     bool is_shallow = depth == 11;
     int late = depth == 11 ? 2 : depth == 16 ? 3 : 4;
@@ -40,12 +36,12 @@ static uint32_t vgg_build_features(struct builder *builder,
     int64_t in = 3;
     int counts[n_stages], next = 0;
 
-    count_convs(member->depth, counts);
+    vgg_count_convs(member->depth, counts);
     builder_enter(builder, "features", "Sequential");
     for (int stage = 0; stage < n_stages; stage++) {
         for (int i = 0; i < counts[stage]; i++) {
-            x = build_conv(builder, &next, member->has_norm, in, widths[stage],
-                           x);
+            x = vgg_build_conv(builder, &next, member->has_norm, in,
+                               widths[stage], x);
             in = widths[stage];
         }
         x = builder_max_pool(builder, builder_index(builder, next++),
@@ -61,8 +57,8 @@ static struct linear_layer vgg_dense(int64_t in, int64_t out)
         .in = in, .out = out, .fill = WEIGHT_NORMAL_001, .has_zero_bias = true};
 }
 
-static uint32_t build_classifier(struct builder *builder, int64_t n_classes,
-                                 uint32_t x)
+static uint32_t vgg_build_classifier(struct builder *builder, int64_t n_classes,
+                                     uint32_t x)
 {
     enum { pooled = 7, hidden = 4096 };
     struct linear_layer wide = vgg_dense(last_width * pooled * pooled, hidden);
@@ -93,7 +89,7 @@ static enum assay_status vgg_build(const struct member *member,
 
     x = vgg_build_features(&builder, member, x);
     if (options->variant == MODEL_IMAGENET) {
-        x = build_classifier(&builder, options->n_classes, x);
+        x = vgg_build_classifier(&builder, options->n_classes, x);
     } else {
         x = builder_flatten(&builder, x);
         x = builder_linear(&builder, "classifier", &small, x);

@@ -1,8 +1,9 @@
-/* ops/channel_reshape.c - see channels.h: where channels go when a shape
- * changes and the elements do not. */
+/* ops/channel_reshape.c - see channels.h: where channels go when a tensor is
+ * reshaped. */
 #include "ops/channels.h"
+#include "ops/int_list_internal.h"
 
-/* Dimensions of one shape that hold the same elements as some of another. */
+/* Dimensions [first, end) of a shape. */
 struct side {
     const struct shape *shape;
     int first, end;
@@ -10,23 +11,17 @@ struct side {
 
 static int64_t side_elements(const struct side *side)
 {
-    int64_t n = 1;
-
-    for (int i = side->first; i < side->end; i++)
-        n *= side->shape->dims[i];
-    return n;
+    return shape_span(side->shape, side->first, side->end);
 }
 
 /* How many elements lie between two neighbours along a dimension. */
 static int64_t side_step(const struct side *side, int axis)
 {
-    struct side behind = {side->shape, axis + 1, side->end};
-
-    return side_elements(&behind);
+    return shape_span(side->shape, axis + 1, side->end);
 }
 
-/* The shortest further piece that has as many elements on both sides. */
-static void next_pieces(struct side *x, struct side *y)
+/* Goes on to the shortest pieces that have as many elements on both sides. */
+static void reshape_next_pieces(struct side *x, struct side *y)
 {
     int64_t nx, ny;
 
@@ -46,10 +41,10 @@ static void next_pieces(struct side *x, struct side *y)
     }
 }
 
-/* The only dimension of a piece that has atoms; -1: none, or several, which
- * stay then. */
-static int labelled_axis(struct channels *channels, uint32_t value,
-                         const struct side *side)
+/* The only dimension of a piece that has atoms. -1: there is none, or there
+ * are several, which are fixed then. */
+static int reshape_labelled_axis(struct channels *channels, uint32_t value,
+                                 const struct side *side)
 {
     int found = -1, n = 0;
 
@@ -64,11 +59,11 @@ static int labelled_axis(struct channels *channels, uint32_t value,
     return n == 1 ? found : -1;
 }
 
-/* A piece's atoms, seen along a dimension of the other side. */
+/* A piece's atoms, viewed along a dimension of the other side. */
 struct view {
     struct labels labels;
-    int64_t n, step;      /* elements; between neighbours of the atoms */
-    int64_t size, stride; /* of the dimension that they are seen along */
+    int64_t n, step;      /* elements; between neighbouring atoms */
+    int64_t size, stride; /* of the dimension on the other side */
 };
 
 static uint32_t view_atom(const struct view *view, int64_t element)
@@ -76,7 +71,7 @@ static uint32_t view_atom(const struct view *view, int64_t element)
     return view->labels.atoms[(size_t)(element / view->step) % view->labels.n];
 }
 
-/* Whether all elements at a place along the dimension have one atom. */
+/* Whether all elements at each index of the dimension have the same atom. */
 static bool view_is_pure(const struct channels *channels,
                          const struct view *view, const uint32_t *firsts)
 {
@@ -98,8 +93,7 @@ static void view_join(struct channels *channels, const struct view *view,
                       firsts[i / view->stride % view->size]);
 }
 
-/* What the output has along a dimension where each place takes the atom of
- * its first element. */
+/* Atoms along the dimension: each index takes that of its first element. */
 static uint32_t *view_firsts(struct channels *channels, const struct view *view)
 {
     uint32_t *firsts = channels_room(channels, (size_t)view->size);
@@ -109,10 +103,10 @@ static uint32_t *view_firsts(struct channels *channels, const struct view *view)
     return firsts;
 }
 
-/* Where the atoms go: to a dimension along which they can be told apart as
- * they are, or to the largest one, with what it mixes joined. */
-static void carry(struct channels *channels, const struct node *node,
-                  struct view *view, const struct side *y)
+/* Gives the atoms to a dimension that does not mix them or, if there is none,
+ * to the largest one, joining those that it mixes. */
+static void reshape_carry(struct channels *channels, const struct node *node,
+                          struct view *view, const struct side *y)
 {
     int64_t best = 1;
     int chosen = -1;
@@ -162,13 +156,13 @@ void channel_reshape(struct channels *channels, const struct node *node)
         struct view view = {0};
         int axis;
 
-        next_pieces(&x, &y);
-        axis = labelled_axis(channels, node->inputs[0], &x);
+        reshape_next_pieces(&x, &y);
+        axis = reshape_labelled_axis(channels, node->inputs[0], &x);
         if (axis < 0)
             continue;
         view.labels = channels_of(channels, node->inputs[0], axis);
         view.n = side_elements(&x);
         view.step = side_step(&x, axis);
-        carry(channels, node, &view, &y);
+        reshape_carry(channels, node, &view, &y);
     }
 }

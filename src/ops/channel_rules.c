@@ -1,4 +1,4 @@
-/* ops/channel_rules.c - see channels.h: the rules that several ops share. */
+/* ops/channel_rules.c - see channels.h: rules that several ops share. */
 #include "ops/channels.h"
 
 void channel_pass(struct channels *channels, const struct node *node)
@@ -6,7 +6,8 @@ void channel_pass(struct channels *channels, const struct node *node)
     channels_pass(channels, node->inputs[0], node->outputs[0]);
 }
 
-/* Where dimension d of the output lies in an input; -1: it is repeated. */
+/* Which dimension of an input is dimension d of the output; -1: it is
+ * broadcast. */
 static int own_axis(const struct shape *x, const struct shape *y, int d)
 {
     int axis = d - (y->rank - x->rank);
@@ -36,16 +37,9 @@ static void join_axis(struct channels *channels, const struct node *node,
 
 void channel_broadcast(struct channels *channels, const struct node *node)
 {
-    const struct shape *y = channels_shape(channels, node->outputs[0]);
-    bool is_known = y && node->n_outputs == 1;
+    const struct shape *y = channels_all_shapes(channels, node);
 
-    for (size_t i = 0; i < node->n_inputs; i++)
-        is_known &= channels_shape(channels, node->inputs[i]) != NULL;
-    if (!is_known) {
-        channels_fix_inputs(channels, node);
-        return;
-    }
-    for (int d = 0; d < y->rank; d++)
+    for (int d = 0; y && d < y->rank; d++)
         join_axis(channels, node, y, d);
 }
 

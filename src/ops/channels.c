@@ -1,4 +1,4 @@
-/* ops/channels.c - see channels.h: atoms, and who has them. */
+/* ops/channels.c - see channels.h: atoms, and the values that have them. */
 #include "ops/channels.h"
 
 #include "base/mem.h"
@@ -24,7 +24,7 @@ uint32_t channels_root(const struct channels *channels, uint32_t atom)
     return atom;
 }
 
-/* The same, and shortens the way for the next one. */
+/* The same, and shortens the path for the next call. */
 static uint32_t channels_find_root(struct channels *channels, uint32_t atom)
 {
     uint32_t *parents = channels->parents;
@@ -36,7 +36,7 @@ static uint32_t channels_find_root(struct channels *channels, uint32_t atom)
     return atom;
 }
 
-/* The earlier one stands for both, so that atom 0 does for all that stays. */
+/* The smaller atom becomes the root, so that atom 0 stays one. */
 void channels_join(struct channels *channels, uint32_t a, uint32_t b)
 {
     a = channels_find_root(channels, a);
@@ -95,7 +95,7 @@ struct labels channels_new(struct channels *channels, size_t n)
     for (size_t i = 0; i < n; i++) {
         uint32_t atom = (uint32_t)channels->n_atoms++;
 
-        /* The only one is what others are repeated by: it stays. */
+        /* A dimension of 1 is broadcast: it stays. */
         channels->parents[atom] = n == 1 ? CHANNEL_FIXED : atom;
         atoms[i] = atom;
     }
@@ -155,7 +155,7 @@ void channels_set(struct channels *channels, uint32_t value, int axis,
     channels->values[value][axis] = labels;
 }
 
-static struct labels all_fixed(struct channels *channels, size_t n)
+static struct labels channels_all_fixed(struct channels *channels, size_t n)
 {
     uint32_t *atoms = channels_room(channels, n);
 
@@ -174,7 +174,7 @@ void channels_fix_value(struct channels *channels, uint32_t value)
         channels_fix(channels, labels);
         if (!labels.n && channels_is_leaf(channels, value) && i < shape->rank)
             channels_set(channels, value, i,
-                         all_fixed(channels, (size_t)shape->dims[i]));
+                         channels_all_fixed(channels, (size_t)shape->dims[i]));
     }
 }
 
@@ -197,14 +197,15 @@ void channels_match(struct channels *channels, uint32_t value, int axis,
         if (labels.n && labels.n != n)
             channels_fix(channels, labels);
         channels_set(channels, value, axis,
-                     labels.n == n ? labels : all_fixed(channels, n));
+                     labels.n == n ? labels : channels_all_fixed(channels, n));
     } else {
         channels_fix(channels, labels);
     }
 }
 
-/* Once, however often it is read. */
-static void note_layer(struct channels *channels, uint32_t weight, int axis)
+/* Adds a layer, unless its weight was read before. */
+static void channels_note_layer(struct channels *channels, uint32_t weight,
+                                int axis)
 {
     struct channel_layer *moved;
 
@@ -234,7 +235,7 @@ struct labels channels_filters(struct channels *channels, uint32_t weight,
         own = channels_new(channels, (size_t)shape->dims[axis]);
         channels_set(channels, weight, axis, own);
     }
-    note_layer(channels, weight, axis);
+    channels_note_layer(channels, weight, axis);
     return own;
 }
 
@@ -248,6 +249,19 @@ void channels_fix_inputs(struct channels *channels, const struct node *node)
 {
     for (size_t i = 0; i < node->n_inputs; i++)
         channels_fix_value(channels, node->inputs[i]);
+}
+
+const struct shape *channels_all_shapes(struct channels *channels,
+                                        const struct node *node)
+{
+    const struct shape *y = channels_shape(channels, node->outputs[0]);
+    bool is_known = y != NULL;
+
+    for (size_t i = 0; i < node->n_inputs; i++)
+        is_known &= channels_shape(channels, node->inputs[i]) != NULL;
+    if (!is_known)
+        channels_fix_inputs(channels, node);
+    return is_known ? y : NULL;
 }
 
 bool channels_shapes(struct channels *channels, const struct node *node,

@@ -54,15 +54,16 @@ void gradient_scale(const struct op_context *context, float factor,
         to[i] = from[i] * factor;
 }
 
-/* ---- sums over what was repeated ---------------------------------------- */
+/* ---- sums over broadcast dimensions -------------------------------------- */
 
-/* Dimensions of y, split into those that x has and those that are summed. */
+/* The dimensions of y, split into those x has and those to sum over. */
 struct split {
     struct shape kept, summed;
-    struct strides in_x, in_y, along; /* of the kept ones; of the summed ones */
+    struct strides in_x, in_y; /* of the kept ones */
+    struct strides along;      /* of the summed ones, in y */
 };
 
-static struct split split_shape(const struct shape *x, const struct shape *y)
+static struct split gradient_split(const struct shape *x, const struct shape *y)
 {
     struct strides dense = strides_dense(y), repeat = strides_repeat(x, y);
     int missing = y->rank - x->rank;
@@ -84,8 +85,8 @@ static struct split split_shape(const struct shape *x, const struct shape *y)
     return split;
 }
 
-/* What is added up to one element of x, from `dy` on. */
-static double sum_from(const struct walk *start, const float *dy)
+/* The sum that one element of x gets, starting at `dy`. */
+static double gradient_sum_from(const struct walk *start, const float *dy)
 {
     struct walk walk = *start;
     double sum = 0;
@@ -100,9 +101,9 @@ static double sum_from(const struct walk *start, const float *dy)
     return sum;
 }
 
-/* Neighbours of x that are neighbours in y too: rows of dy are added. */
-static void add_rows(const struct walk *start, const float *dy, float *dx,
-                     int64_t n)
+/* For neighbours in x that are neighbours in y too: adds whole rows of dy. */
+static void gradient_add_rows(const struct walk *start, const float *dy,
+                              float *dx, int64_t n)
 {
     struct walk walk = *start;
 
@@ -116,8 +117,9 @@ static void add_rows(const struct walk *start, const float *dy, float *dx,
     }
 }
 
-static void sum_rows(const struct walk *kept, const struct walk *summed,
-                     const float *dy, float *dx, int64_t first, int64_t last)
+static void gradient_sum_rows(const struct walk *kept,
+                              const struct walk *summed, const float *dy,
+                              float *dx, int64_t first, int64_t last)
 {
     struct walk now = *kept;
     bool by_row = now.steps[0] == 1 && now.steps[1] == 1;
@@ -128,17 +130,17 @@ static void sum_rows(const struct walk *kept, const struct walk *summed,
         const float *from = dy + now.at[1];
 
         if (by_row && now.length > 1)
-            add_rows(summed, from, to, now.length);
+            gradient_add_rows(summed, from, to, now.length);
         for (int64_t i = 0; (!by_row || now.length == 1) && i < now.length; i++)
             to[i * now.steps[0]] +=
-                (float)sum_from(summed, from + i * now.steps[1]);
+                (float)gradient_sum_from(summed, from + i * now.steps[1]);
     }
 }
 
 void gradient_sum_to(const struct op_context *context, const struct tensor *dy,
                      const struct tensor *dx)
 {
-    struct split split = split_shape(&dx->shape, &dy->shape);
+    struct split split = gradient_split(&dx->shape, &dy->shape);
     struct strides both[] = {split.in_x, split.in_y};
     struct walk kept = walk_start(&split.kept, both, 2);
     struct walk summed = walk_start(&split.summed, &split.along, 1);
@@ -146,8 +148,9 @@ void gradient_sum_to(const struct op_context *context, const struct tensor *dy,
 
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int i = 0; i < parts; i++)
-        sum_rows(&kept, &summed, tensor_f32(dy), tensor_f32(dx),
-                 kept.n_rows * i / parts, kept.n_rows * (i + 1) / parts);
+        gradient_sum_rows(&kept, &summed, tensor_f32(dy), tensor_f32(dx),
+                          kept.n_rows * i / parts,
+                          kept.n_rows * (i + 1) / parts);
 }
 
 void gradient_channel_sums(const struct op_context *context,

@@ -1,7 +1,6 @@
-/* ops/gradient_internal.h - what the backward kernels of several ops have in
- * common.
+/* ops/gradient_internal.h - what the backward kernels of several ops share.
  *
- * All tensors are dense float32. Sums are the same with any number of threads.
+ * All tensors are dense float32. Sums do not depend on the number of threads.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_GRADIENT_INTERNAL_H
@@ -13,21 +12,22 @@
 struct op_reads gradient_reads_input(const struct node *node, uint64_t wanted);
 struct op_reads gradient_reads_output(const struct node *node, uint64_t wanted);
 
-/* ... of products of their first two inputs: each for the other's gradient. */
+/* ... of products of the first two inputs: each is read for the other's
+ * gradient. */
 struct op_reads gradient_reads_factors(const struct node *node,
                                        uint64_t wanted);
-/* ... of ops that are told how to move x by their other inputs. */
+/* ... of ops that read every input but the first: settings such as axes. */
 struct op_reads gradient_reads_settings(const struct node *node,
                                         uint64_t wanted);
 
-/* Into how many parts n elements are cut for the threads. */
+/* How many parts, one per thread, n elements are worth. */
 int gradient_parts(const struct op_context *context, size_t n);
 
-/* dx = factor * dy, of as many elements. */
+/* dx = factor * dy, for as many elements as dx has. */
 void gradient_scale(const struct op_context *context, float factor,
                     const struct tensor *dy, const struct tensor *dx);
 
-/* dx += dy, summed over the dimensions that x was repeated in to become y. */
+/* dx += dy, summed over the dimensions along which x was broadcast. */
 void gradient_sum_to(const struct op_context *context, const struct tensor *dy,
                      const struct tensor *dx);
 
@@ -35,8 +35,8 @@ void gradient_sum_to(const struct op_context *context, const struct tensor *dy,
 void gradient_channel_sums(const struct op_context *context,
                            const struct tensor *a, const struct tensor *sums);
 
-/* A copy of dy that is zero where a fused ReLU made y zero or cut it at the
- * limit (0: it has none); dy itself, shared, where has_relu is false. */
+/* A copy of dy that is zero wherever a fused ReLU made y zero or cut it at its
+ * limit (0: no limit); dy itself, shared, if has_relu is false. */
 enum assay_status gradient_rectify(const struct op_context *context,
                                    bool has_relu, float limit,
                                    const struct tensor *y,

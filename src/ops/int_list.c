@@ -11,18 +11,34 @@ enum assay_status int_list_read(const struct tensor *tensor,
     *list = (struct int_list){0};
     if (!tensor)
         return ASSAY_OK;
-    if (!tensor->buffer)
-        return error_set(err, ASSAY_UNSUPPORTED,
-                         "the shape depends on what is computed before");
+    if (setting_check(tensor, err))
+        return ASSAY_UNSUPPORTED;
     if (tensor->shape.rank > 1 || dtype_is_float(tensor->dtype) ||
         tensor_elements(tensor) > INT_LIST_MAX)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "a list of integers is wanted, not %s of %s",
+                         "expected a list of integers, not %s of %s",
                          shape_text(&tensor->shape, text, sizeof text),
                          dtype_name(tensor->dtype));
     list->n = tensor_elements(tensor);
     convert_elements(tensor->dtype, tensor_data(tensor), DTYPE_I64, list->of,
                      list->n);
+    return ASSAY_OK;
+}
+
+enum assay_status shape_read(const struct tensor *tensor, struct shape *shape,
+                             struct error *err)
+{
+    struct int_list list;
+    enum assay_status st = int_list_read(tensor, &list, err);
+
+    *shape = (struct shape){0};
+    if (!st)
+        st = rank_check(list.n, err);
+    if (st)
+        return st;
+    shape->rank = (int)list.n;
+    for (size_t i = 0; i < list.n; i++)
+        shape->dims[i] = list.of[i];
     return ASSAY_OK;
 }
 
@@ -36,20 +52,56 @@ enum assay_status int_read(const struct tensor *tensor, int64_t fallback,
     if (st || !tensor)
         return st;
     if (list.n != 1)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "one integer is wanted, not %zu of them", list.n);
+        return error_set(err, ASSAY_BAD_INPUT, "expected one integer, not %zu",
+                         list.n);
     *value = list.of[0];
     return ASSAY_OK;
 }
 
+enum assay_status setting_check(const struct tensor *tensor, struct error *err)
+{
+    if (tensor->buffer)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "the shape depends on a computed value");
+}
+
+enum assay_status rank_check(size_t rank, struct error *err)
+{
+    if (rank <= SHAPE_MAX_RANK)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "%zu dimensions; at most %d are supported", rank,
+                     SHAPE_MAX_RANK);
+}
+
+static char *element_of(const struct tensor *tensor, size_t i)
+{
+    return (char *)tensor_data(tensor) + i * dtype_bytes(tensor->dtype);
+}
+
 int64_t int_at(const struct tensor *tensor, size_t i)
 {
-    const char *data = tensor_data(tensor);
     int64_t value;
 
-    convert_elements(tensor->dtype, data + i * dtype_bytes(tensor->dtype),
-                     DTYPE_I64, &value, 1);
+    convert_elements(tensor->dtype, element_of(tensor, i), DTYPE_I64, &value,
+                     1);
     return value;
+}
+
+double number_at(const struct tensor *tensor, size_t i)
+{
+    double value;
+
+    convert_elements(tensor->dtype, element_of(tensor, i), DTYPE_F64, &value,
+                     1);
+    return value;
+}
+
+void number_put(const struct tensor *tensor, size_t i, double value)
+{
+    convert_elements(DTYPE_F64, &value, tensor->dtype, element_of(tensor, i),
+                     1);
 }
 
 enum assay_status axis_resolve(int64_t axis, int rank, int *resolved,
@@ -73,8 +125,8 @@ enum assay_status axes_resolve(const struct int_list *list, int rank,
         enum assay_status st = axis_resolve(list->of[i], rank, &axis, err);
 
         if (!st && *axes >> axis & 1)
-            st =
-                error_set(err, ASSAY_BAD_INPUT, "axis %d is named twice", axis);
+            st = error_set(err, ASSAY_BAD_INPUT, "axis %d is listed twice",
+                           axis);
         if (st)
             return st;
         *axes |= 1U << axis;
@@ -88,7 +140,7 @@ enum assay_status indices_check(const struct tensor *const *inputs,
     if (dtype_wide(inputs[input]->dtype) == DTYPE_I64)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
-                     "input %zu is %s, indices are wanted", input,
+                     "input %zu is %s; indices must be signed integers", input,
                      dtype_name(inputs[input]->dtype));
 }
 

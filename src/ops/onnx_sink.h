@@ -1,8 +1,7 @@
-/* ops/onnx_sink.h - where an op writes itself as ONNX has it.
+/* ops/onnx_sink.h - how an op writes itself as ONNX.
  *
- * The room that knows the file's format (formats) implements the class; an op's
- * to_onnx() calls the functions below. The first failure is remembered; all
- * that follows does nothing.
+ * The formats room implements the class; an op's to_onnx() calls the functions
+ * below. After the first failure, which is kept, all calls do nothing.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_ONNX_SINK_H
@@ -14,11 +13,11 @@ struct onnx_sink {
     const struct onnx_sink_class *class;
     const struct graph *graph;
     const struct survey *survey;
-    const struct node *node; /* the one that is written */
+    const struct node *node; /* the one being written */
 };
 
 struct onnx_sink_class {
-    /* An attribute of the op that put() will write next. */
+    /* Adds an attribute to the op that the next put() writes. */
     void (*attr_int)(struct onnx_sink *to, const char *name, int64_t value);
     void (*attr_float)(struct onnx_sink *to, const char *name, double value);
     void (*attr_text)(struct onnx_sink *to, const char *name,
@@ -28,20 +27,20 @@ struct onnx_sink_class {
     void (*attr_dtype)(struct onnx_sink *to, const char *name,
                        enum dtype dtype);
 
-    /* An op with inputs and outputs by name ("" where one is left out). */
+    /* Writes an op with inputs and outputs by name ("": left out). */
     void (*put)(struct onnx_sink *to, const char *op_type,
                 const char *const *inputs, size_t n_inputs,
                 const char *const *outputs, size_t n_outputs);
 
-    /* The name of a value; "" where it is left out. */
+    /* The name of a value; "" if it is left out. */
     const char *(*name)(const struct onnx_sink *to, uint32_t value);
-    /* A name for a value between two ops, or of a small constant; it lives as
-     * long as the sink. "" without memory. */
+    /* A new name for a value between two ops, or for a constant; it lives as
+     * long as the sink. "" when out of memory. */
     const char *(*add_name)(struct onnx_sink *to, const char *what);
     const char *(*add_scalar)(struct onnx_sink *to, float value);
 
     void (*need_opset)(struct onnx_sink *to, int64_t opset);
-    /* Why the node cannot be written. */
+    /* Says why the node cannot be written. */
     void (*refuse)(struct onnx_sink *to, const char *why);
 };
 
@@ -103,16 +102,16 @@ static inline void onnx_refuse(struct onnx_sink *to, const char *why)
     to->class->refuse(to, why);
 }
 
-/* An op with the node's own outputs and its first n inputs. */
+/* Writes an op with the node's outputs and its first n inputs. */
 void onnx_put_node(struct onnx_sink *to, const char *op_type, size_t n);
-/* For ops that ONNX has under the same name, with nothing to add. */
+/* to_onnx() of ops that ONNX has under the same name, without attributes. */
 void onnx_put_named(struct onnx_sink *to);
 
-/* "pads": what stands before, then what stands behind. */
+/* "pads": all before, then all after. */
 void onnx_attr_pads(struct onnx_sink *to, const int64_t *before,
                     const int64_t *after, size_t rank);
 
-/* The shape of the node's i-th input; NULL where it is not known. */
+/* The shape of input i of the node; NULL if it is not known. */
 const struct shape *onnx_input_shape(const struct onnx_sink *to, size_t i);
 
 #endif

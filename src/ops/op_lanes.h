@@ -1,7 +1,8 @@
-/* ops/op_lanes.h - 16 numbers at a time: one register of AVX-512, or a few.
+/* ops/op_lanes.h - 16 numbers at a time: one register of AVX-512, or several
+ * smaller ones.
  *
- * The compiler makes of arithmetic on them what the machine has. Comparisons
- * it takes apart into single numbers: take signs and masks instead.
+ * The compiler maps arithmetic to whatever vectors the machine has. It splits
+ * comparisons into single numbers: use signs and masks instead.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_OP_LANES_H

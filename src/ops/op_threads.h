@@ -1,7 +1,7 @@
-/* ops/op_threads.h - how kernels share their work.
+/* ops/op_threads.h - how kernels divide work among threads.
  *
  * Kernels put "#pragma omp parallel for num_threads(op_threads(context))"
- * before a loop; without OpenMP it runs on one thread.
+ * before a loop; without OpenMP the loop runs on one thread.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_OP_THREADS_H
@@ -9,11 +9,10 @@
 
 #include "graph/op_class.h"
 
-/* Threads a kernel may use, at least 1: for num_threads() and to size the
- * scratch memory of each. */
+/* How many threads a kernel may use, at least 1. */
 int op_threads(const struct op_context *context);
 
-/* Which of them is running, from 0. */
+/* The index of the running thread, from 0. */
 int op_thread(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* ops/ops.c - the list of ops as an array. */
+/* ops/ops.c - see ops.h. */
 #include "ops/ops.h"
 
 #include <string.h>

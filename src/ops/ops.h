@@ -1,8 +1,8 @@
-/* ops/ops.h - every op, named once.
+/* ops/ops.h - the list of ops.
  *
- * An op is a file: typed attributes in its header, and in its source the shape
- * rule, the cost and the portable kernel behind one const struct op_class.
- * This list is the only other place that names it.
+ * One source file has everything about an op: shape rule, cost and portable
+ * kernels behind a const struct op_class, with its typed attributes in a
+ * header. This list is the only other place that names it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_OPS_H
@@ -16,6 +16,7 @@
     X(op_acosh)                                                                \
     X(op_adaptive_avg_pool2d)                                                  \
     X(op_add)                                                                  \
+    X(op_affine_grid)                                                          \
     X(op_anchor_grid)                                                          \
     X(op_anchor_match)                                                         \
     X(op_anchor_sample)                                                        \
@@ -31,16 +32,24 @@
     X(op_batch_norm)                                                           \
     X(op_batch_norm_training)                                                  \
     X(op_bernoulli)                                                            \
+    X(op_bit_cast)                                                             \
     X(op_bit_shift)                                                            \
+    X(op_bitwise_and)                                                          \
+    X(op_bitwise_not)                                                          \
+    X(op_bitwise_or)                                                           \
+    X(op_bitwise_xor)                                                          \
     X(op_box_detections)                                                       \
     X(op_box_loss)                                                             \
     X(op_box_select)                                                           \
     X(op_cast)                                                                 \
     X(op_ceil)                                                                 \
     X(op_celu)                                                                 \
+    X(op_center_crop_pad)                                                      \
     X(op_clip)                                                                 \
+    X(op_col2im)                                                               \
     X(op_compress)                                                             \
     X(op_concat)                                                               \
+    X(op_concat_from_sequence)                                                 \
     X(op_constant_of_shape)                                                    \
     X(op_conv2d)                                                               \
     X(op_conv_integer)                                                         \
@@ -49,7 +58,9 @@
     X(op_conv_transpose_nd)                                                    \
     X(op_cos)                                                                  \
     X(op_cosh)                                                                 \
+    X(op_cum_prod)                                                             \
     X(op_cum_sum)                                                              \
+    X(op_deform_conv)                                                          \
     X(op_depth_to_space)                                                       \
     X(op_dequantize_linear)                                                    \
     X(op_det)                                                                  \
@@ -78,6 +89,7 @@
     X(op_greater)                                                              \
     X(op_greater_or_equal)                                                     \
     X(op_grid_sample)                                                          \
+    X(op_group_norm)                                                           \
     X(op_gru)                                                                  \
     X(op_hard_sigmoid)                                                         \
     X(op_hard_swish)                                                           \
@@ -92,6 +104,7 @@
     X(op_less)                                                                 \
     X(op_less_or_equal)                                                        \
     X(op_linear)                                                               \
+    X(op_linear_attention)                                                     \
     X(op_local_response_norm)                                                  \
     X(op_log)                                                                  \
     X(op_log_softmax)                                                          \
@@ -119,6 +132,8 @@
     X(op_non_zero)                                                             \
     X(op_not)                                                                  \
     X(op_one_hot)                                                              \
+    X(op_optional_has_element)                                                 \
+    X(op_optional_none)                                                        \
     X(op_or)                                                                   \
     X(op_pad)                                                                  \
     X(op_paste_masks)                                                          \
@@ -147,6 +162,7 @@
     X(op_resize_boxes)                                                         \
     X(op_resize_nearest)                                                       \
     X(op_reverse_sequence)                                                     \
+    X(op_rms_norm)                                                             \
     X(op_rnn)                                                                  \
     X(op_roi_align)                                                            \
     X(op_roi_crop)                                                             \
@@ -161,6 +177,12 @@
     X(op_scatter_elements)                                                     \
     X(op_scatter_nd)                                                           \
     X(op_selu)                                                                 \
+    X(op_sequence_at)                                                          \
+    X(op_sequence_construct)                                                   \
+    X(op_sequence_erase)                                                       \
+    X(op_sequence_insert)                                                      \
+    X(op_sequence_length)                                                      \
+    X(op_sequence_map)                                                         \
     X(op_shape_of)                                                             \
     X(op_shrink)                                                               \
     X(op_sigmoid)                                                              \
@@ -176,13 +198,16 @@
     X(op_softsign)                                                             \
     X(op_space_to_depth)                                                       \
     X(op_split)                                                                \
+    X(op_split_to_sequence)                                                    \
     X(op_sqrt)                                                                 \
     X(op_squeeze)                                                              \
     X(op_stft)                                                                 \
+    X(op_string_normalizer)                                                    \
     X(op_sub)                                                                  \
     X(op_sum)                                                                  \
     X(op_tan)                                                                  \
     X(op_tanh)                                                                 \
+    X(op_tensor_scatter)                                                       \
     X(op_tf_idf)                                                               \
     X(op_thresholded_relu)                                                     \
     X(op_tile)                                                                 \
@@ -199,10 +224,26 @@
 OP_LIST(OP_DECLARE)
 #undef OP_DECLARE
 
-/* All of them, NULL at the end. */
+/* All ops, then NULL. */
 extern const struct op_class *const op_classes[];
 
-/* By name; NULL where there is none. */
+/* By name; NULL if there is none. */
 const struct op_class *op_find(const char *name);
+
+/* ---- for the files of this room ---------------------------------------- */
+
+/* Members of an op_class: the attributes and their list (attr_fields.h); how
+ * many inputs and outputs a node may have. */
+#define OP_ATTRS(name)                                                         \
+    .attrs_bytes = sizeof(struct name##_attrs), .fields = name##_fields
+#define OP_TAKES(least, most) .min_inputs = (least), .max_inputs = (most)
+#define OP_MAKES(least, most) .min_outputs = (least), .max_outputs = (most)
+
+/* Input i of a node; NULL if it is left out. */
+static inline const struct tensor *
+op_input(const struct node *node, const struct tensor *const *inputs, size_t i)
+{
+    return i < node->n_inputs ? inputs[i] : NULL;
+}
 
 #endif

@@ -7,7 +7,7 @@
 
 enum {
     parallel_elements = 1 << 15, /* fewer are not worth a second thread */
-    tile = 32 /* rows and columns of a transposition that fit the cache */
+    tile = 32 /* rows and columns of a transpose that fit the cache */
 };
 
 struct strides strides_dense(const struct shape *shape)
@@ -34,9 +34,9 @@ struct strides strides_repeat(const struct shape *from, const struct shape *to)
     return strides;
 }
 
-/* Whether the dimension goes on where the one before it in the walk ends. */
-static bool continues(const struct walk *walk, int dimension, int64_t size,
-                      const struct strides *strides, int source)
+/* Whether dimension `source` continues where the walk's last one ends. */
+static bool walk_continues(const struct walk *walk, int dimension, int64_t size,
+                           const struct strides *strides, int source)
 {
     for (int a = 0; a < walk->n_arrays; a++) {
         if (walk->strides[a].of[dimension] != strides[a].of[source] * size)
@@ -57,7 +57,7 @@ struct walk walk_start(const struct shape *shape, const struct strides *strides,
             return (struct walk){.n_arrays = n_arrays};
         if (size == 1)
             continue;
-        if (walk.rank && continues(&walk, walk.rank - 1, size, strides, i))
+        if (walk.rank && walk_continues(&walk, walk.rank - 1, size, strides, i))
             walk.rank--, size *= walk.dims[walk.rank];
         walk.dims[walk.rank] = size;
         for (int a = 0; a < n_arrays; a++)
@@ -121,8 +121,8 @@ static void copy_row(size_t bytes, const char *from, int64_t from_step,
 #undef COPY
 }
 
-/* Rows of which many start one element apart in `from`: copied in tiles, or
- * every element would come from another cache line. */
+/* Rows start one element apart in `from`: copied row by row, every element
+ * would come from another cache line. */
 static void copy_tiled(const struct walk *walk, size_t bytes, const char *from,
                        char *to)
 {
@@ -147,7 +147,7 @@ static void copy_tiled(const struct walk *walk, size_t bytes, const char *from,
     }
 }
 
-/* Rows [first, last) of the walk, or blocks of rows where it is tiled. */
+/* Copies rows [first, last) of the walk; blocks of rows if it is tiled. */
 static void strided_copy_part(const struct walk *walk, bool is_tiled,
                               size_t bytes, const char *from, char *to,
                               int64_t first, int64_t last)
@@ -187,6 +187,45 @@ void strided_copy(const struct op_context *context, const struct shape *shape,
     for (int part = 0; part < threads; part++)
         strided_copy_part(&walk, is_tiled, element_bytes, from, to,
                           n * part / threads, n * (part + 1) / threads);
+}
+
+void strided_take(const struct op_context *context, const struct tensor *x,
+                  int64_t first, const struct strides *strides,
+                  const struct tensor *y)
+{
+    struct strides dense = strides_dense(&y->shape);
+    size_t bytes = dtype_bytes(x->dtype);
+
+    if (tensor_elements(y))
+        strided_copy(context, &y->shape, bytes,
+                     (char *)tensor_data(x) + first * (int64_t)bytes, strides,
+                     tensor_data(y), &dense);
+}
+
+void strided_put(const struct op_context *context, const struct tensor *x,
+                 const struct tensor *y, int64_t first,
+                 const struct strides *strides)
+{
+    struct strides dense = strides_dense(&x->shape);
+    size_t bytes = dtype_bytes(x->dtype);
+
+    if (tensor_elements(x))
+        strided_copy(context, &x->shape, bytes, tensor_data(x), &dense,
+                     (char *)tensor_data(y) + first * (int64_t)bytes, strides);
+}
+
+void strided_fill(const struct tensor *y, const void *element)
+{
+    static const char zeros[8];
+    size_t bytes = dtype_bytes(y->dtype), n = tensor_elements(y);
+    char *data = tensor_data(y);
+
+    if (memcmp(element, zeros, bytes) == 0) {
+        memset(data, 0, n * bytes);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        memcpy(data + i * bytes, element, bytes);
 }
 
 enum assay_status strided_broadcast(const struct tensor *const *inputs,

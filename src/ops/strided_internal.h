@@ -1,9 +1,9 @@
-/* ops/strided_internal.h - walking several arrays of one shape at once, each
- * with strides of its own.
+/* ops/strided_internal.h - walks several arrays of one shape at once, each with
+ * its own strides.
  *
- * Dimensions that lie one behind the other in every array are walked as one,
- * so that what is dense in memory comes as one long row. Strides are in
- * elements; 0 repeats a value, negative ones go backwards.
+ * Dimensions that are contiguous in every array are merged, so that dense
+ * memory is one long row. Strides are in elements; 0 repeats a value, negative
+ * ones go backwards.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_STRIDED_INTERNAL_H
@@ -15,10 +15,9 @@ struct strides {
     int64_t of[SHAPE_MAX_RANK];
 };
 
-/* Of a dense array. */
 struct strides strides_dense(const struct shape *shape);
-/* Of a dense array `from` that is repeated to fill `to`, by NumPy's rules of
- * broadcasting; from must fit. */
+/* Strides of a dense array `from` broadcast to `to` by NumPy's rules; it must
+ * fit. */
 struct strides strides_repeat(const struct shape *from, const struct shape *to);
 
 enum { WALK_ARRAYS = 4 };
@@ -30,16 +29,15 @@ struct walk {
     int n_arrays;
     int64_t n_rows;
     int64_t length;             /* elements of a row */
-    int64_t steps[WALK_ARRAYS]; /* from one to the next */
+    int64_t steps[WALK_ARRAYS]; /* between elements of a row */
     int64_t index[SHAPE_MAX_RANK];
     int64_t at[WALK_ARRAYS]; /* where the row begins in each array */
 };
 
 struct walk walk_start(const struct shape *shape, const struct strides *strides,
                        int n_arrays);
-/* Goes to a row, for a thread that begins there. */
+/* Goes to a row, for a thread that starts there. */
 void walk_seek(struct walk *walk, int64_t row);
-/* Goes to the next one. */
 void walk_next(struct walk *walk);
 
 /* Copies elements of 1, 2, 4 or 8 bytes. */
@@ -48,8 +46,21 @@ void strided_copy(const struct op_context *context, const struct shape *shape,
                   const struct strides *from_strides, void *to,
                   const struct strides *to_strides);
 
-/* The shape that all of them are repeated to; ASSAY_BAD_INPUT with two that
- * contradict each other. n may be 0: a scalar. */
+/* Fills dense y with the elements of x that start at element `first` and lie
+ * at these strides. */
+void strided_take(const struct op_context *context, const struct tensor *x,
+                  int64_t first, const struct strides *strides,
+                  const struct tensor *y);
+/* The other way round: writes all of dense x to places in y. */
+void strided_put(const struct op_context *context, const struct tensor *x,
+                 const struct tensor *y, int64_t first,
+                 const struct strides *strides);
+
+/* Sets all elements of y to *element. */
+void strided_fill(const struct tensor *y, const void *element);
+
+/* The shape that n inputs broadcast to; a scalar if n is 0. ASSAY_BAD_INPUT
+ * names two that do not fit. */
 enum assay_status strided_broadcast(const struct tensor *const *inputs,
                                     size_t n, struct shape *shape,
                                     struct error *err);

@@ -1,8 +1,8 @@
-/* ops/widen_internal.h - kernels of a few types for tensors of all types.
+/* ops/widen_internal.h - runs kernels that know few types on tensors of any
+ * type.
  *
- * A kernel that knows float32, float64, int64, uint64 and bool serves the
- * other types too: their tensors are widened before it and the results
- * narrowed after it.
+ * The kernel knows float32, float64, int64, uint64 and bool. Inputs of other
+ * types are widened before it runs, and its results are narrowed afterwards.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_WIDEN_INTERNAL_H
@@ -17,14 +17,14 @@ typedef enum assay_status op_kernel(const struct op_context *context,
 
 enum { WIDEN_MAX = 64 }; /* inputs or outputs of a node */
 
-/* Runs the kernel on what a node reads and makes; the outputs are there
- * already. Tensors of the types the kernel knows go through as they are. */
+/* Runs the kernel; the outputs are allocated already. Tensors of types that
+ * the kernel knows are passed as they are. */
 enum assay_status widen_run(op_kernel *kernel, const struct op_context *context,
                             const struct node *node,
                             const struct tensor *const *inputs,
                             struct tensor *outputs, struct error *err);
 
-/* A forward() of that name, for a kernel. */
+/* Defines a forward() that runs a kernel this way. */
 #define WIDEN_FORWARD(name, kernel)                                            \
     static enum assay_status name(const struct op_context *context,            \
                                   const struct node *node,                     \

@@ -1,8 +1,8 @@
 /* passes/fuse.c - see fuse.h.
  *
- * Each rule puts a changed copy of the convolution where the node behind it
- * was: by then all it reads has been made, also a residual that comes later
- * than the convolution itself. What is left without a reader is swept out at
+ * Each rule replaces the node after a convolution by a changed copy of the
+ * convolution: there, everything that it reads has been made, even a residual
+ * that is made after the convolution. Nodes that nothing reads are removed at
  * the end. */
 #include "passes/fuse.h"
 
@@ -10,6 +10,7 @@
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_transpose2d.h"
 #include "ops/math/clip.h"
+#include "ops/math/unary_math.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
@@ -17,20 +18,21 @@
 
 #include <math.h>
 
-static bool lies_in(const struct graph *graph, uint32_t scope, uint32_t outer)
+static bool scope_lies_in(const struct graph *graph, uint32_t scope,
+                          uint32_t outer)
 {
     while (scope != GRAPH_NONE && scope != outer)
         scope = graph_scope(graph, scope)->parent;
     return scope == outer;
 }
 
-/* Nothing to note for what the node's own place in the tree shows already. */
+/* Notes that a node stands for a scope, unless it lies in that. */
 static enum assay_status note_scope(struct graph *graph, size_t at,
                                     uint32_t scope, struct error *err)
 {
     const struct node *node = graph_node(graph, at);
 
-    if (scope == GRAPH_NONE || lies_in(graph, node->scope, scope))
+    if (scope == GRAPH_NONE || scope_lies_in(graph, node->scope, scope))
         return ASSAY_OK;
     for (size_t i = 0; i < node->n_stands_for; i++) {
         if (node->stands_for[i] == scope)
@@ -39,8 +41,8 @@ static enum assay_status note_scope(struct graph *graph, size_t at,
     return graph_stand_for(graph, at, scope, err);
 }
 
-/* The node of that op that makes the value for one reader only, or
- * GRAPH_NONE. */
+/* The node that makes a value, if it has that op and the value has only one
+ * reader; else GRAPH_NONE. */
 static uint32_t sole_maker(const struct graph *graph, uint32_t value,
                            const struct op_class *op)
 {
@@ -56,10 +58,10 @@ static uint32_t sole_maker(const struct graph *graph, uint32_t value,
     return made->producer;
 }
 
-/* The node becomes a copy of an earlier one, with its own outputs. The earlier
- * one reads nothing from here on, so that counts of readers stay right. */
-static enum assay_status become(struct graph *graph, size_t at, uint32_t maker,
-                                struct error *err)
+/* Turns a node into a copy of an earlier one, with its own outputs. The earlier
+ * one loses its inputs, so that the counts of readers stay right. */
+static enum assay_status fuse_into(struct graph *graph, size_t at,
+                                   uint32_t maker, struct error *err)
 {
     struct node *node = graph_node_edit(graph, at);
     uint32_t *outputs = node->outputs, scope = node->scope;
@@ -71,16 +73,29 @@ static enum assay_status become(struct graph *graph, size_t at, uint32_t maker,
     return note_scope(graph, at, scope, err);
 }
 
-/* Where the node's kind says that a ReLU follows; NULL where it cannot. */
+/* Whether a node is a ReLU, or a Clip that begins at 0 such as a ReLU6; *limit:
+ * its upper limit, 0: none. */
+static bool find_limit(const struct node *node, float *limit)
+{
+    const struct clip_attrs *clip;
+
+    *limit = 0;
+    if (node->op == &op_relu)
+        return true;
+    if (node->op != &op_clip)
+        return false;
+    clip = clip_attrs(node);
+    *limit = isinf(clip->high) ? 0 : clip->high;
+    return clip->low == 0 && clip->high > 0;
+}
+
 static bool *relu_flag(const struct node *node)
 {
     if (node->op == &op_conv2d)
         return &((struct conv2d_attrs *)node->attrs)->has_relu;
     if (node->op == &op_linear)
         return &((struct linear_attrs *)node->attrs)->has_relu;
-    if (node->op == &op_conv_transpose2d)
-        return &((struct conv_transpose2d_attrs *)node->attrs)->has_relu;
-    return NULL;
+    return &((struct conv_transpose2d_attrs *)node->attrs)->has_relu;
 }
 
 static enum assay_status fuse_relu(struct graph *graph, size_t at,
@@ -88,39 +103,25 @@ static enum assay_status fuse_relu(struct graph *graph, size_t at,
 {
     static const struct op_class *const makers[] = {&op_conv2d, &op_linear,
                                                     &op_conv_transpose2d};
+    const struct node *node = graph_node(graph, at);
+    size_t n = node->op == &op_clip ? 1 : sizeof makers / sizeof *makers;
+    float limit;
 
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
-        uint32_t maker =
-            sole_maker(graph, graph_node(graph, at)->inputs[0], makers[i]);
+    for (size_t i = 0; find_limit(node, &limit) && i < n; i++) {
+        uint32_t maker = sole_maker(graph, node->inputs[0], makers[i]);
 
         if (maker == GRAPH_NONE || *relu_flag(graph_node(graph, maker)))
             continue;
         *relu_flag(graph_node(graph, maker)) = true;
-        return become(graph, at, maker, err);
+        if (makers[i] == &op_conv2d)
+            ((struct conv2d_attrs *)graph_node(graph, maker)->attrs)
+                ->relu_limit = limit;
+        return fuse_into(graph, at, maker, err);
     }
     return ASSAY_OK;
 }
 
-/* A ReLU6 and the like: a clip that begins at 0. */
-static enum assay_status fuse_clip(struct graph *graph, size_t at,
-                                   struct error *err)
-{
-    const struct node *node = graph_node(graph, at);
-    const struct clip_attrs *clip = clip_attrs(node);
-    uint32_t maker = sole_maker(graph, node->inputs[0], &op_conv2d);
-    struct conv2d_attrs *conv;
-
-    if (clip->low != 0 || !(clip->high > 0) || maker == GRAPH_NONE)
-        return ASSAY_OK;
-    conv = graph_node(graph, maker)->attrs;
-    if (conv->has_relu)
-        return ASSAY_OK;
-    conv->has_relu = true;
-    conv->relu_limit = isinf(clip->high) ? 0 : clip->high;
-    return become(graph, at, maker, err);
-}
-
-/* Its readers read what it would have let pass. */
+/* Lets its readers read its input. */
 static enum assay_status drop_dropout(struct graph *graph, size_t at,
                                       struct error *err)
 {
@@ -137,15 +138,15 @@ static enum assay_status drop_dropout(struct graph *graph, size_t at,
     return st;
 }
 
-/* Whether more may come behind the convolution's own sum. */
-static bool is_open(const struct graph *graph, uint32_t maker)
+/* Whether a convolution has no ReLU and no residual yet. */
+static bool conv_is_open(const struct graph *graph, uint32_t maker)
 {
     const struct node *node;
 
     if (maker == GRAPH_NONE)
         return false;
     node = graph_node(graph, maker);
-    return !conv2d_attrs(node)->has_relu &&
+    return !conv2d_attrs(node)->has_relu && !conv2d_attrs(node)->activation &&
            node->inputs[CONV2D_RESIDUAL] == GRAPH_NONE;
 }
 
@@ -159,45 +160,105 @@ static enum assay_status fuse_add(struct graph *graph, size_t at,
         uint32_t other = add->inputs[1 - i];
         enum assay_status st;
 
-        if (!is_open(graph, maker))
+        if (!conv_is_open(graph, maker))
             continue;
-        st = become(graph, at, maker, err);
+        st = fuse_into(graph, at, maker, err);
         graph_input_set(graph, at, CONV2D_RESIDUAL, other);
         return st;
     }
     return ASSAY_OK;
 }
 
-/* x times its own sigmoid. */
-static enum assay_status fuse_silu(struct graph *graph, size_t at,
-                                   struct error *err)
+/* Whether it is a HardSigmoid with the numbers of a HardSwish. */
+static bool is_gate_of_swish(const struct node *node)
+{
+    const struct unary_attrs *attrs = node->attrs;
+
+    return fabs(attrs->alpha - 1.0 / 6) < 1e-6 && attrs->beta == 0.5;
+}
+
+/* Of a product of x and an op of x; else GRAPH_NONE. */
+static uint32_t find_gate(const struct graph *graph, const struct node *mul,
+                          const struct op_class *op)
+{
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t maker = sole_maker(graph, mul->inputs[i], op);
+
+        if (maker != GRAPH_NONE &&
+            graph_node(graph, maker)->inputs[0] == mul->inputs[1 - i])
+            return maker;
+    }
+    return GRAPH_NONE;
+}
+
+/* x * sigmoid(x), x * hard_sigmoid(x) */
+static enum assay_status fuse_gated(struct graph *graph, size_t at,
+                                    struct error *err)
 {
     const struct node *mul = graph_node(graph, at);
+    const struct op_class *op = &op_silu;
+    uint32_t maker = find_gate(graph, mul, &op_sigmoid);
+    enum assay_status st;
 
-    for (size_t i = 0; i < 2; i++) {
-        uint32_t x = mul->inputs[1 - i];
-        uint32_t maker = sole_maker(graph, mul->inputs[i], &op_sigmoid);
-        enum assay_status st;
-
-        if (maker == GRAPH_NONE || graph_node(graph, maker)->inputs[0] != x)
-            continue;
-        st = become(graph, at, maker, err);
-        graph_node_edit(graph, at)->op = &op_silu;
-        return st;
+    if (maker == GRAPH_NONE) {
+        op = &op_hard_swish;
+        maker = find_gate(graph, mul, &op_hard_sigmoid);
+        if (maker == GRAPH_NONE || !is_gate_of_swish(graph_node(graph, maker)))
+            return ASSAY_OK;
     }
-    return ASSAY_OK;
+    st = fuse_into(graph, at, maker, err);
+    graph_node_edit(graph, at)->op = op;
+    return st;
+}
+
+/* Into a convolution, with an activation or a residual that comes before. */
+static enum assay_status fuse_activation(struct graph *graph, size_t at,
+                                         enum conv2d_activation activation,
+                                         struct error *err)
+{
+    const struct node *node = graph_node(graph, at);
+    uint32_t maker = sole_maker(graph, node->inputs[0], &op_conv2d);
+    const struct unary_attrs *numbers = node->attrs;
+    struct conv2d_attrs *attrs;
+
+    if (maker == GRAPH_NONE)
+        return ASSAY_OK;
+    attrs = graph_node(graph, maker)->attrs;
+    if (attrs->has_relu || attrs->activation)
+        return ASSAY_OK;
+    attrs->activation = activation;
+    if (activation == CONV2D_LEAKY_RELU)
+        attrs->slope = (float)numbers->alpha;
+    return fuse_into(graph, at, maker, err);
+}
+
+static enum conv2d_activation activation_of(const struct op_class *op)
+{
+    const struct op_class *const ops[] = {
+        [CONV2D_SILU] = &op_silu,
+        [CONV2D_SIGMOID] = &op_sigmoid,
+        [CONV2D_HARD_SWISH] = &op_hard_swish,
+        [CONV2D_MISH] = &op_mish,
+        [CONV2D_LEAKY_RELU] = &op_leaky_relu,
+    };
+
+    for (size_t i = 1; i < sizeof ops / sizeof *ops; i++) {
+        if (ops[i] == op)
+            return (enum conv2d_activation)i;
+    }
+    return CONV2D_NO_ACTIVATION;
 }
 
 /* ---- batch norm ------------------------------------------------------- */
 
-/* What goes into a folded pair. */
+/* A convolution and the norm to fold into it. */
 struct pair {
     const struct node *conv, *norm;
     const struct tensor *bias, *scale; /* may be NULL */
     const struct tensor *norms[BATCH_NORM_INPUTS];
 };
 
-/* The value's data of float32; NULL where it is computed or of another type. */
+/* The value's data; NULL if it is computed or not float32. */
 static const struct tensor *data_of(const struct graph *graph, uint32_t value)
 {
     const struct tensor *data;
@@ -214,7 +275,7 @@ static uint32_t scale_value(const struct node *conv)
                                          : GRAPH_NONE;
 }
 
-/* A list of n for the channels of a pair. */
+/* Gets a list of n numbers; false if the value is not one. */
 static bool get_list(const struct graph *graph, uint32_t value, int64_t n,
                      const struct tensor **list)
 {
@@ -222,7 +283,7 @@ static bool get_list(const struct graph *graph, uint32_t value, int64_t n,
     return *list && (*list)->shape.rank == 1 && (*list)->shape.dims[0] == n;
 }
 
-/* False where some of the data is computed or not there, or does not fit. */
+/* False if any of the data is computed or missing, or does not fit. */
 static bool get_pair(const struct graph *graph, size_t at, uint32_t maker,
                      struct pair *pair)
 {
@@ -259,7 +320,7 @@ static void fold_data(const struct pair *pair, const struct tensor *scale,
     }
 }
 
-/* A constant named after the convolution's parameter. Takes the data over. */
+/* Adds a constant named after the convolution's weight. Takes the data over. */
 static enum assay_status add_folded(struct graph *graph,
                                     const struct pair *pair, const char *what,
                                     struct tensor data, uint32_t *value,
@@ -311,7 +372,7 @@ static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
     uint32_t scale, bias;
     struct pair pair;
 
-    if (!is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
+    if (!conv_is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
         return ASSAY_OK;
     if (graph_node(graph, maker)->n_inputs == CONV2D_SCALE)
         st = graph_input_append(graph, maker, GRAPH_NONE, err);
@@ -319,7 +380,7 @@ static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
         st = make_folded(graph, pool, &pair, &scale, &bias, err);
     if (st)
         return st;
-    st = become(graph, at, maker, err);
+    st = fuse_into(graph, at, maker, err);
     graph_input_set(graph, at, CONV2D_SCALE, scale);
     graph_input_set(graph, at, CONV2D_BIAS, bias);
     return st;
@@ -347,14 +408,15 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
             st = fold_batch_norm(graph, i, pool, err);
         else if (op == &op_add)
             st = fuse_add(graph, i, err);
-        else if (op == &op_relu)
+        else if (op == &op_relu || op == &op_clip)
             st = fuse_relu(graph, i, err);
-        else if (op == &op_clip)
-            st = fuse_clip(graph, i, err);
         else if (op == &op_mul)
-            st = fuse_silu(graph, i, err);
+            st = fuse_gated(graph, i, err);
         else if (op == &op_dropout)
             st = drop_dropout(graph, i, err);
+        if (!st && activation_of(graph_node(graph, i)->op))
+            st = fuse_activation(graph, i,
+                                 activation_of(graph_node(graph, i)->op), err);
         for (size_t k = 0; !st && k < graph_node(graph, i)->n_bodies; k++)
             st = fuse_graph(graph_node(graph, i)->bodies[k], pool, err);
     }
@@ -363,26 +425,10 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
     return st;
 }
 
-/* ---- training --------------------------------------------------------------
- */
+/* ---- training ----------------------------------------------------------- */
 
-/* Where a node cuts off above, if it is a ReLU in the widest sense. */
-static bool find_limit(const struct node *node, float *limit)
-{
-    const struct clip_attrs *clip;
-
-    *limit = 0;
-    if (node->op == &op_relu)
-        return true;
-    if (node->op != &op_clip)
-        return false;
-    clip = clip_attrs(node);
-    *limit = isinf(clip->high) ? 0 : clip->high;
-    return clip->low == 0 && clip->high > 0;
-}
-
-/* The norm that makes the value for one reader only and has no activation
- * yet, or GRAPH_NONE. */
+/* The norm that makes a value with one reader and has no activation yet; else
+ * GRAPH_NONE. */
 static uint32_t open_norm(const struct graph *graph, uint32_t value)
 {
     uint32_t maker = sole_maker(graph, value, &op_batch_norm_training);
@@ -394,10 +440,10 @@ static uint32_t open_norm(const struct graph *graph, uint32_t value)
     return attrs->has_relu ? GRAPH_NONE : maker;
 }
 
-/* The norm stays where it is, with its running statistics; who read the node
- * behind it reads the norm. */
-static enum assay_status stand_in(struct graph *graph, size_t at, uint32_t norm,
-                                  struct error *err)
+/* Readers of a node read the norm instead, which stays where it is, with its
+ * running statistics. */
+static enum assay_status norm_stand_in(struct graph *graph, size_t at,
+                                       uint32_t norm, struct error *err)
 {
     const struct node *node = graph_node(graph, at);
 
@@ -417,7 +463,7 @@ static enum assay_status fuse_norm_relu(struct graph *graph, size_t at,
     attrs = graph_node(graph, norm)->attrs;
     attrs->has_relu = true;
     attrs->relu_limit = limit;
-    return stand_in(graph, at, norm, err);
+    return norm_stand_in(graph, at, norm, err);
 }
 
 static bool is_made_before(const struct graph *graph, uint32_t value,
@@ -428,7 +474,7 @@ static bool is_made_before(const struct graph *graph, uint32_t value,
     return made->kind != VALUE_COMPUTED || made->producer < node;
 }
 
-/* Of two norms that are added up, the later one takes the sum. */
+/* If two norms are added, the later one takes the sum. */
 static enum assay_status fuse_norm_add(struct graph *graph, size_t at,
                                        struct error *err)
 {
@@ -446,7 +492,7 @@ static enum assay_status fuse_norm_add(struct graph *graph, size_t at,
         if (st)
             return st;
         graph_inputs_drop(graph, at);
-        return stand_in(graph, at, norm, err);
+        return norm_stand_in(graph, at, norm, err);
     }
     return ASSAY_OK;
 }

@@ -1,15 +1,17 @@
 /* passes/fuse.h - the optimising pass: fewer nodes, the same results.
  *
- * - a BatchNorm behind a Conv2d goes into its scale and bias;
+ * - a BatchNorm after a Conv2d goes into its scale and bias;
  * - an Add goes into a Conv2d that feeds it, as its residual;
  * - a ReLU goes into the Conv2d, Linear or ConvTranspose2d before it, a Clip
  *   that begins at 0 into a Conv2d;
- * - a Mul of x and its Sigmoid becomes a SiLU;
- * - a Dropout goes;
+ * - a Mul of x and its Sigmoid becomes a SiLU, one of x and its HardSigmoid
+ *   with the slope 1/6 a HardSwish;
+ * - a SiLU, Sigmoid, HardSwish, Mish or LeakyReLU goes into a Conv2d;
+ * - a Dropout is removed;
  *
- * each only where nobody else reads what lies between. A fused node keeps the
- * scope and name of its convolution and lists the modules that it stands for
- * beside it (not those it lies in). Graphs inside of nodes are fused too.
+ * each only if nothing else reads the value in between. A fused node keeps the
+ * scope and name of its convolution and lists the other modules that it stands
+ * for (not those around it). Graphs inside nodes are fused too.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PASSES_FUSE_H
@@ -17,15 +19,15 @@
 
 #include "graph/graph.h"
 
-/* The parameters must have their data. New biases come from the pool; the
- * data of parameters that nobody reads any more is given back. After a failure
- * the graph computes the same, with some nodes fused. */
+/* The parameters must have their data. New biases come from the pool; data that
+ * nothing reads any more is freed. After a failure the graph still computes the
+ * same, with some nodes fused. */
 enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
                              struct error *err);
 
-/* For a graph that is trained: an Add, and a ReLU or a Clip that begins at 0,
- * go into the BatchNormTraining before them, which then need not write what
- * lies between. Noted as above. */
+/* For a graph in training: an Add, and a ReLU or a Clip that begins at 0, go
+ * into the BatchNormTraining before them, which saves writing the values in
+ * between. Fused nodes list their modules as above. */
 enum assay_status fuse_training(struct graph *graph, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* passes/prune.c - see prune.h: the steps in their order, and the proof. */
+/* passes/prune.c - see prune.h: the steps of pruning, and the check. */
 #include "passes/prune.h"
 
 #include "base/mem.h"
@@ -25,8 +25,8 @@ prune_check_options(const struct graph *graph,
     for (size_t i = 0; i < graph_node_count(graph); i++) {
         if (graph_node(graph, i)->n_bodies)
             return error_set(err, ASSAY_UNSUPPORTED,
-                             "%s runs graphs inside of nodes (%s), which "
-                             "cannot be pruned",
+                             "%s runs graphs inside nodes (%s), which cannot "
+                             "be pruned",
                              graph_name(graph), graph_node(graph, i)->op->name);
     }
     return ASSAY_OK;
@@ -43,7 +43,7 @@ static void find_node_channels(struct channels *channels, size_t at)
         channels_fix_inputs(channels, node);
 }
 
-/* Finds out what goes together. The graph and its survey are borrowed. */
+/* Finds the channels that belong together. Borrows the graph and its survey. */
 static enum assay_status find_channels(struct channels *channels,
                                        const struct graph *graph,
                                        const struct survey *survey,
@@ -69,7 +69,7 @@ static enum assay_status find_channels(struct channels *channels,
                : ASSAY_OK;
 }
 
-/* What a value should have become. */
+/* The shape that a value should have after pruning. */
 static struct shape expected_shape(const struct prune_choice *choice,
                                    uint32_t value)
 {
@@ -82,7 +82,7 @@ static struct shape expected_shape(const struct prune_choice *choice,
     return shape;
 }
 
-/* Whether every node makes what was planned, in graphs of the same nodes. */
+/* Whether every node of the pruned graph makes the planned shapes. */
 static bool is_as_planned(const struct prune_choice *choice,
                           const struct graph *pruned,
                           const struct survey *survey)
@@ -107,12 +107,12 @@ static bool is_as_planned(const struct prune_choice *choice,
     return true;
 }
 
-/* Sizes that other nodes compute may count channels without our knowing: how
- * far they are trusted, try by try. */
+/* Sizes that nodes compute may depend on channels in unknown ways. Each attempt
+ * trusts them less. */
 enum trust {
     TRUST_SIZES,
-    TRUST_NO_USERS,  /* who is told such a size leaves its input whole */
-    TRUST_NO_ASKERS, /* whose shape is asked for stays whole */
+    TRUST_NO_USERS,  /* ops that read such a size keep their inputs whole */
+    TRUST_NO_ASKERS, /* values whose shape is read stay whole too */
     TRUST_END
 };
 
@@ -143,14 +143,13 @@ static void fix_nodes(const struct graph *graph, enum trust trust,
     }
 }
 
-/* What a try needs. */
 struct attempt {
     const struct graph *graph;
     const struct shape *inputs;
     const struct prune_options *options;
     struct pool *pool;
     struct survey survey;
-    bool *is_fixed; /* one a node */
+    bool *is_fixed; /* one per node */
 };
 
 static enum assay_status attempt_run(const struct attempt *attempt,
@@ -169,7 +168,7 @@ static enum assay_status attempt_run(const struct attempt *attempt,
         st = prune_choose(&choice, &channels, attempt->options, report, err);
     if (!st && report->filters == report->bound_filters)
         st = error_set(err, ASSAY_UNSUPPORTED,
-                       "%s has no filters that could be removed",
+                       "%s has no filters that can be removed",
                        graph_name(attempt->graph));
     if (!st)
         st = prune_copy(&choice, attempt->pool, out, err);
@@ -205,8 +204,8 @@ static enum assay_status attempt_all(struct attempt *attempt,
         prune_report_release(report);
     }
     return error_set(err, ASSAY_UNSUPPORTED,
-                     "%s counts its channels in a way that pruning cannot "
-                     "follow",
+                     "%s computes sizes from its channels in a way that "
+                     "pruning cannot follow",
                      graph_name(attempt->graph));
 }
 

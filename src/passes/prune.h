@@ -1,11 +1,11 @@
-/* passes/prune.h - fewer filters: a graph without some of its channels.
+/* passes/prune.h - prunes a graph: removes some of its filters.
  *
- * Channels that depend on each other go together (see channels.h), so that
- * whatever is left is a network: both sides of an addition, the parts of a
- * concatenation, depthwise and grouped convolutions, the layers behind a
- * flatten, norms. Nothing is known about models; what an op does with channels
- * is, and what no rule is known for stays whole. Inputs and outputs of the
- * graph keep their shapes.
+ * Channels that depend on each other are removed together (see channels.h), so
+ * that the rest is still a network: both sides of an addition, the parts of a
+ * concatenation, depthwise and grouped convolutions, the layers after a
+ * flatten, norms. This follows from the rules of the ops, not from knowledge
+ * about models; an op without a rule keeps all its channels. Inputs and outputs
+ * of the graph keep their shapes.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PASSES_PRUNE_H
@@ -17,44 +17,43 @@
 enum { PRUNE_MOST_PERCENT = 95 };
 
 enum prune_mode {
-    PRUNE_RANDOM,         /* every layer loses the same share, by lot */
-    PRUNE_L1,             /* ... those whose weights are smallest in the mean */
-    PRUNE_RANDOM_WEIGHTED /* by lot from the whole network, more from the first
-                             layers, or the last ones, or all alike: also by
-                             lot */
+    PRUNE_RANDOM,         /* the same share of every layer, at random */
+    PRUNE_L1,             /* ... those with the smallest mean weight */
+    PRUNE_RANDOM_WEIGHTED /* at random from the whole network: more from the
+                             first layers, from the last ones or evenly, which
+                             is also random */
 };
 
 struct prune_options {
     double percent; /* of the filters, 0 to PRUNE_MOST_PERCENT */
     enum prune_mode mode;
     uint64_t seed;
-    bool has_linear; /* outputs of fully connected layers are filters, too */
+    bool has_linear; /* outputs of fully connected layers are filters too */
 };
 
-/* Layers whose filters go together, place by place. */
+/* Layers whose filters are removed together. */
 struct prune_group {
-    const char *name;      /* its first layer: "layer1.0.conv3" */
-    size_t n_layers;       /* whose filters they are */
-    size_t channels, kept; /* sets of filters that go together */
+    const char *name; /* its first layer: "layer1.0.conv3" */
+    size_t n_layers;
+    size_t channels, kept; /* sets of filters that belong together */
     size_t filters, kept_filters;
 };
 
 /* Start from {0}. */
 struct prune_report {
     size_t filters, kept_filters; /* of all layers */
-    size_t bound_filters;         /* of them: that nothing may remove */
-    struct prune_group *groups;   /* of those that may go, by first layer */
+    size_t bound_filters;         /* those that must stay */
+    struct prune_group *groups;   /* of the others, by first layer */
     size_t n_groups;
     struct arena arena;
 };
 
 void prune_report_release(struct prune_report *report);
 
-/* Makes the smaller graph; parameters that have data keep what is left of it
- * (from the pool where that is new). inputs: a shape for each input of the
- * graph, as it may be run. ASSAY_BAD_USAGE: a level outside of 0 to 95, or one
- * that would remove a layer entirely; ASSAY_UNSUPPORTED: nothing in it can be
- * removed. The caller frees *out. */
+/* Makes the pruned graph. Parameters with data keep the rest of it, in memory
+ * from the pool. inputs: a shape for each input of the graph. ASSAY_BAD_USAGE:
+ * the level is outside 0 to 95, or would remove a whole layer;
+ * ASSAY_UNSUPPORTED: nothing can be removed. The caller frees *out. */
 enum assay_status graph_prune(const struct graph *graph,
                               const struct shape *inputs,
                               const struct prune_options *options,

@@ -1,4 +1,4 @@
-/* passes/prune_choice.c - see prune_internal.h: which channels go. */
+/* passes/prune_choice.c - see prune_internal.h: which channels are removed. */
 #include "passes/prune_internal.h"
 
 #include "base/map.h"
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Channels that go together: filters of one layer or of several. */
+/* Channels that are removed together: filters of one or several layers. */
 struct unit {
     uint32_t atom;
     size_t group;
     size_t first_layer, n_layers, last_layer;
     size_t filters;
-    uint64_t signature; /* the same for those of the same layers */
-    double score;       /* the lowest go first */
+    uint64_t signature; /* equal for units of the same layers */
+    double score;       /* the lowest are removed first */
     bool is_removed;
 };
 
@@ -25,7 +25,7 @@ struct chooser {
     const struct channels *channels;
     const struct prune_options *options;
     struct prune_report *report;
-    struct unit *units; /* one an atom; then those with filters alone */
+    struct unit *units; /* one per atom; later only those with filters */
     size_t n_units;
     struct map groups; /* by signature */
 };
@@ -48,7 +48,7 @@ int64_t prune_kept(const struct prune_choice *choice, struct labels labels,
     return kept;
 }
 
-/* ---- what can go -------------------------------------------------------- */
+/* ---- what can be removed ------------------------------------------------ */
 
 static struct labels layer_labels(const struct channels *channels, size_t layer)
 {
@@ -103,7 +103,7 @@ static enum assay_status list_units(struct chooser *chooser, struct error *err)
     return ASSAY_OK;
 }
 
-/* "layer1.0.conv3", or the weight's own name. */
+/* "layer1.0.conv3", or the weight's name. */
 static const char *layer_name(const struct channels *channels, size_t layer)
 {
     const struct channel_layer *of = &channels->layers[layer];
@@ -130,7 +130,7 @@ static enum assay_status prune_choice_add_group(struct chooser *chooser,
     return ASSAY_OK;
 }
 
-/* Those of the same layers are a group. */
+/* Units of the same layers are a group. */
 static enum assay_status form_groups(struct chooser *chooser, struct error *err)
 {
     struct prune_report *report = chooser->report;
@@ -159,7 +159,7 @@ static enum assay_status form_groups(struct chooser *chooser, struct error *err)
 
 /* ---- scores ------------------------------------------------------------- */
 
-/* The mean of what the weights of each filter are without their signs. */
+/* Adds the mean absolute weight of each filter. */
 static enum assay_status add_norms(struct chooser *chooser, size_t layer,
                                    double *scores, struct error *err)
 {
@@ -173,7 +173,7 @@ static enum assay_status add_norms(struct chooser *chooser, size_t layer,
 
     if (!weight->data.buffer)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s has no weights to compare filters by; give "
+                         "%s has no weights to compare filters by; load "
                          "weights, or choose another mode",
                          weight->name);
     for (int d = of->axis + 1; d < weight->shape.rank; d++)
@@ -209,8 +209,8 @@ static enum assay_status score_norms(struct chooser *chooser, struct error *err)
     return st;
 }
 
-/* How much longer the filters of a layer last, where those of the first or of
- * the last layers go sooner: up to exp(2) times between the two ends. */
+/* Removes filters of the first layers (lean 1) or the last ones (-1) sooner: a
+ * factor of up to exp(2) between the two ends. */
 static double depth_weight(const struct chooser *chooser, double lean,
                            size_t layer)
 {
@@ -254,9 +254,9 @@ static int prune_choice_by_score(const void *a, const void *b)
     return x->atom < y->atom ? -1 : x->atom > y->atom;
 }
 
-/* ---- who goes ----------------------------------------------------------- */
+/* ---- what is removed ---------------------------------------------------- */
 
-/* The share, to the nearest. */
+/* The share of n to remove, rounded. */
 static size_t prune_choice_share_of(const struct chooser *chooser, size_t n)
 {
     return (size_t)floor(chooser->options->percent / 100 * (double)n + 0.5);
@@ -272,8 +272,8 @@ static void prune_choice_drop(struct chooser *chooser, struct unit *unit)
     chooser->report->kept_filters -= unit->filters;
 }
 
-/* How many channels a group loses: the share. One is left of those that go in
- * bundles, since a bundle can be a whole layer. */
+/* How many channels a group loses. If they go in bundles, one stays, because a
+ * bundle can be a whole layer. */
 static size_t group_share(const struct chooser *chooser,
                           const struct prune_group *group)
 {
@@ -294,7 +294,8 @@ static void drop_by_group(struct chooser *chooser)
     }
 }
 
-/* From all together until the share is reached; each group keeps one. */
+/* Removes units of the whole network until the share is reached; each group
+ * keeps one. */
 static enum assay_status drop_by_rank(struct chooser *chooser,
                                       struct error *err)
 {
@@ -314,7 +315,7 @@ static enum assay_status drop_by_rank(struct chooser *chooser,
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_USAGE,
                      "%g %% of the filters would leave some layers without "
-                     "any; with one kept in each, %zu of %zu can go",
+                     "any; keeping one in each, %zu of %zu can be removed",
                      chooser->options->percent, dropped, free_filters);
 }
 

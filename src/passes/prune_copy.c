@@ -1,4 +1,5 @@
-/* passes/prune_copy.c - see prune_internal.h: a graph without some channels. */
+/* passes/prune_copy.c - see prune_internal.h: copies a graph without some of
+ * its channels. */
 #include "passes/prune_internal.h"
 
 #include "base/mem.h"
@@ -16,7 +17,7 @@ struct copy {
     const struct graph *from;
     struct graph *to;
     struct pool *pool;
-    uint32_t *ids; /* of each value of the old graph in the new one */
+    uint32_t *ids; /* new id of each old value */
     struct error *err;
 };
 
@@ -26,7 +27,7 @@ static struct labels labels_of(const struct copy *copy, uint32_t value,
     return channels_of(copy->choice->channels, value, axis);
 }
 
-/* How many of the first n places along a dimension are left. */
+/* How many of the first n indices along a dimension are kept. */
 static int64_t kept_before(const struct copy *copy, uint32_t value, int axis,
                            int64_t n)
 {
@@ -35,8 +36,8 @@ static int64_t kept_before(const struct copy *copy, uint32_t value, int axis,
 
 /* ---- parameters, buffers, constants ------------------------------------- */
 
-/* Rows of one dimension from old data to new. Both are of `outer` times that
- * dimension times `inner` bytes. */
+/* Copies the kept rows of a dimension; the data is `outer` times that dimension
+ * times `inner` bytes. */
 static void prune_copy_rows(const struct copy *copy, struct labels labels,
                             const unsigned char *from, unsigned char *to,
                             size_t outer, size_t inner)
@@ -51,7 +52,7 @@ static void prune_copy_rows(const struct copy *copy, struct labels labels,
     }
 }
 
-/* A copy of the data with one dimension cut down. Gives the old one back. */
+/* Replaces the data by a copy with one dimension cut down. */
 static enum assay_status cut_axis(const struct copy *copy, struct labels labels,
                                   int axis, struct tensor *data)
 {
@@ -91,7 +92,7 @@ static enum assay_status cut_data(const struct copy *copy, uint32_t id,
     return st;
 }
 
-/* The name behind the path of its scope. */
+/* The name without the path of its scope. */
 static const char *own_name(const struct graph *graph,
                             const struct value *value)
 {
@@ -166,9 +167,9 @@ static enum assay_status copy_values(struct copy *copy)
     return st;
 }
 
-/* ---- numbers that are sizes --------------------------------------------- */
+/* ---- constants that hold sizes ------------------------------------------- */
 
-/* Whether an input is a constant list of numbers, which are copied out. */
+/* Reads an input; false if it is not a constant list of numbers. */
 static bool prune_copy_get_numbers(const struct copy *copy,
                                    const struct node *node, size_t input,
                                    int64_t *numbers, size_t *n)
@@ -187,7 +188,7 @@ static bool prune_copy_get_numbers(const struct copy *copy,
     return true;
 }
 
-/* The node reads these instead. */
+/* Makes the node read these numbers instead. */
 static enum assay_status set_numbers(struct copy *copy, uint32_t *inputs,
                                      size_t input, const int64_t *numbers,
                                      size_t n)
@@ -204,8 +205,8 @@ static enum assay_status set_numbers(struct copy *copy, uint32_t *inputs,
     return graph_constant(copy->to, "", data, &inputs[input], copy->err);
 }
 
-/* The sizes of the output, as Reshape and Resize are told them: -1 and 0 mean
- * the same as before. */
+/* Adapts the output sizes that Reshape and Resize read; -1 and 0 keep their
+ * meaning. */
 static enum assay_status resize_output(struct copy *copy,
                                        const struct node *node,
                                        uint32_t *inputs, size_t input)
@@ -258,7 +259,7 @@ static enum assay_status fit_split(struct copy *copy, const struct node *node,
     return set_numbers(copy, inputs, 1, sizes, n);
 }
 
-/* A place along a dimension of x, in what is left; far ones stay far. */
+/* An index along a dimension of x after pruning; indices outside stay. */
 static int64_t fit_place(const struct copy *copy, uint32_t x, int axis,
                          int64_t size, int64_t place)
 {
@@ -297,7 +298,7 @@ static enum assay_status fit_slice(struct copy *copy, const struct node *node,
 
 /* ---- nodes -------------------------------------------------------------- */
 
-/* Inputs of these hold sizes. */
+/* Ops that read sizes. */
 static const struct {
     const struct op_class *op;
     enum assay_status (*fit)(struct copy *copy, const struct node *node,
@@ -319,7 +320,7 @@ static enum assay_status fit_inputs(struct copy *copy, const struct node *node,
     return ASSAY_OK;
 }
 
-/* Where groups went, fewer are left. */
+/* Sets the number of groups that are left. */
 static void fit_groups(const struct copy *copy, const struct node *node,
                        struct node *made)
 {
@@ -385,22 +386,6 @@ static enum assay_status copy_node(struct copy *copy, const struct node *node)
 
 /* ---- the graph ---------------------------------------------------------- */
 
-static enum assay_status copy_scopes(struct copy *copy)
-{
-    enum assay_status st = graph_set_name(copy->to, graph_name(copy->from),
-                                          graph_class(copy->from), copy->err);
-
-    for (uint32_t i = 0; !st && i < graph_scope_count(copy->from); i++) {
-        const struct graph_scope *scope = graph_scope(copy->from, i);
-        uint32_t id;
-
-        st = graph_scope_add(copy->to, scope->parent, scope->name,
-                             scope->class_name, scope->is_container, &id,
-                             copy->err);
-    }
-    return st;
-}
-
 static enum assay_status prune_copy_outputs(struct copy *copy)
 {
     enum assay_status st = ASSAY_OK;
@@ -429,7 +414,7 @@ enum assay_status prune_copy(const struct prune_choice *choice,
     if (!st && !copy.ids)
         st = error_nomem(err, n * sizeof *copy.ids, "the values of a model");
     if (!st)
-        st = copy_scopes(&copy);
+        st = graph_copy_scopes(copy.from, copy.to, err);
     if (!st)
         st = copy_values(&copy);
     for (size_t i = 0; !st && i < graph_node_count(copy.from); i++)

@@ -10,10 +10,9 @@
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
 
-/* ---- norms ----------------------------------------------------------------
- */
+/* ---- norms --------------------------------------------------------------- */
 
-/* The momentum that frameworks take where nothing else is said. */
+/* The default of other frameworks. */
 static const float default_momentum = 0.1F;
 
 static bool is_stored(const struct graph *graph, uint32_t value)
@@ -32,7 +31,7 @@ static bool is_trained_norm(const struct graph *graph, const struct node *node)
            is_stored(graph, node->inputs[BATCH_NORM_VARIANCE]);
 }
 
-/* A norm that is called several times updates what it made the last time. */
+/* A norm that is called several times updates its own last statistics. */
 static enum assay_status train_norm(struct graph *graph, size_t at,
                                     uint32_t *latest, struct error *err)
 {
@@ -55,7 +54,7 @@ static enum assay_status train_norm(struct graph *graph, size_t at,
     return st;
 }
 
-/* Outputs in the order of the buffers. */
+/* Adds the latest statistics as outputs, in the order of the buffers. */
 static enum assay_status output_latest(struct graph *graph,
                                        const uint32_t *latest, size_t n,
                                        struct error *err)
@@ -90,7 +89,8 @@ enum assay_status graph_train_norms(struct graph *graph, struct error *err)
     return st;
 }
 
-/* Statistics that stay are no parameters, whatever the file called them. */
+/* Statistics that stay are not trained, even if the file has them as
+ * parameters. */
 static void freeze_statistics(struct graph *graph)
 {
     for (size_t i = 0; i < graph_node_count(graph); i++) {
@@ -103,8 +103,7 @@ static void freeze_statistics(struct graph *graph)
     }
 }
 
-/* ---- dropout --------------------------------------------------------------
- */
+/* ---- dropout ------------------------------------------------------------- */
 
 static enum assay_status train_dropout(struct graph *graph, size_t at,
                                        uint32_t seed, uint32_t which,
@@ -138,8 +137,7 @@ static enum assay_status train_dropouts(struct graph *graph, uint32_t seed,
     return st;
 }
 
-/* ---- the loss -------------------------------------------------------------
- */
+/* ---- the loss ------------------------------------------------------------ */
 
 static enum assay_status train_pass_append(struct graph *graph,
                                            const struct op_class *op,
@@ -167,7 +165,7 @@ static const struct op_class *maker_of(const struct graph *graph,
                                         : NULL;
 }
 
-/* What comes out first, before it is made shares of a whole; as a matrix. */
+/* The first output before its softmax, as a matrix. */
 static enum assay_status find_logits(struct graph *graph, uint32_t *logits,
                                      struct error *err)
 {
@@ -175,7 +173,7 @@ static enum assay_status find_logits(struct graph *graph, uint32_t *logits,
         return error_set(err, ASSAY_BAD_INPUT,
                          "a model without outputs cannot be trained");
     *logits = graph_output_at(graph, 0, NULL);
-    /* Softmax, with a view of it behind it in some files. */
+    /* A Softmax, which some files follow by an Identity. */
     for (;;) {
         const struct op_class *op = maker_of(graph, *logits);
         const struct node *node;
@@ -223,10 +221,9 @@ static enum assay_status train_pass_add_input(struct graph *graph,
     return st;
 }
 
-/* ---- whether gradients pass -----------------------------------------------
- */
+/* ---- checking gradients -------------------------------------------------- */
 
-/* Marks the values that a gradient of `value` would have to reach. */
+/* Marks the values that `value` depends on. */
 static void mark_needed(const struct graph *graph, uint32_t value,
                         uint8_t *needed)
 {
@@ -244,7 +241,7 @@ static void mark_needed(const struct graph *graph, uint32_t value,
     }
 }
 
-/* Whether something that is trained goes into the node; marks what it makes. */
+/* Whether a node reads anything trained; marks its outputs if it does. */
 static bool mark_trained(const struct node *node, uint8_t *is_trained)
 {
     bool is_any = false;
@@ -262,8 +259,8 @@ static enum assay_status name_stop(const struct graph *graph,
     bool is_named = node->scope != GRAPH_NONE;
 
     return error_set(err, ASSAY_UNSUPPORTED,
-                     "%s%s%s (%s) lets no gradient pass; what comes before it "
-                     "cannot be trained",
+                     "%s%s%s (%s) passes no gradient; layers before it cannot "
+                     "be trained",
                      is_named ? graph_scope(graph, node->scope)->path : "",
                      is_named && node->name[0] ? "." : "", node->name,
                      node->op->name);
@@ -298,8 +295,7 @@ enum assay_status graph_check_gradients(const struct graph *graph,
     return st;
 }
 
-/* ---- the pass -------------------------------------------------------------
- */
+/* ---- the pass ------------------------------------------------------------ */
 
 static enum assay_status check_plain(const struct graph *graph,
                                      struct error *err)
@@ -310,7 +306,7 @@ static enum assay_status check_plain(const struct graph *graph,
         if (node->op == &op_conv2d && node->n_inputs > CONV2D_SCALE)
             return error_set(err, ASSAY_UNSUPPORTED,
                              "norms were folded into convolutions; train the "
-                             "model as it was before");
+                             "model before it is fused");
     }
     return ASSAY_OK;
 }

@@ -1,12 +1,12 @@
-/* passes/train_pass.h - the pass that makes a graph for use one for training.
+/* passes/train_pass.h - the pass that prepares a graph for training.
  *
  * - a BatchNorm becomes a BatchNormTraining; its new running statistics become
- *   outputs of the graph, named as the buffers that they are to replace;
+ *   outputs of the graph, named after the buffers that they will replace;
  * - a Dropout becomes a DropoutTraining that reads the seed;
  * - a SoftmaxCrossEntropyLoss, the mean over all images, follows output 0.
  *
- * The graph must be as it was built or imported, not optimised. Scopes, names
- * and parameters stay, so that checkpoints fit as before.
+ * The graph must not be fused. Scopes, names and parameters stay, so that
+ * checkpoints still fit.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PASSES_TRAIN_PASS_H
@@ -15,26 +15,26 @@
 #include "graph/graph.h"
 
 struct train_pass_options {
-    bool keeps_statistics; /* BatchNorm goes on with the statistics it has */
-    bool drops_nothing;    /* Dropout goes on letting all pass */
+    bool keeps_statistics; /* BatchNorm keeps its statistics */
+    bool drops_nothing;    /* Dropout still passes everything */
 };
 
-/* Of a classifier. Behind the inputs it has come "labels" int64 [n] and "seed"
- * int64 [1]; its outputs are "loss", a scalar, "logits" [n,classes], and the
- * statistics. Logits are what a Softmax at the end was made of; other outputs
- * than the first go. options may be NULL. ASSAY_UNSUPPORTED where a parameter
- * cannot be trained, with the node that lets no gradient pass. After a failure
- * the graph is good for nothing but being freed. */
+/* For a classifier. Appends the inputs "labels" int64 [n] and "seed" int64 [1];
+ * the outputs become "loss", a scalar, "logits" [n,classes], and the
+ * statistics. A Softmax at the end is removed, and so are all outputs but the
+ * first. options may be NULL. ASSAY_UNSUPPORTED if a parameter cannot be
+ * trained; the error names the node that blocks the gradient. After a failure
+ * the graph can only be freed. */
 enum assay_status graph_make_training(struct graph *graph,
                                       const struct train_pass_options *options,
                                       struct error *err);
 
-/* The norms alone. One whose weight is a buffer is frozen and stays. */
+/* Prepares only the norms. A norm whose weight is a buffer is frozen and stays.
+ */
 enum assay_status graph_train_norms(struct graph *graph, struct error *err);
 
-/* That a gradient of the value reaches every parameter that is trained and
- * that it depends on; ASSAY_UNSUPPORTED names the first node in between that
- * lets none pass. */
+/* Checks that a gradient of the value reaches every trained parameter that it
+ * depends on; ASSAY_UNSUPPORTED names the first node that blocks it. */
 enum assay_status graph_check_gradients(const struct graph *graph,
                                         uint32_t value, struct error *err);
 

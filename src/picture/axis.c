@@ -14,7 +14,7 @@ double axis_place(const struct axis *axis, double value)
     return axis->from + share * (axis->to - axis->from);
 }
 
-/* The smallest of 1, 2, 5 times a power of ten that is not below. */
+/* The smallest of 1, 2, 5 times a power of ten that is at least `step`. */
 static double round_step(double step)
 {
     double power = pow(10, floor(log10(step)));
@@ -27,11 +27,11 @@ static double round_step(double step)
                              : (digit <= 5 + 1e-9 ? 5 * power : 10 * power);
 }
 
-static double linear_step(const struct axis *axis, size_t wanted)
+static double linear_step(const struct axis *axis, size_t n)
 {
     double span = axis->high - axis->low;
 
-    return span > 0 && isfinite(span) ? round_step(span / (double)wanted) : 0;
+    return span > 0 && isfinite(span) ? round_step(span / (double)n) : 0;
 }
 
 static void add_tick(struct ticks *ticks, const struct axis *axis, double value)
@@ -43,11 +43,11 @@ static void add_tick(struct ticks *ticks, const struct axis *axis, double value)
         ticks->values[ticks->n++] = value;
 }
 
-static struct ticks log_ticks(const struct axis *axis, size_t wanted)
+static struct ticks log_ticks(const struct axis *axis, size_t n)
 {
     static const double digits[] = {1, 2, 5};
     double decades = log10(axis->high / axis->low);
-    size_t n_digits = decades < (double)wanted / 2 ? 3 : 1;
+    size_t n_digits = decades < (double)n / 2 ? 3 : 1;
     struct ticks ticks = {0};
 
     if (!(axis->low > 0) || !isfinite(decades))
@@ -58,14 +58,14 @@ static struct ticks log_ticks(const struct axis *axis, size_t wanted)
     return ticks;
 }
 
-struct ticks axis_ticks(const struct axis *axis, size_t wanted)
+struct ticks axis_ticks(const struct axis *axis, size_t n)
 {
     struct ticks ticks = {0};
     double step;
 
     if (axis->is_log)
-        return log_ticks(axis, wanted);
-    step = linear_step(axis, wanted);
+        return log_ticks(axis, n);
+    step = linear_step(axis, n);
     if (step > 0) {
         double first = ceil(axis->low / step - 1e-9);
 
@@ -75,7 +75,7 @@ struct ticks axis_ticks(const struct axis *axis, size_t wanted)
     return ticks;
 }
 
-void axis_round(struct axis *axis, size_t wanted)
+void axis_round(struct axis *axis, size_t n)
 {
     double step;
 
@@ -84,7 +84,7 @@ void axis_round(struct axis *axis, size_t wanted)
         axis->high = pow(10, ceil(log10(axis->high) - 1e-9));
         return;
     }
-    step = linear_step(axis, wanted);
+    step = linear_step(axis, n);
     if (step > 0) {
         axis->low = floor(axis->low / step + 1e-9) * step;
         axis->high = ceil(axis->high / step - 1e-9) * step;

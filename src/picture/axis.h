@@ -1,4 +1,4 @@
-/* picture/axis.h - from values to places on a page, and where to put ticks.
+/* picture/axis.h - maps values to places on a page, and chooses ticks.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PICTURE_AXIS_H
@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* low maps to `from`, high to `to`, which may lie before it. */
+/* low maps to `from`, high to `to`, which may be smaller. */
 struct axis {
-    double low, high; /* above 0 where the axis is logarithmic */
+    double low, high; /* above 0 on a logarithmic axis */
     double from, to;
     bool is_log;
 };
@@ -23,11 +23,11 @@ struct ticks {
     size_t n;
 };
 
-/* About `wanted` (2 to 10) round values: 1, 2 or 5 times a power of ten; on a
- * logarithmic axis the powers of ten, with 2 and 5 where those are few. */
-struct ticks axis_ticks(const struct axis *axis, size_t wanted);
+/* About n (2 to 10) round values: 1, 2 or 5 times a power of ten; on a
+ * logarithmic axis powers of ten, with 2 and 5 if those are few. */
+struct ticks axis_ticks(const struct axis *axis, size_t n);
 
-/* The low and high that hold both and begin and end at round values. */
-void axis_round(struct axis *axis, size_t wanted);
+/* Extends low and high to round values. */
+void axis_round(struct axis *axis, size_t n);
 
 #endif

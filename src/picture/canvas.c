@@ -1,19 +1,174 @@
-/* picture/canvas.c - see canvas.h: boxes and labels, with cairo. */
-#include "picture/canvas_internal.h"
+/* picture/canvas.c - see canvas.h: colours, masks, and boxes and labels with
+ * cairo. */
+#include "picture/canvas.h"
 
 #include "base/mem.h"
 #include "picture/clean_text_internal.h"
 
 #include <cairo.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Thickness and size of what is drawn on a picture of this size, in pixels. */
+struct canvas_scale {
+    int line;
+    double font;
+};
+
+/* ---- colours ------------------------------------------------------------ */
+
+static uint8_t palette_to_byte(double share)
+{
+    return (uint8_t)lround(share * 255);
+}
+
+/* hue is a share of the circle. */
+static struct colour palette_from_hsv(double hue, double saturation,
+                                      double value)
+{
+    double rgb[3];
+
+    for (int i = 0; i < 3; i++) {
+        /* Distance of the hue from this primary, in sixths of the circle. */
+        double sixths = fabs(fmod(hue * 6 + 9 - 2 * i, 6) - 3);
+        double grey = fmin(fmax(sixths - 1, 0), 1);
+
+        rgb[i] = value * (1 - saturation * (1 - grey));
+    }
+    return (struct colour){palette_to_byte(rgb[0]), palette_to_byte(rgb[1]),
+                           palette_to_byte(rgb[2])};
+}
+
+/* Steps of the golden ratio around the circle stay far from earlier hues for
+ * long; three tones in turn separate those that come close in the end. */
+struct colour canvas_colour(int class_index)
+{
+    static const double golden = 0.61803398874989485, first = 0.6;
+    static const struct {
+        double saturation, value;
+    } tones[] = {{0.9, 1.0}, {0.55, 1.0}, {0.9, 0.7}};
+    size_t tone = (size_t)class_index % (sizeof tones / sizeof tones[0]);
+
+    return palette_from_hsv(fmod(first + class_index * golden, 1.0),
+                            tones[tone].saturation, tones[tone].value);
+}
+
+/* ---- masks -------------------------------------------------------------- */
+
+/* The share of the colour, of 256. */
+enum { tint_inside = 112, tint_outline = 240 };
+
+enum { directions = 8 };
+
+struct mask {
+    const uint8_t *on;
+    int width, height;
+    int reach; /* of the outline inwards, in pixels */
+    struct {
+        int x, y;
+    } steps[directions];           /* to the edge of that reach */
+    ptrdiff_t offsets[directions]; /* the same in bytes */
+};
+
+static struct mask mask_make(const struct picture *picture, const uint8_t *on,
+                             int reach)
+{
+    int slant = (reach * 7 + 5) / 10; /* as far as reach, diagonally */
+    struct mask mask = {on,
+                        picture->width,
+                        picture->height,
+                        reach,
+                        {{-reach, 0},
+                         {reach, 0},
+                         {0, -reach},
+                         {0, reach},
+                         {-slant, -slant},
+                         {slant, -slant},
+                         {-slant, slant},
+                         {slant, slant}},
+                        {0}};
+
+    for (int i = 0; i < directions; i++)
+        mask.offsets[i] =
+            (ptrdiff_t)mask.steps[i].y * mask.width + mask.steps[i].x;
+    return mask;
+}
+
+static bool mask_row_is_empty(const uint8_t *row, int width)
+{
+    return row[0] == 0 && memcmp(row, row + 1, (size_t)width - 1) == 0;
+}
+
+/* Places outside the picture count as the nearest pixel inside it, so that an
+ * object cut by the frame has no outline there. */
+static bool mask_is_on(const struct mask *mask, int x, int y)
+{
+    x = x < 0 ? 0 : x >= mask->width ? mask->width - 1 : x;
+    y = y < 0 ? 0 : y >= mask->height ? mask->height - 1 : y;
+    return mask->on[(size_t)y * (size_t)mask->width + (size_t)x] != 0;
+}
+
+/* Only pixels near the frame need the checks of mask_is_on(). */
+static bool mask_is_outline(const struct mask *mask, int x, int y)
+{
+    const uint8_t *on = mask->on + (size_t)y * (size_t)mask->width + x;
+    bool is_inside = true;
+
+    if (x >= mask->reach && x < mask->width - mask->reach && y >= mask->reach &&
+        y < mask->height - mask->reach) {
+        for (int i = 0; i < directions; i++)
+            is_inside &= on[mask->offsets[i]] != 0;
+        return !is_inside;
+    }
+    for (int i = 0; i < directions; i++)
+        is_inside &=
+            mask_is_on(mask, x + mask->steps[i].x, y + mask->steps[i].y);
+    return !is_inside;
+}
+
+static void mask_tint(uint8_t *rgb, struct colour colour, int share)
+{
+    rgb[0] = (uint8_t)((rgb[0] * (256 - share) + colour.red * share) >> 8);
+    rgb[1] = (uint8_t)((rgb[1] * (256 - share) + colour.green * share) >> 8);
+    rgb[2] = (uint8_t)((rgb[2] * (256 - share) + colour.blue * share) >> 8);
+}
+
+static void mask_tint_row(const struct mask *mask, int y, struct colour colour,
+                          uint8_t *rgb)
+{
+    const uint8_t *on = mask->on + (size_t)y * (size_t)mask->width;
+
+    for (int x = 0; x < mask->width; x++, rgb += 3) {
+        if (on[x])
+            mask_tint(rgb, colour,
+                      mask_is_outline(mask, x, y) ? tint_outline : tint_inside);
+    }
+}
+
+/* Tints the picture where the mask is on, and draws its outline. */
+static void canvas_draw_mask(struct picture *picture, const uint8_t *on,
+                             struct colour colour,
+                             const struct canvas_scale *scale)
+{
+    struct mask mask = mask_make(picture, on, scale->line);
+    size_t width = (size_t)mask.width;
+
+    for (int y = 0; y < mask.height; y++) {
+        if (!mask_row_is_empty(on + (size_t)y * width, mask.width))
+            mask_tint_row(&mask, y, colour,
+                          picture->rgb + (size_t)y * width * 3);
+    }
+}
+
+/* ---- the surface ------------------------------------------------------ */
 
 struct rectangle {
     double x, y, width, height;
 };
 
-struct label {
+struct canvas_label {
     struct str text;
     struct rectangle place;
 };
@@ -21,14 +176,12 @@ struct label {
 struct canvas {
     struct picture *picture;
     struct canvas_scale scale;
-    uint32_t *pixels; /* what cairo draws on: 0x00RRGGBB */
+    uint32_t *pixels; /* for cairo: 0x00RRGGBB */
     cairo_surface_t *surface;
     cairo_t *cairo;
-    struct label *labels; /* of the targets, in their order */
+    struct canvas_label *labels; /* of the targets, in their order */
     size_t n_labels;
 };
-
-/* ---- the surface ------------------------------------------------------ */
 
 static struct canvas_scale canvas_scale_of(const struct picture *picture)
 {
@@ -129,7 +282,7 @@ static double canvas_clamp(double value, double low, double high)
 }
 
 /* The middle of the box's line, on whole pixels and inside the picture. fmin
- * and fmax turn what is not a number into a side of it. */
+ * and fmax turn NaN into a side of the picture. */
 static struct rectangle box_of(const struct canvas *canvas,
                                const struct target *target)
 {
@@ -144,7 +297,7 @@ static struct rectangle box_of(const struct canvas *canvas,
                               fmax(y2 - y1 - 2 * half, 0)};
 }
 
-/* A dark seam on both sides keeps the line apart from what has its colour. */
+/* A dark seam on both sides separates the line from things of its colour. */
 static void draw_box(struct canvas *canvas, const struct target *target)
 {
     static const double seam = 1, seam_alpha = 0.55;
@@ -179,8 +332,8 @@ static bool canvas_is_free(const struct canvas *canvas,
     return true;
 }
 
-/* Above the box, inside it at its top or at its bottom, or below it: the first
- * that is on the picture and free. */
+/* Above the box, inside it at its top or bottom, or below it: the first place
+ * that is inside the picture and free. */
 static struct rectangle place_label(const struct canvas *canvas,
                                     const struct rectangle *box, double width,
                                     double height)
@@ -202,7 +355,7 @@ static struct rectangle place_label(const struct canvas *canvas,
     return place;
 }
 
-/* Black on light colours and white on dark ones (ITU-R BT.601's weights). */
+/* Whether to write in black rather than white (ITU-R BT.601's weights). */
 static bool is_light(struct colour colour)
 {
     return colour.red * 299 + colour.green * 587 + colour.blue * 114 >
@@ -223,7 +376,7 @@ static enum assay_status
 add_label(struct canvas *canvas, const struct target *target, struct error *err)
 {
     struct rectangle box = box_of(canvas, target);
-    struct label label = {0};
+    struct canvas_label label = {0};
     cairo_text_extents_t extents;
     cairo_font_extents_t font;
     enum assay_status st = write_label(&label.text, target, err);
@@ -241,7 +394,8 @@ add_label(struct canvas *canvas, const struct target *target, struct error *err)
     return ASSAY_OK;
 }
 
-static void canvas_draw_label(struct canvas *canvas, const struct label *label,
+static void canvas_draw_label(struct canvas *canvas,
+                              const struct canvas_label *label,
                               struct colour colour)
 {
     const struct rectangle *place = &label->place;
@@ -259,7 +413,7 @@ static void canvas_draw_label(struct canvas *canvas, const struct label *label,
     cairo_show_text(canvas->cairo, label->text.text);
 }
 
-/* ---- all together ----------------------------------------------------- */
+/* ---- everything ------------------------------------------------------- */
 
 static enum assay_status draw_boxes(struct canvas *canvas,
                                     const struct target *targets, size_t n,
@@ -269,7 +423,7 @@ static enum assay_status draw_boxes(struct canvas *canvas,
 
     if (st)
         return st;
-    /* The surest chooses its place first and is drawn last. */
+    /* The target with the highest score is placed first and drawn last. */
     for (size_t i = 0; i < n && !st; i++)
         st = add_label(canvas, &targets[i], err);
     if (st)

@@ -1,4 +1,4 @@
-/* picture/canvas.h - drawing what was found onto a photograph.
+/* picture/canvas.h - draws detections on a photograph.
  *
  * Stands on base.
  *
@@ -8,24 +8,24 @@
 
 #include "picture/picture.h"
 
-/* One object on a photograph. */
+/* One object in a photograph. */
 struct target {
     float x1, y1, x2, y2; /* its box, in pixels from the top left */
-    int class_index;      /* gives the colour; not negative */
+    int class_index;      /* determines the colour; not negative */
     const char *name;     /* the class, for the label; UTF-8 */
     float score;          /* 0 to 1, for the label */
-    const uint8_t *mask;  /* a byte a pixel of the photograph, not 0 where the
-                           * object is; NULL: it has none */
+    const uint8_t *mask;  /* a byte per pixel of the photograph, not 0 where
+                           * the object is; NULL: none */
 };
 
-/* Draws masks, boxes and labels in place. Lines and letters grow with the
- * picture. Targets come with the surest first: it is drawn on top. On failure
- * the picture may have its masks already. */
+/* Draws masks, boxes and labels in place. Lines and letters scale with the
+ * picture. The target with the highest score comes first and is drawn on top.
+ * On failure the picture may already have its masks. */
 enum assay_status canvas_draw_targets(struct picture *picture,
                                       const struct target *targets, size_t n,
                                       struct error *err);
 
-/* The colour of a class: those of the first hundred can be told apart. */
+/* The colour of a class; the first hundred are distinguishable. */
 struct colour {
     uint8_t red, green, blue;
 };

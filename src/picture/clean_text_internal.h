@@ -6,8 +6,9 @@
 
 #include "base/str.h"
 
-/* Appends n bytes; what is not UTF-8, and control characters, as question
- * marks: cairo gives up for good on the one and draws boxes for the other. */
+/* Appends n bytes, with question marks for bytes that are not UTF-8, which put
+ * cairo into an error state, and for control characters, which it draws as
+ * boxes. */
 enum assay_status clean_text(struct str *out, const char *text, size_t n);
 
 #endif

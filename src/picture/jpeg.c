@@ -1,8 +1,8 @@
-/* picture/jpeg.c - JPEG in and out with libjpeg-turbo.
+/* picture/jpeg.c - reads and writes JPEG with libjpeg-turbo.
  *
  * libjpeg reports an error by calling a function that must not return. Ours
- * jumps back to the one place that entered the library, and what was held is
- * released there. All state is in structs that outlive the jump. */
+ * jumps back to the one place that entered the library, which releases
+ * everything. All state is in structs that outlive the jump. */
 #include "picture/picture_internal.h"
 
 #include "base/mem.h"
@@ -14,18 +14,18 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-/* What libjpeg's callbacks know of the call they happen in. */
+/* What libjpeg's callbacks need to know. */
 struct jpeg_call {
     struct jpeg_error_mgr errors;
     jmp_buf stop;
-    enum assay_status status; /* where stop was jumped to */
+    enum assay_status status; /* after the jump */
     struct error *err;
     const struct picture_source *source; /* NULL when writing */
 };
 
 /* ---- errors ----------------------------------------------------------- */
 
-static void stop_with(struct jpeg_call *call, enum assay_status status)
+static void jpeg_stop(struct jpeg_call *call, enum assay_status status)
 {
     call->status = status;
     longjmp(call->stop, 1);
@@ -41,7 +41,7 @@ static enum assay_status explain_reading(j_common_ptr info,
 
     if (info->err->msg_code == JERR_OUT_OF_MEMORY)
         return error_nomem(call->err, source->n, "decoding a JPEG image");
-    /* "Empty" may also mean that it has no channels. */
+    /* "Empty" may also mean that there are no channels. */
     if (info->err->msg_code == JERR_EMPTY_IMAGE)
         st = picture_check_size(source, in->image_width, in->image_height,
                                 call->err);
@@ -68,12 +68,12 @@ static void jpeg_on_error(j_common_ptr info)
 {
     struct jpeg_call *call = info->client_data;
 
-    stop_with(call, call->source ? explain_reading(info, call)
+    jpeg_stop(call, call->source ? explain_reading(info, call)
                                  : explain_writing(info, call));
 }
 
-/* libjpeg would fill what is missing of a cut off file with grey. Other damage
- * is counted: a wrong code spoils a few blocks and not the photograph. */
+/* libjpeg would fill the missing part of a truncated file with grey. Other
+ * damage is counted: a wrong code spoils a few blocks, not the photograph. */
 static void on_message(j_common_ptr info, int level)
 {
     struct jpeg_call *call = info->client_data;
@@ -81,7 +81,7 @@ static void on_message(j_common_ptr info, int level)
     if (level >= 0)
         return;
     if (info->err->msg_code == JWRN_JPEG_EOF)
-        stop_with(call, picture_cut_off(call->source, call->err));
+        jpeg_stop(call, picture_cut_off(call->source, call->err));
     info->err->num_warnings++;
 }
 
@@ -109,17 +109,17 @@ struct jpeg_reader {
     uint8_t *inks; /* one row of CMYK */
 };
 
-/* Each scan goes over the whole picture: a small hostile file could ask for
- * hours. Encoders write about ten. */
+/* Each scan covers the whole picture: a small hostile file could take hours.
+ * Encoders write about ten. */
 static void limit_scans(j_common_ptr info)
 {
     enum { max_scans = 500 };
     struct jpeg_call *call = info->client_data;
 
     if (((j_decompress_ptr)info)->input_scan_number > max_scans)
-        stop_with(call, error_set(call->err, ASSAY_BAD_INPUT,
-                                  "%s has more than %d scans, which no camera "
-                                  "writes",
+        jpeg_stop(call, error_set(call->err, ASSAY_BAD_INPUT,
+                                  "%s has more than %d scans, more than any "
+                                  "camera writes",
                                   call->source->name, max_scans));
 }
 
@@ -137,8 +137,8 @@ static int jpeg_find_orientation(const struct jpeg_decompress_struct *info)
     return ORIENTATION_UPRIGHT;
 }
 
-/* Adobe's convention, 255 is no ink, whether the file has Adobe's marker or
- * not: that is how CMYK files are written, and how Pillow reads them. */
+/* Adobe's convention, 255 is no ink, even without Adobe's marker: that is how
+ * CMYK files are written, and how Pillow reads them. */
 static void inks_to_rgb(const uint8_t *inks, int width, uint8_t *rgb)
 {
     for (int x = 0; x < width; x++, inks += 4, rgb += 3) {
@@ -162,7 +162,7 @@ static void jpeg_read_rows(struct jpeg_reader *reader)
     }
 }
 
-/* Chooses what libjpeg converts to and takes the memory for it. */
+/* Chooses the colour space to convert to and allocates memory. */
 static enum assay_status jpeg_prepare(struct jpeg_reader *reader)
 {
     struct jpeg_decompress_struct *info = &reader->info;
@@ -183,7 +183,7 @@ static enum assay_status jpeg_prepare(struct jpeg_reader *reader)
                : error_nomem(reader->call.err, inks_bytes, "a row of CMYK");
 }
 
-/* Jumps out where libjpeg stops. */
+/* Jumps out if libjpeg stops. */
 static enum assay_status jpeg_decode_into(struct jpeg_reader *reader)
 {
     const struct picture_source *source = reader->call.source;
@@ -244,7 +244,7 @@ struct jpeg_writer {
     uint8_t buffer[16 << 10];
 };
 
-static struct jpeg_writer *writer_of(j_compress_ptr info)
+static struct jpeg_writer *jpeg_writer_of(j_compress_ptr info)
 {
     struct jpeg_call *call = info->client_data;
 
@@ -253,16 +253,16 @@ static struct jpeg_writer *writer_of(j_compress_ptr info)
 
 static void start_buffer(j_compress_ptr info)
 {
-    struct jpeg_writer *writer = writer_of(info);
+    struct jpeg_writer *writer = jpeg_writer_of(info);
 
     info->dest->next_output_byte = writer->buffer;
     info->dest->free_in_buffer = sizeof writer->buffer;
 }
 
-/* libjpeg means the whole buffer, whatever free_in_buffer says. */
+/* The whole buffer is full, whatever free_in_buffer says. */
 static boolean empty_buffer(j_compress_ptr info)
 {
-    struct jpeg_writer *writer = writer_of(info);
+    struct jpeg_writer *writer = jpeg_writer_of(info);
 
     sink_write(writer->sink, (const char *)writer->buffer,
                sizeof writer->buffer);
@@ -272,14 +272,15 @@ static boolean empty_buffer(j_compress_ptr info)
 
 static void end_buffer(j_compress_ptr info)
 {
-    struct jpeg_writer *writer = writer_of(info);
+    struct jpeg_writer *writer = jpeg_writer_of(info);
 
     sink_write(writer->sink, (const char *)writer->buffer,
                sizeof writer->buffer - info->dest->free_in_buffer);
 }
 
 static void jpeg_encode(struct jpeg_writer *writer,
-                        const struct picture *picture, int quality)
+                        const struct picture *picture, int quality,
+                        const char *comment)
 {
     struct jpeg_compress_struct *info = &writer->info;
 
@@ -297,6 +298,9 @@ static void jpeg_encode(struct jpeg_writer *writer,
     info->comp_info[0].h_samp_factor = 1;
     info->comp_info[0].v_samp_factor = 1;
     jpeg_start_compress(info, TRUE);
+    if (comment)
+        jpeg_write_marker(info, JPEG_COM, (const JOCTET *)comment,
+                          (unsigned)strlen(comment));
     while (info->next_scanline < info->image_height) {
         JSAMPROW row = picture->rgb +
                        (size_t)info->next_scanline * (size_t)picture->width * 3;
@@ -308,23 +312,57 @@ static void jpeg_encode(struct jpeg_writer *writer,
 
 static enum assay_status jpeg_encode_guarded(struct jpeg_writer *writer,
                                              const struct picture *picture,
-                                             int quality)
+                                             int quality, const char *comment)
 {
     if (setjmp(writer->call.stop))
         return writer->call.status;
-    jpeg_encode(writer, picture, quality);
+    jpeg_encode(writer, picture, quality, comment);
     return ASSAY_OK;
 }
 
-enum assay_status picture_write_jpeg(const struct picture *picture, int quality,
-                                     struct sink *sink, struct error *err)
+enum assay_status picture_write_jpeg_with(const struct picture *picture,
+                                          int quality, const char *comment,
+                                          struct sink *sink, struct error *err)
 {
     struct jpeg_writer writer = {.call = {.err = err}, .sink = sink};
     enum assay_status st;
 
     writer.info.err = set_errors(&writer.call);
     writer.info.client_data = &writer.call;
-    st = jpeg_encode_guarded(&writer, picture, quality);
+    st = jpeg_encode_guarded(&writer, picture, quality, comment);
     jpeg_destroy_compress(&writer.info);
     return st ? st : sink_status(sink, err);
+}
+
+enum assay_status picture_write_jpeg(const struct picture *picture, int quality,
+                                     struct sink *sink, struct error *err)
+{
+    return picture_write_jpeg_with(picture, quality, NULL, sink, err);
+}
+
+/* ---- comments ----------------------------------------------------------- */
+
+/* A JPEG file begins with markers: 0xff, a kind, and a length of two bytes that
+ * counts itself. */
+bool picture_comment(const void *bytes, size_t n, char *text, size_t size)
+{
+    enum { START = 0xd8, SCAN = 0xda, head_bytes = 4 };
+    const unsigned char *from = bytes;
+    size_t at = 2;
+
+    if (n < 2 || from[0] != 0xff || from[1] != START)
+        return false;
+    while (at + head_bytes <= n && from[at] == 0xff && from[at + 1] != SCAN) {
+        size_t length = (size_t)from[at + 2] << 8 | from[at + 3];
+
+        if (length < 2 || length > n - at - 2)
+            return false;
+        if (from[at + 1] == JPEG_COM) {
+            snprintf(text, size, "%.*s", (int)(length - 2),
+                     (const char *)from + at + head_bytes);
+            return true;
+        }
+        at += 2 + length;
+    }
+    return false;
 }

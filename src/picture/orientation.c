@@ -1,5 +1,5 @@
-/* picture/orientation.c - how the camera was held: EXIF's word for it, and
- * turning the picture upright. Exif 2.3, 4.6.2 (TIFF header) and 4.6.4 A. */
+/* picture/orientation.c - finds how the camera was held, from EXIF, and turns
+ * the picture upright. Exif 2.3, 4.6.2 (TIFF header) and 4.6.4 A. */
 #include "picture/picture_internal.h"
 
 #include "base/mem.h"
@@ -57,17 +57,17 @@ int orientation_find(const uint8_t *bytes, size_t n)
 
 enum { channels = 3, tile_side = 32 };
 
-/* Where the pixels of the upright picture come from in the stored one. */
-struct walk {
+/* Where the pixels of the upright picture are in the stored one. */
+struct turn_walk {
     int width, height;         /* upright */
     const uint8_t *first;      /* its top left pixel */
     ptrdiff_t right, downward; /* bytes to the next pixel, to the next row */
 };
 
-static struct walk plan_walk(const struct picture *stored, int orientation)
+static struct turn_walk plan_walk(const struct picture *stored, int orientation)
 {
-    /* Is x (y) of the stored picture counted from its far side; then, do the
-     * two change places? Indexed by the orientation. */
+    /* Whether to count x (y) from the far side; then, whether to swap them.
+     * Indexed by the orientation. */
     static const struct {
         bool flip_x, flip_y, swap;
     } plans[] = {
@@ -75,7 +75,8 @@ static struct walk plan_walk(const struct picture *stored, int orientation)
         [5] = {0, 0, 1}, [6] = {0, 1, 1}, [7] = {1, 1, 1}, [8] = {1, 0, 1},
     };
     ptrdiff_t pixel = channels, row = (ptrdiff_t)stored->width * channels;
-    struct walk walk = {stored->width, stored->height, stored->rgb, pixel, row};
+    struct turn_walk walk = {stored->width, stored->height, stored->rgb, pixel,
+                             row};
 
     if (plans[orientation].flip_x) {
         walk.first += row - pixel;
@@ -86,14 +87,14 @@ static struct walk plan_walk(const struct picture *stored, int orientation)
         walk.downward = -row;
     }
     if (plans[orientation].swap)
-        walk = (struct walk){stored->height, stored->width, walk.first,
-                             walk.downward, walk.right};
+        walk = (struct turn_walk){stored->height, stored->width, walk.first,
+                                  walk.downward, walk.right};
     return walk;
 }
 
-/* In square tiles: a picture that is turned is read across its rows, and a
- * cache line of them is used up before it is dropped. */
-static void copy_tile(const struct walk *walk, int x0, int y0, uint8_t *to)
+/* In square tiles: a turned picture is read across its rows, and so each cache
+ * line is used completely before it is evicted. */
+static void copy_tile(const struct turn_walk *walk, int x0, int y0, uint8_t *to)
 {
     int x1 = walk->width - x0 < tile_side ? walk->width : x0 + tile_side;
     int y1 = walk->height - y0 < tile_side ? walk->height : y0 + tile_side;
@@ -115,7 +116,7 @@ static void copy_tile(const struct walk *walk, int x0, int y0, uint8_t *to)
 enum assay_status orientation_apply(struct picture *picture, int orientation,
                                     struct error *err)
 {
-    struct walk walk;
+    struct turn_walk walk;
     struct picture upright;
     enum assay_status st;
 

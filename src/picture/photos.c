@@ -25,7 +25,7 @@ void photos_release(struct photos *photos)
     *photos = (struct photos){0};
 }
 
-/* path inside folder, which may be "" and ends with its slash. */
+/* Appends folder (which may be "", or ends with a slash) and path. */
 static enum assay_status photos_append(struct photos *photos,
                                        const char *folder, size_t n_folder,
                                        const char *path, size_t n_path,
@@ -33,19 +33,16 @@ static enum assay_status photos_append(struct photos *photos,
 {
     size_t bytes = n_folder + n_path + 1;
     char *text = arena_alloc(&photos->arena, bytes);
-    void *moved;
 
     if (!text)
         return error_nomem(err, bytes, "the name of a photograph");
     memcpy(text, folder, n_folder);
     memcpy(text + n_folder, path, n_path);
     text[bytes - 1] = '\0';
-    moved = vec_reserve(photos->paths, &photos->capacity, photos->n + 1,
-                        sizeof *photos->paths);
-    if (!moved)
+    if (!vec_grow(&photos->paths, &photos->capacity, photos->n + 1,
+                  sizeof *photos->paths))
         return error_nomem(err, (photos->n + 1) * sizeof *photos->paths,
                            "the list of photographs");
-    photos->paths = moved;
     photos->paths[photos->n++] = text;
     return ASSAY_OK;
 }
@@ -59,7 +56,7 @@ static bool photos_ends_like(const char *text, const char *ending)
 
 /* ---- folders ---------------------------------------------------------- */
 
-/* Formats that we refuse count too: the user is told about them then. */
+/* Includes formats that we refuse, so that the user is told about them. */
 static bool holds_image(int folder_fd, const char *name)
 {
     int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -94,7 +91,7 @@ static bool is_drawn(int folder_fd, const char *name)
     return photos_ends_like(name, drawn_ending) && is_seen(folder_fd, name);
 }
 
-typedef bool wanted_entry(int folder_fd, const char *name);
+typedef bool entry_filter(int folder_fd, const char *name);
 
 static int photos_by_name(const void *a, const void *b)
 {
@@ -103,14 +100,14 @@ static int photos_by_name(const void *a, const void *b)
 
 static enum assay_status add_entries(struct photos *photos, DIR *folder,
                                      const struct str *prefix,
-                                     wanted_entry *is_wanted, struct error *err)
+                                     entry_filter *takes, struct error *err)
 {
     const struct dirent *entry;
     enum assay_status st = ASSAY_OK;
 
     errno = 0;
     while (!st && (entry = readdir(folder)) != NULL) {
-        if (is_wanted(dirfd(folder), entry->d_name))
+        if (takes(dirfd(folder), entry->d_name))
             st = photos_append(photos, prefix->text, prefix->n, entry->d_name,
                                strlen(entry->d_name), err);
         errno = 0;
@@ -120,9 +117,11 @@ static enum assay_status add_entries(struct photos *photos, DIR *folder,
     return st;
 }
 
-/* Sorted by name; what was there before stays in front. */
-static enum assay_status add_wanted(struct photos *photos, const char *path,
-                                    wanted_entry *is_wanted, struct error *err)
+/* Sorted by name; earlier entries stay in front. */
+static enum assay_status photos_add_filtered(struct photos *photos,
+                                             const char *path,
+                                             entry_filter *takes,
+                                             struct error *err)
 {
     size_t before = photos->n;
     struct str prefix = {0};
@@ -136,7 +135,7 @@ static enum assay_status add_wanted(struct photos *photos, const char *path,
     if (st)
         st = error_nomem(err, strlen(path), "the name of a folder");
     else
-        st = add_entries(photos, folder, &prefix, is_wanted, err);
+        st = add_entries(photos, folder, &prefix, takes, err);
     closedir(folder);
     str_release(&prefix);
     if (!st && photos->n > before)
@@ -149,7 +148,8 @@ static enum assay_status add_folder(struct photos *photos, const char *path,
                                     struct error *err)
 {
     size_t before = photos->n;
-    enum assay_status st = add_wanted(photos, path, is_photograph, err);
+    enum assay_status st =
+        photos_add_filtered(photos, path, is_photograph, err);
 
     if (!st && photos->n == before)
         st = error_set(err, ASSAY_BAD_INPUT,
@@ -163,7 +163,7 @@ enum assay_status photos_add_drawn(struct photos *photos, const char *folder,
                                    struct error *err)
 {
     size_t before = photos->n;
-    enum assay_status st = add_wanted(photos, folder, is_drawn, err);
+    enum assay_status st = photos_add_filtered(photos, folder, is_drawn, err);
 
     if (st)
         photos->n = before;
@@ -204,8 +204,8 @@ static enum assay_status add_list(struct photos *photos, const char *path,
         return st;
     if (strlen(text.text) != text.n)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s is not a text; a list of photographs has one path "
-                       "a line",
+                       "%s is not a text file; a list of photographs has one "
+                       "path per line",
                        path);
     else
         st = add_lines(photos, path, text.text, err);
@@ -213,7 +213,7 @@ static enum assay_status add_list(struct photos *photos, const char *path,
     if (!st && photos->n == before)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "no photographs in the list %s; it should have one path "
-                       "a line",
+                       "per line",
                        path);
     return st;
 }
@@ -240,7 +240,7 @@ enum assay_status photos_add(struct photos *photos, const char *argument,
     return st;
 }
 
-/* The twin-th of its name, from 1 on. */
+/* The name of the twin-th photograph with the same name, from 1. */
 static enum assay_status name_twin(const char *path, unsigned twin,
                                    struct str *out, struct error *err)
 {
@@ -264,7 +264,21 @@ enum assay_status photos_drawn_name(const char *path, struct str *out,
     return name_twin(path, 1, out, err);
 }
 
-static enum assay_status add_drawn_name(struct photos *drawn, struct map *taken,
+/* What a name must not be. */
+struct taken_names {
+    struct map own;              /* of the photographs before */
+    photos_name_taken *is_taken; /* NULL: nothing else */
+    const void *context;
+};
+
+static bool photos_is_taken(const struct taken_names *taken, const char *name)
+{
+    return map_find_text(&taken->own, name, NULL) ||
+           (taken->is_taken && taken->is_taken(taken->context, name));
+}
+
+static enum assay_status add_drawn_name(struct photos *drawn,
+                                        struct taken_names *taken,
                                         const char *path, struct error *err)
 {
     struct str name = {0};
@@ -274,8 +288,8 @@ static enum assay_status add_drawn_name(struct photos *drawn, struct map *taken,
     do {
         str_clear(&name);
         st = name_twin(path, ++twin, &name, err);
-    } while (!st && map_find_text(taken, name.text, NULL));
-    if (!st && map_put_text(taken, name.text, 1))
+    } while (!st && photos_is_taken(taken, name.text));
+    if (!st && map_put_text(&taken->own, name.text, 1))
         st = error_nomem(err, name.n, "the name of a drawn photograph");
     if (!st)
         st = photos_append(drawn, "", 0, name.text, name.n, err);
@@ -283,18 +297,27 @@ static enum assay_status add_drawn_name(struct photos *drawn, struct map *taken,
     return st;
 }
 
-enum assay_status photos_name_drawn(struct photos *drawn,
-                                    const char *const *paths, size_t n,
-                                    struct error *err)
+enum assay_status photos_name_drawn_unless(struct photos *drawn,
+                                           const char *const *paths, size_t n,
+                                           photos_name_taken *is_taken,
+                                           const void *context,
+                                           struct error *err)
 {
+    struct taken_names taken = {.is_taken = is_taken, .context = context};
     size_t before = drawn->n;
-    struct map taken = {0};
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < n; i++)
         st = add_drawn_name(drawn, &taken, paths[i], err);
     if (st)
         drawn->n = before;
-    map_release(&taken);
+    map_release(&taken.own);
     return st;
+}
+
+enum assay_status photos_name_drawn(struct photos *drawn,
+                                    const char *const *paths, size_t n,
+                                    struct error *err)
+{
+    return photos_name_drawn_unless(drawn, paths, n, NULL, NULL, err);
 }

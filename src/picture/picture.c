@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* A file above this is no photograph that PICTURE_MAX_PIXELS would let in. */
+/* Larger files exceed PICTURE_MAX_PIXELS anyway. */
 static const size_t max_file_bytes = (size_t)2 << 30;
 
 enum { channels = 3 };
@@ -23,8 +23,7 @@ enum assay_status picture_check_size(const struct picture_source *source,
 
     if (width == 0 || height == 0)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is %" PRIu64 "x%" PRIu64
-                         " pixels, there is nothing in it",
+                         "%s is %" PRIu64 "x%" PRIu64 " pixels, so it is empty",
                          source->name, width, height);
     if (pixels <= (double)source->max_pixels && width <= INT_MAX &&
         height <= INT_MAX)
@@ -68,7 +67,7 @@ enum assay_status picture_cut_off(const struct picture_source *source,
                                   struct error *err)
 {
     return error_set(err, ASSAY_BAD_INPUT,
-                     "%s is cut off after %zu bytes; was it copied to the end?",
+                     "%s is cut off after %zu bytes; was it copied completely?",
                      source->name, source->n);
 }
 
@@ -87,6 +86,59 @@ void picture_release(struct picture *picture)
 {
     mem_free(picture->rgb);
     *picture = (struct picture){0};
+}
+
+enum { max_marks = 2 };
+
+struct mark {
+    size_t at;
+    const char *bytes;
+    size_t n;
+};
+
+struct picture_format {
+    const char *name;
+    struct mark marks[max_marks]; /* all must match; n 0: none */
+};
+
+/* Too many texts begin with "BM", so BMP's reserved field is checked too. */
+static const struct picture_format formats[] = {
+    {"JPEG", {{0, "\xff\xd8\xff", 3}}},
+    {"PNG", {{0, "\x89PNG", 4}}},
+    {"GIF", {{0, "GIF8", 4}}},
+    {"WebP", {{0, "RIFF", 4}, {8, "WEBP", 4}}},
+    {"BMP", {{0, "BM", 2}, {6, "\0\0\0\0", 4}}},
+    {"TIFF", {{0, "II*\0", 4}}},
+    {"TIFF", {{0, "MM\0*", 4}}},
+    {"AVIF", {{4, "ftypavif", 8}}},
+    {"AVIF", {{4, "ftypavis", 8}}},
+    {"HEIC", {{4, "ftyphei", 7}}},
+    {"HEIC", {{4, "ftyphev", 7}}},
+    {"HEIC", {{4, "ftypmif1", 8}}},
+    {"HEIC", {{4, "ftypmsf1", 8}}},
+    {"JPEG XL", {{0, "\xff\x0a", 2}}},
+    {"JPEG XL", {{4, "JXL ", 4}}},
+    {"JPEG 2000", {{4, "jP  ", 4}}},
+};
+
+static bool has_mark(const uint8_t *bytes, size_t n, const struct mark *mark)
+{
+    return n >= mark->at + mark->n &&
+           memcmp(bytes + mark->at, mark->bytes, mark->n) == 0;
+}
+
+const char *picture_kind(const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        size_t found = 0;
+
+        while (found < max_marks && formats[i].marks[found].n > 0 &&
+               has_mark(bytes, n, &formats[i].marks[found]))
+            found++;
+        if (found == max_marks || formats[i].marks[found].n == 0)
+            return formats[i].name;
+    }
+    return NULL;
 }
 
 enum assay_status picture_decode(const void *bytes, size_t n, const char *name,

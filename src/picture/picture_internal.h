@@ -6,7 +6,7 @@
 
 #include "picture/picture.h"
 
-/* What a decoder is given. */
+/* The input of a decoder. */
 struct picture_source {
     const uint8_t *bytes;
     size_t n;
@@ -20,12 +20,12 @@ enum assay_status jpeg_decode(const struct picture_source *source,
 enum assay_status png_decode(const struct picture_source *source,
                              struct picture *out, struct error *err);
 
-/* Says "NAME is 20000x20000 pixels, ..." where the size is no good. */
+/* Refuses unusable sizes: "NAME is 20000x20000 pixels, ...". */
 enum assay_status picture_check_size(const struct picture_source *source,
                                      uint64_t width, uint64_t height,
                                      struct error *err);
 
-/* Checks the size and takes memory for it. */
+/* Checks the size and allocates memory for it. */
 enum assay_status picture_reserve(const struct picture_source *source,
                                   uint64_t width, uint64_t height,
                                   struct picture *out, struct error *err);
@@ -37,11 +37,11 @@ enum assay_status picture_cut_off(const struct picture_source *source,
 /* EXIF's orientation, 1 to 8; 1 is upright. */
 enum { ORIENTATION_UPRIGHT = 1 };
 
-/* Looks it up in an EXIF block, which begins with its TIFF header. Upright
- * where there is none or the block is damaged. */
+/* Looks it up in an EXIF block, which begins with its TIFF header. Upright if
+ * there is none or the block is damaged. */
 int orientation_find(const uint8_t *bytes, size_t n);
 
-/* Turns the picture upright. On failure it is as before. */
+/* Turns the picture upright. On failure it is unchanged. */
 enum assay_status orientation_apply(struct picture *picture, int orientation,
                                     struct error *err);
 

@@ -1,8 +1,8 @@
 /* picture/picture_resize.c - see picture_resize.h.
  *
- * Rows first, then columns, each with weights in fixed point and a result of 8
- * bits: the arithmetic of Pillow, bit for bit, because torchvision's
- * preprocessing is Pillow's. */
+ * Rows first, then columns, each with fixed-point weights and 8-bit results:
+ * Pillow's arithmetic, bit for bit, because torchvision preprocesses with
+ * Pillow. */
 #include "picture/picture_resize.h"
 
 #include "base/mem.h"
@@ -11,28 +11,28 @@
 #include <math.h>
 #include <string.h>
 
-enum { weight_bits = 22 }; /* 8 of the pixel and 2 to spare make 32 */
+enum { weight_bits = 22 }; /* plus 8 of the pixel and 2 spare make 32 */
 
-/* The pixels that one new pixel is made of, along a side. */
+/* The pixels that make up one new pixel, along a side. */
 struct taps {
     int first, n;
 };
 
-/* Of all new pixels along a side; `room` weights each. */
-struct side {
+/* All new pixels along a side, with `room` weights each. */
+struct resize_side {
     struct taps *taps;
     int32_t *weights;
     int n, room;
 };
 
-static void side_release(struct side *side)
+static void side_release(struct resize_side *side)
 {
     mem_free(side->taps);
     mem_free(side->weights);
 }
 
-static enum assay_status side_init(struct side *side, int to, double reach,
-                                   struct error *err)
+static enum assay_status side_init(struct resize_side *side, int to,
+                                   double reach, struct error *err)
 {
     size_t n;
 
@@ -48,9 +48,9 @@ static enum assay_status side_init(struct side *side, int to, double reach,
                        "the weights of a resizing");
 }
 
-/* A triangle over the pixels around the centre; adds up to 1. */
-static void picture_resize_weigh(struct side *side, int at, double centre,
-                                 double reach, int size)
+/* A triangle over the pixels around the centre; the sum is 1. */
+static void picture_resize_weigh(struct resize_side *side, int at,
+                                 double centre, double reach, int size)
 {
     int32_t *weights = side->weights + (size_t)at * (size_t)side->room;
     int first = (int)(centre - reach + 0.5), end = (int)(centre + reach + 0.5);
@@ -72,8 +72,8 @@ static void picture_resize_weigh(struct side *side, int at, double centre,
     }
 }
 
-static enum assay_status picture_resize_make_side(struct side *side, int from,
-                                                  int to,
+static enum assay_status picture_resize_make_side(struct resize_side *side,
+                                                  int from, int to,
                                                   enum resize_filter filter,
                                                   struct error *err)
 {
@@ -86,7 +86,7 @@ static enum assay_status picture_resize_make_side(struct side *side, int from,
     return st;
 }
 
-static const int32_t *weights_of(const struct side *side, int at)
+static const int32_t *weights_of(const struct resize_side *side, int at)
 {
     return side->weights + (size_t)at * (size_t)side->room;
 }
@@ -100,7 +100,7 @@ static uint8_t picture_resize_to_byte(int32_t sum)
     return (uint8_t)(value > 255 ? 255 : value);
 }
 
-/* A pixel and the byte behind it, which fill a register. */
+/* A pixel and the byte after it, to fill a register. */
 typedef int32_t lanes __attribute__((vector_size(16)));
 
 VARIANT_PART lanes read_pixel(const uint8_t *rgb)
@@ -108,9 +108,9 @@ VARIANT_PART lanes read_pixel(const uint8_t *rgb)
     return (lanes){rgb[0], rgb[1], rgb[2], rgb[3]};
 }
 
-/* One row; a byte behind it can be read. */
+/* One row; a byte after it must be readable. */
 VARIANTS(void, resize_row,
-         (const uint8_t *from, const struct side *side, uint8_t *to),
+         (const uint8_t *from, const struct resize_side *side, uint8_t *to),
          (from, side, to))
 {
     for (int i = 0; i < side->n; i++, to += 3) {
@@ -126,7 +126,7 @@ VARIANTS(void, resize_row,
 }
 
 static enum assay_status resize_rows(const struct picture *from,
-                                     const struct side *side,
+                                     const struct resize_side *side,
                                      struct picture *to, struct error *err)
 {
     size_t stride = (size_t)from->width * 3;
@@ -142,7 +142,7 @@ static enum assay_status resize_rows(const struct picture *from,
     return ASSAY_OK;
 }
 
-/* Rows that lie `n` bytes apart become one. */
+/* Mixes rows that lie `n` bytes apart. */
 VARIANTS(void, mix_rows,
          (const uint8_t *restrict from, size_t n,
           const int32_t *restrict weights, int n_rows, int32_t *restrict sums,
@@ -160,7 +160,7 @@ VARIANTS(void, mix_rows,
 }
 
 static enum assay_status resize_columns(const struct picture *from,
-                                        const struct side *side,
+                                        const struct resize_side *side,
                                         struct picture *to, struct error *err)
 {
     size_t stride = (size_t)to->width * 3;
@@ -176,13 +176,13 @@ static enum assay_status resize_columns(const struct picture *from,
     return ASSAY_OK;
 }
 
-/* Along the side that differs; the height where none does, which copies. */
+/* Resizes the side that differs; if none does, the height, which copies. */
 static enum assay_status resize_along(const struct picture *from, int width,
                                       int height, enum resize_filter filter,
                                       struct picture *to, struct error *err)
 {
     bool is_wide = width != from->width;
-    struct side side = {0};
+    struct resize_side side = {0};
     enum assay_status st = picture_init(to, width, height, err);
 
     if (!st && is_wide)

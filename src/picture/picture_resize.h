@@ -1,4 +1,4 @@
-/* picture/picture_resize.h - photographs in another size.
+/* picture/picture_resize.h - resizes photographs.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PICTURE_PICTURE_RESIZE_H
@@ -8,7 +8,7 @@
 
 enum resize_filter {
     RESIZE_POINTS, /* bilinear between the centres of the nearest pixels */
-    RESIZE_AREA    /* bilinear over all pixels that one stands for: Pillow's */
+    RESIZE_AREA    /* bilinear over all pixels that one covers: Pillow's */
 };
 
 /* A new picture; on failure *out is {0}. */

@@ -1,7 +1,8 @@
-/* picture/png.c - PNG in and out with libpng.
+/* picture/png.c - reads and writes PNG with libpng.
  *
- * As in jpeg.c: libpng's errors jump back to the one place that entered it.
- * Its memory is ours, so that running out of it can be told from damage. */
+ * As in jpeg.c, libpng's errors jump back to the one place that entered it. It
+ * uses our memory functions, so that running out of memory can be distinguished
+ * from damage. */
 #include "picture/picture_internal.h"
 
 #include "base/mem.h"
@@ -12,13 +13,13 @@
 
 #include <png.h>
 
-/* What libpng's callbacks know of the call they happen in. */
+/* What libpng's callbacks need to know. */
 struct png_call {
     png_structp png;
     png_infop info;
     jmp_buf stop;
     struct error *err;
-    enum assay_status status; /* of what failed; ASSAY_OK: nothing did */
+    enum assay_status status; /* the first failure */
     unsigned n_warnings;
     const char *what; /* "x.png cannot be decoded as PNG" */
 };
@@ -43,8 +44,8 @@ static void on_warning(png_structp png, png_const_charp message)
     call->n_warnings++;
 }
 
-/* libpng does without an optional chunk that there is no memory for; we do
- * not, so the status stays set. */
+/* libpng ignores an optional chunk if there is no memory for it; we do not, so
+ * the status stays set. */
 static png_voidp png_take_memory(png_structp png, png_alloc_size_t bytes)
 {
     struct png_call *call = png_get_mem_ptr(png);
@@ -89,8 +90,8 @@ static uint32_t png_read_32(const uint8_t *bytes)
            (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Looks at IHDR before libpng does, which has its own idea of a size that is
- * no good. A damaged file is left to it. */
+/* Checks IHDR before libpng, which has its own limits on sizes. Leaves damaged
+ * files to libpng. */
 static enum assay_status png_check_size(const struct picture_source *source,
                                         struct error *err)
 {
@@ -102,7 +103,7 @@ static enum assay_status png_check_size(const struct picture_source *source,
                               png_read_32(source->bytes + height), err);
 }
 
-/* Everything becomes 8-bit RGB. */
+/* Converts everything to 8-bit RGB. */
 static void set_transforms(png_structp png)
 {
     png_set_strip_16(png);
@@ -135,7 +136,7 @@ static int png_find_orientation(struct png_call *call)
     return orientation_find(exif, n);
 }
 
-/* Jumps out where libpng stops. */
+/* Jumps out if libpng stops. */
 static enum assay_status png_decode_into(struct png_reader *reader)
 {
     struct png_call *call = &reader->call;

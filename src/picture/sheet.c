@@ -10,12 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-static const double png_pixels = 2; /* a point */
+static const double png_pixels = 2; /* per point */
 
 struct sheet {
     enum sheet_format format;
     double width, height;
-    struct str bytes; /* of an SVG or PDF, as cairo writes them */
+    struct str bytes; /* written by cairo */
     cairo_surface_t *surface;
     cairo_t *cairo;
     bool lacks_memory;
@@ -103,11 +103,6 @@ void sheet_free(struct sheet *sheet)
 double sheet_width(const struct sheet *sheet)
 {
     return sheet->width;
-}
-
-double sheet_height(const struct sheet *sheet)
-{
-    return sheet->height;
 }
 
 enum assay_status sheet_write(struct sheet *sheet, struct sink *sink,
@@ -299,7 +294,7 @@ void sheet_text_upright(struct sheet *sheet, struct spot at, double size,
     cairo_restore(sheet->cairo);
 }
 
-/* The nearest place at or before `at` where a character starts. */
+/* The start of the character at `at`. */
 static size_t character_start(const char *text, size_t at)
 {
     while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80)
@@ -307,7 +302,7 @@ static size_t character_start(const char *text, size_t at)
     return at;
 }
 
-/* The text with its middle left out, so that `n` bytes are shown in all. */
+/* Leaves out the middle of the text, so that `n` bytes remain. */
 static bool sheet_shorten(struct sheet *sheet, const char *text, size_t n,
                           struct str *out)
 {

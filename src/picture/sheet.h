@@ -1,7 +1,7 @@
-/* picture/sheet.h - a page that plots are drawn on: PNG, SVG or PDF.
+/* picture/sheet.h - a page to draw plots on: PNG, SVG or PDF.
  *
- * Lengths are points, from the top left. Drawing does not fail: what went
- * wrong is told by sheet_write(). Stands on base.
+ * Lengths are in points, from the top left. Drawing does not fail:
+ * sheet_write() reports what went wrong. Stands on base.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PICTURE_SHEET_H
@@ -10,7 +10,7 @@
 #include "base/sink.h"
 
 enum sheet_format {
-    SHEET_PNG, /* two pixels a point */
+    SHEET_PNG, /* two pixels per point */
     SHEET_SVG,
     SHEET_PDF
 };
@@ -31,21 +31,20 @@ struct spot {
 
 enum sheet_align { SHEET_LEFT, SHEET_MIDDLE, SHEET_RIGHT };
 
-/* White, and not drawn on. */
+/* An empty, white page. */
 enum assay_status sheet_new(enum sheet_format format, double width,
                             double height, struct sheet **out,
                             struct error *err);
 void sheet_free(struct sheet *sheet); /* accepts NULL */
 
 double sheet_width(const struct sheet *sheet);
-double sheet_height(const struct sheet *sheet);
 
 void sheet_rectangle(struct sheet *sheet, struct area area, struct ink ink);
 void sheet_frame(struct sheet *sheet, struct area area, struct ink ink,
                  double line);
 void sheet_line(struct sheet *sheet, struct spot from, struct spot to,
                 struct ink ink, double line);
-/* Dashes of that length, as long as their gaps. */
+/* Dashes of this length, with gaps as long. */
 void sheet_dashes(struct sheet *sheet, struct spot from, struct spot to,
                   struct ink ink, double line, double dash);
 void sheet_path(struct sheet *sheet, const struct spot *spots, size_t n,
@@ -55,21 +54,21 @@ void sheet_polygon(struct sheet *sheet, const struct spot *spots, size_t n,
 void sheet_disc(struct sheet *sheet, struct spot middle, double radius,
                 struct ink ink);
 
-/* Text is UTF-8; what is not comes out as question marks. y is the baseline. */
+/* Text is UTF-8; anything else becomes question marks. y is the baseline. */
 void sheet_text(struct sheet *sheet, struct spot at, enum sheet_align align,
                 double size, struct ink ink, const char *text);
 void sheet_bold(struct sheet *sheet, struct spot at, enum sheet_align align,
                 double size, struct ink ink, const char *text);
-/* Upwards, its middle at the spot. */
+/* Upwards, centred on the spot. */
 void sheet_text_upright(struct sheet *sheet, struct spot at, double size,
                         struct ink ink, const char *text);
-/* In the area, from its left, shortened in the middle where it is too long;
- * nothing where not even three letters fit. */
+/* In the area, from its left, shortened in the middle if it is too long;
+ * nothing if not even three letters fit. */
 void sheet_text_in(struct sheet *sheet, struct area area, double size,
                    struct ink ink, const char *text);
 double sheet_text_width(struct sheet *sheet, double size, const char *text);
 
-/* What is drawn from now on shows only there. */
+/* Limits drawing to an area. */
 void sheet_clip(struct sheet *sheet, struct area area);
 void sheet_unclip(struct sheet *sheet);
 

@@ -15,32 +15,32 @@ static const double coverage = 0.9;
 
 enum {
     most_folds = 5, /* of levels */
-    n_trees = 100,  /* of forests that only tell how good forests are */
-    min_levels = 3  /* of a network that has an inner one to hold back */
+    n_trees = 100,  /* of forests that only show how good forests are */
+    min_levels = 3  /* of a network, to have an inner one to hold back */
 };
 
-/* A row that was held back, and what each method said of it. */
-struct trial {
-    size_t network, group;  /* group: of rows that stand for one draw */
-    double distance;        /* to the nearest level that was left */
+/* A row that was held back, and the error of each method on it. */
+struct held_back {
+    size_t network, group;  /* group: rows that count as one draw */
+    double distance;        /* to the nearest level that was kept */
     double miss[N_METHODS]; /* logarithms; NAN: not asked */
 };
 
 struct trials {
-    struct trial *items;
+    struct held_back *items;
     size_t n, capacity;
 };
 
 /* ---- one fold ------------------------------------------------------------ */
 
-/* Which points a fold leaves out. */
+/* Which points a fold holds back. */
 struct fold {
     enum sight sight;
     const struct predictor *all; /* SIGHT_LEVELS: for the levels */
     size_t index, n_folds;
 };
 
-/* The place of a level among the inner ones of its network; SIZE_MAX for the
+/* The index of a level among the inner ones of its network; SIZE_MAX for the
  * first and the last. */
 static size_t inner_place(const struct family *family, int64_t level)
 {
@@ -66,11 +66,10 @@ static bool is_held_back(const struct fold *fold,
     return place != SIZE_MAX && place % fold->n_folds == fold->index;
 }
 
-static enum assay_status calibration_split(const struct fold *fold,
-                                           const struct data_points *points,
-                                           struct data_points *rest,
-                                           struct data_points *held,
-                                           struct error *err)
+static enum assay_status fold_split(const struct fold *fold,
+                                    const struct data_points *points,
+                                    struct data_points *rest,
+                                    struct data_points *held, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -97,15 +96,15 @@ static enum assay_status try_point(struct trials *trials,
     const struct family *family =
         fold->sight == SIGHT_LEVELS ? predictor_family(predictor, own->network)
                                     : NULL;
-    struct trial *moved = vec_reserve(trials->items, &trials->capacity,
-                                      trials->n + 1, sizeof *moved);
-    struct trial *trial;
+    struct held_back *moved = vec_reserve(trials->items, &trials->capacity,
+                                          trials->n + 1, sizeof *moved);
+    struct held_back *trial;
 
     if (!moved)
         return error_nomem(err, sizeof *moved, "a row held back");
     trials->items = moved;
     trial = &moved[trials->n++];
-    *trial = (struct trial){.network = point->network};
+    *trial = (struct held_back){.network = point->network};
     trial->group = fold->sight == SIGHT_LEVELS
                        ? point->network * 128 + (size_t)own->level
                        : point->network;
@@ -132,7 +131,7 @@ static enum assay_status try_fold(struct trials *trials,
     struct predictor_options wanted = *options;
     struct predictor predictor = {0};
     struct data_points rest, held;
-    enum assay_status st = calibration_split(fold, points, &rest, &held, err);
+    enum assay_status st = fold_split(fold, points, &rest, &held, err);
 
     wanted.n_trees = n_trees;
     wanted.needs_correction = true;
@@ -147,9 +146,9 @@ static enum assay_status try_fold(struct trials *trials,
     return st;
 }
 
-/* ---- what the trials say ------------------------------------------------- */
+/* ---- what the trials show ----------------------------------------------- */
 
-/* Networks count alike, however many rows they have. */
+/* Every network counts the same, however many rows it has. */
 static double mean_error(const struct trials *trials, size_t n_networks,
                          enum method method)
 {
@@ -172,7 +171,7 @@ static double mean_error(const struct trials *trials, size_t n_networks,
     return n_seen > 0 ? sum / n_seen : (double)NAN;
 }
 
-/* The quantile that a new row stays below as often as `coverage` says. */
+/* The quantile that a new row stays below with probability `coverage`. */
 static double conformal(double *scores, size_t n)
 {
     size_t rank = (size_t)ceil(coverage * (double)(n + 1));
@@ -181,7 +180,7 @@ static double conformal(double *scores, size_t n)
     return scores[rank < n ? rank - 1 : n - 1];
 }
 
-/* A share of the variance comes from how far the levels are apart. */
+/* A share of the variance comes from the distance between levels. */
 static double spread_at(double distance, double reference)
 {
     static const double share = 1.0 / 3;
@@ -195,7 +194,7 @@ double calibration_width(const struct calibration *calibration, double distance)
     return calibration->width * spread_at(distance, calibration->distance);
 }
 
-/* Scores of one network (SIZE_MAX: of all) into the array. */
+/* Collects the scores of one network (SIZE_MAX: of all). */
 static size_t take_scores(const struct trials *trials,
                           const struct calibration *own, size_t network,
                           double *scores)
@@ -203,7 +202,7 @@ static size_t take_scores(const struct trials *trials,
     size_t n = 0;
 
     for (size_t i = 0; i < trials->n; i++) {
-        const struct trial *trial = &trials->items[i];
+        const struct held_back *trial = &trials->items[i];
 
         if (network != SIZE_MAX && trial->network != network)
             continue;
@@ -214,14 +213,13 @@ static size_t take_scores(const struct trials *trials,
     return n;
 }
 
-/* Levels: the quantile of all rows. Networks: rows of one are wrong together,
- * so that each network is one draw, however many rows it has. The width is the
- * quantile of the one that was predicted worst, and not less than what
- * Student's distribution gives for a draw more. */
-static double calibration_find_width(const struct calibration *own,
-                                     const struct trials *trials,
-                                     enum sight sight, size_t n_networks,
-                                     double *scores)
+/* Levels: the quantile of all rows. Networks: the rows of one are wrong
+ * together, so each network is one draw. The width is the quantile of the
+ * network predicted worst, and at least what Student's distribution gives for
+ * one more draw. */
+static double width_of_trials(const struct calibration *own,
+                              const struct trials *trials, enum sight sight,
+                              size_t n_networks, double *scores)
 {
     double width = NAN, squares = 0, n_seen = 0;
 
@@ -255,17 +253,17 @@ static enum assay_status set_width(struct calibration *own,
 
     if (!scores)
         return error_nomem(err, trials->n * sizeof *scores, "intervals");
-    own->width = calibration_find_width(own, trials, sight, n_networks, scores);
+    own->width = width_of_trials(own, trials, sight, n_networks, scores);
     mem_free(scores);
     return ASSAY_OK;
 }
 
-/* Whether a method is better than another beyond doubt: the rows of a level
- * (of a network) together say one thing, and what they say must be two
- * standard errors from nothing. Differences of a few held-back levels are
- * mostly luck. */
-static bool calibration_is_better(const struct trials *trials,
-                                  enum method method, enum method than)
+/* Whether a method is clearly better than another: all rows of a level (of a
+ * network) count as one difference, and the mean difference must be two
+ * standard errors from 0. Differences on a few held-back levels are mostly
+ * luck. */
+static bool trials_prefer(const struct trials *trials, enum method method,
+                          enum method than)
 {
     double n_groups = 0, sum = 0, squares = 0, mean, variance;
 
@@ -287,9 +285,9 @@ static bool calibration_is_better(const struct trials *trials,
     return mean > 2 * sqrt(variance);
 }
 
-/* What is known to do well, unless the rows held back say otherwise. Curves
- * run smoothly from level to level, which nothing does that comes in whole
- * lanes. */
+/* The method known to do well, unless the rows held back say otherwise. Curves
+ * are smooth from level to level, which a device that computes whole lanes of
+ * channels is not. */
 static void choose_method(struct calibration *own, const struct trials *trials,
                           const struct data_points *points, enum sight sight,
                           enum method wanted)
@@ -302,12 +300,84 @@ static void choose_method(struct calibration *own, const struct trials *trials,
     for (int m = 0; m < N_METHODS; m++) {
         own->error[m] = mean_error(trials, n_networks, (enum method)m);
         if (wanted == N_METHODS &&
-            calibration_is_better(trials, (enum method)m, own->method))
+            trials_prefer(trials, (enum method)m, own->method))
             own->method = (enum method)m;
     }
     if (wanted < N_METHODS &&
         (sight == SIGHT_LEVELS || method_is_for_all(wanted)))
         own->method = wanted;
+}
+
+/* Which method the trials of all networks but one choose. */
+static enum assay_status choose_without(const struct trials *trials,
+                                        size_t network,
+                                        const struct data_points *points,
+                                        enum method wanted, enum method *out,
+                                        struct error *err)
+{
+    struct calibration others = {0};
+    struct trials rest = {.items =
+                              mem_array(trials->n + 1, sizeof *trials->items)};
+
+    if (!rest.items)
+        return error_nomem(err, trials->n * sizeof *rest.items,
+                           "rows held back");
+    for (size_t i = 0; i < trials->n; i++) {
+        if (trials->items[i].network != network)
+            rest.items[rest.n++] = trials->items[i];
+    }
+    choose_method(&others, &rest, points, SIGHT_NETWORKS, wanted);
+    *out = others.method;
+    mem_free(rest.items);
+    return ASSAY_OK;
+}
+
+/* The mean relative error of one network. */
+static double network_error(const struct trials *trials, size_t network,
+                            enum method method)
+{
+    double sum = 0, n = 0;
+
+    for (size_t i = 0; i < trials->n; i++) {
+        if (trials->items[i].network != network)
+            continue;
+        sum += fabs(exp(trials->items[i].miss[method]) - 1);
+        n++;
+    }
+    return n > 0 ? sum / n : (double)NAN;
+}
+
+/* No choice is made on the network that is held back. */
+static enum assay_status announce(struct calibration *own,
+                                  const struct trials *trials,
+                                  const struct data_points *points,
+                                  enum method wanted, struct error *err)
+{
+    double sum = 0, squares = 0, n = 0, mean, variance;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t k = 0; !st && k < points->n_networks; k++) {
+        enum method method = METHOD_PHYSICAL;
+        double error;
+
+        st = choose_without(trials, k, points, wanted, &method, err);
+        error = network_error(trials, k, method);
+        if (st || isnan(error))
+            continue;
+        sum += error;
+        squares += error * error;
+        n++;
+    }
+    if (st || n == 0)
+        return st;
+    mean = sum / n;
+    own->announced = mean;
+    if (n < 2)
+        return st;
+    variance = fmax(squares / n - mean * mean, 0) * n / (n - 1);
+    own->most = mean + student_critical(2 * (1 - coverage), n - 1) *
+                           sqrt(variance * (1 + 1 / n));
+    return st;
 }
 
 static double mean_distance(const struct trials *trials)
@@ -328,10 +398,10 @@ calibrate_sight(const struct data_points *points, const struct predictor *all,
     struct fold fold = {.sight = sight, .all = all};
     enum assay_status st = ASSAY_OK;
 
-    *own = (struct calibration){.width = NAN};
+    *own = (struct calibration){.width = NAN, .announced = NAN, .most = NAN};
     fold.n_folds =
         sight == SIGHT_LEVELS ? (size_t)most_folds : points->n_networks;
-    /* One network alone leaves nothing to learn from. */
+    /* A single network would leave nothing to learn from. */
     if (sight == SIGHT_NETWORKS && points->n_networks < 2)
         fold.n_folds = 0;
     for (; !st && fold.index < fold.n_folds; fold.index++)
@@ -342,6 +412,8 @@ calibrate_sight(const struct data_points *points, const struct predictor *all,
     choose_method(own, &trials, points, sight, wanted);
     if (!st && trials.n)
         st = set_width(own, &trials, sight, points->n_networks, err);
+    if (!st && sight == SIGHT_NETWORKS)
+        st = announce(own, &trials, points, wanted, err);
     mem_free(trials.items);
     return st;
 }

@@ -1,10 +1,10 @@
 /* predict/calibration.h - how wrong predictions are, found by holding rows
  * back.
  *
- * Two cases. Levels of a network that was trained on: some of its inner levels
- * are left out, predicted from the rest. Networks that were not: each network
- * is left out in turn. Both choose the method and give the width of intervals
- * (split conformal prediction on the logarithms).
+ * There are two cases. Levels of a network that was trained on: some of its
+ * inner levels are held back and predicted from the rest. Networks that were
+ * not: each network is held back in turn. Both choose the method and the width
+ * of the intervals (split conformal prediction on the logarithms).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_CALIBRATION_H
@@ -14,24 +14,28 @@
 
 enum sight {
     SIGHT_LEVELS,   /* of networks that were trained on */
-    SIGHT_NETWORKS, /* that were not */
+    SIGHT_NETWORKS, /* networks that were not */
     N_SIGHTS
 };
 
-extern const char *const sight_names[]; /* NULL at the end */
+extern const char *const sight_names[]; /* ends with NULL */
 
 struct calibration {
     enum method method; /* the one that is used */
-    bool is_known;      /* false: too few levels or networks to hold back */
-    double error[N_METHODS]; /* mean relative error on rows held back; NAN */
-    double width;    /* of 90 % intervals, as a logarithm; NAN: not known */
-    double distance; /* SIGHT_LEVELS: percent from a held-back level to the
-                        nearest other, on average */
-    size_t n;        /* rows that were held back */
+    bool is_known;      /* false: too few levels or networks to hold any back */
+    double error[N_METHODS]; /* mean relative error on rows held back, or NAN */
+    /* SIGHT_NETWORKS: the mean error of networks held back, each by the method
+     * that the others choose, and what 9 of 10 further networks stay below
+     * (Student's distribution, as few were held back); NAN: unknown. */
+    double announced, most;
+    double width;    /* of 90 % intervals, as a logarithm; NAN: unknown */
+    double distance; /* SIGHT_LEVELS: mean distance in percent from a held-back
+                        level to the nearest other */
+    size_t n;        /* rows held back */
 };
 
-/* Fills one calibration a sight. wanted N_METHODS: the method with the least
- * error; another one is used for the networks it is for. */
+/* Fills one calibration per sight. wanted N_METHODS: choose the method with the
+ * least error; any other one is used for the networks it can handle. */
 enum assay_status calibrate(const struct data_points *points,
                             const struct predictor_options *options,
                             enum method wanted,
@@ -39,8 +43,7 @@ enum assay_status calibrate(const struct data_points *points,
                             struct error *err);
 
 /* The width for a network whose level is that far from those trained on:
- * somewhat less than what was found where it is nearer than the levels held
- * back were. */
+ * somewhat smaller if it is nearer than the held-back levels were. */
 double calibration_width(const struct calibration *calibration,
                          double distance);
 

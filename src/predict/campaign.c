@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A campaign under way. */
+/* A campaign in progress. */
 struct campaign {
     const struct campaign_config *config;
     const struct campaign_options *options;
     struct campaign_log *log;
     struct campaign_progress *progress;
-    bool *is_full;  /* one a series: a batch did not fit into memory */
-    double seconds; /* that tests took */
+    bool *is_full;  /* per series: a batch did not fit into memory */
+    double seconds; /* spent on tests */
     size_t n_timed;
 };
 
@@ -49,15 +49,6 @@ bool campaign_is_skipped(const struct campaign_result *result)
     return !result->is_passed && strcmp(result->reason, skipped_words) == 0;
 }
 
-/* A test that is not worth trying: what a smaller batch had no memory for, a
- * larger one has none for. Of other failures nothing follows. */
-static bool is_skipped(const struct campaign *campaign,
-                       const struct campaign_test *test)
-{
-    return campaign->config->profile.till_first_fail &&
-           campaign->is_full[test->series];
-}
-
 static enum assay_status try_test(struct campaign *campaign,
                                   const struct campaign_test *test,
                                   struct campaign_result *result,
@@ -80,7 +71,10 @@ static enum assay_status run_test(struct campaign *campaign,
     struct campaign_result result = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (is_skipped(campaign, test)) {
+    /* If a smaller batch ran out of memory, this one will too. Other failures
+     * say nothing about larger batches. */
+    if (campaign->config->profile.till_first_fail &&
+        campaign->is_full[test->series]) {
         snprintf(result.reason, sizeof result.reason, "%s", skipped_words);
         progress->n_skipped++;
     } else {
@@ -99,7 +93,7 @@ static enum assay_status run_test(struct campaign *campaign,
     return ASSAY_OK;
 }
 
-/* A test that fails now and passed before stays as it was. */
+/* If it fails now but passed before, the log keeps the earlier result. */
 static enum assay_status campaign_run_again(struct campaign *campaign,
                                             const struct campaign_test *test,
                                             struct error *err)
@@ -117,11 +111,6 @@ static enum assay_status campaign_run_again(struct campaign *campaign,
     return ASSAY_OK;
 }
 
-static bool campaign_is_stopped(const struct campaign_options *options)
-{
-    return options->stop && *options->stop;
-}
-
 static size_t count_rounds(const struct campaign *campaign,
                            const struct campaign_test *test)
 {
@@ -130,7 +119,7 @@ static size_t count_rounds(const struct campaign *campaign,
                : 1;
 }
 
-/* The test of a round, where it is not in the log. */
+/* Runs the test in this round unless the log already has it. */
 static enum assay_status campaign_visit(struct campaign *campaign,
                                         const struct campaign_test *test,
                                         struct error *err)
@@ -159,10 +148,10 @@ static enum assay_status campaign_run_round(struct campaign *campaign,
                                             const struct campaign_tests *tests,
                                             struct error *err)
 {
+    const volatile sig_atomic_t *stop = campaign->options->stop;
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0;
-         !st && i < tests->n && !campaign_is_stopped(campaign->options); i++) {
+    for (size_t i = 0; !st && i < tests->n && !(stop && *stop); i++) {
         const struct campaign_test *test = &tests->items[i];
 
         if (is_mine(campaign->options, test) &&

@@ -1,9 +1,9 @@
 /* predict/campaign.h - a family of networks, measured on this device.
  *
- * Every test is one network at one level, batch and stage, measured for one
- * variable, in a process of its own under a limit of memory and time. What
- * comes of it goes into a log (SQLite) at once; a campaign that was stopped,
- * however that was, goes on where its log ends.
+ * A test measures one network at one level, batch and stage for one variable,
+ * in a process of its own with a limit on memory and time. Each result goes
+ * into a log (SQLite) at once; a campaign that was stopped, in whatever way,
+ * continues where its log ends.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_CAMPAIGN_H
@@ -15,96 +15,97 @@
 
 struct campaign_test {
     const char *network; /* "resnet50" */
-    const char *file;    /* the network as it is measured */
+    const char *file;    /* the network to measure */
     int64_t level, repeat, batch;
     enum stage stage;
     enum target target;
-    size_t series; /* those that differ in the batch alone */
+    size_t series; /* tests that differ only in the batch */
 };
 
 /* Start from {0}. */
 struct campaign_tests {
-    struct campaign_test *items; /* batches of a series from small to large */
+    struct campaign_test *items; /* the batches of a series in rising order */
     size_t n, capacity, n_series;
     struct arena arena;
 };
 
 void campaign_tests_release(struct campaign_tests *tests);
 
-/* Who is told what becomes of the networks; each may be NULL. */
+/* Hears what becomes of the networks; each function may be NULL. */
 struct campaign_listener {
     void (*made)(void *context, const char *path);
-    /* A network that cannot be had at a level, or at any: -1. */
+    /* A network that cannot be made at a level, or at any level (-1). */
     void (*left_out)(void *context, const char *network, int64_t level,
                      const char *why);
     void *context;
 };
 
-/* Makes the pruned networks that are not there yet. Fails before it makes any
- * where a name means no network. One that cannot be built for the dataset, or
- * not be pruned, is told to left_out() and passed over; without a listener it
- * fails. */
+/* Makes the pruned networks that do not exist yet. Fails before making any if a
+ * name is not a network. A network that cannot be built for the dataset, or
+ * cannot be pruned, is reported to left_out() and passed over; without a
+ * listener, that is a failure. */
 enum assay_status
 campaign_make_networks(const struct campaign_config *config,
                        const struct campaign_listener *listener,
                        struct error *err);
 
-/* The list of tests: of the networks in local_model_loc, or of what the file
- * test_config lists where create_config is not set. */
+/* Lists the tests: for the networks in local_model_loc, or those in the file
+ * test_config unless create_config is set. */
 enum assay_status campaign_list_tests(const struct campaign_config *config,
                                       struct campaign_tests *tests,
                                       struct error *err);
-/* The list as perf4sight's file of tests, with the place of models on the
- * device. */
+/* Writes the list as perf4sight's file of tests, with the paths of the models
+ * on the device. */
 enum assay_status campaign_write_tests(const struct campaign_config *config,
                                        const struct campaign_tests *tests,
                                        const char *path, struct error *err);
 
 /* ---- measuring ---------------------------------------------------------- */
 
-/* What a test came to. */
+/* The result of a test. */
 struct campaign_result {
     bool is_passed;
-    char reason[160]; /* where it is not */
+    char reason[160]; /* if it failed */
     double latency_ms;
     double alloc_mb, reserved_mb, used_mb; /* of memory */
-    double avail_mb, free_mb, capacity_mb; /* of the machine, before */
-    double lane;     /* channels that are computed together; 0: not known */
-    double seconds;  /* the whole test took */
-    size_t n_rounds; /* that it was measured in; from the log */
+    double avail_mb, free_mb, capacity_mb; /* of the machine, before the test */
+    double lane;     /* channels computed together; 0: unknown */
+    double seconds;  /* of the whole test */
+    size_t n_rounds; /* rounds it was measured in; from the log */
     size_t n_steps;
-    double steps_ms[64]; /* the first of them */
+    double steps_ms[64]; /* of the first ones */
 };
 
 struct campaign_limits;
 
-/* Runs one test, in the process that calls. */
+/* Runs one test in the calling process. */
 typedef enum assay_status campaign_measure(const struct campaign_test *test,
                                            const struct campaign_limits *limits,
                                            struct campaign_result *result,
                                            struct error *err);
 campaign_measure campaign_measure_here;
-/* The private memory of this process, which limits are on; 0: not known. */
+/* The private memory of this process, which the limits apply to; 0: unknown. */
 double campaign_own_mb(void);
 
-/* Whether a test failed for want of memory: it says that what it needs is more
- * than its limit, where another failure says nothing. */
+/* Whether a test failed because it needs more memory than its limit; other
+ * failures say nothing about memory. */
 bool campaign_is_nomem(const struct campaign_result *result);
-/* Whether it was not tried, because a smaller batch had too little memory. */
+/* Whether it was skipped because a smaller batch ran out of memory. */
 bool campaign_is_skipped(const struct campaign_result *result);
 
 struct campaign_limits {
-    size_t memory_bytes; /* beside what the process begins with; 0: nine
+    size_t memory_bytes; /* on top of what the process starts with; 0: nine
                             tenths of what is free */
     double seconds;
+    const struct device *device; /* NULL: the host's processors */
     int n_threads;
-    const char *choices_path;  /* of kernels, so that tests of one shape take
-                                  the same; NULL: each chooses anew */
+    const char *choices_path;  /* of kernels, so that tests of one shape use the
+                                  same; NULL: each test chooses its own */
     campaign_measure *measure; /* NULL: campaign_measure_here() */
 };
 
-/* In a fresh process. A failure of the test is its result; only what keeps a
- * test from being started is a failure here. */
+/* Runs a test in a fresh process. A failing test is a result; only being unable
+ * to start it is a failure here. */
 enum assay_status campaign_try(const struct campaign_test *test,
                                const struct campaign_limits *limits,
                                struct campaign_result *result,
@@ -114,34 +115,34 @@ enum assay_status campaign_try(const struct campaign_test *test,
 
 struct campaign_log;
 
-/* Opens the log to write to it, or makes it. One process at a time: ASSAY_IO
- * names the other. ASSAY_BAD_INPUT where it is another program's database. */
+/* Opens the log for writing, or creates it. One process at a time: ASSAY_IO
+ * names the other. ASSAY_BAD_INPUT if it is another program's database. */
 enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
                                     struct error *err);
-/* Opens a log to look at it: nothing changes. */
+/* Opens a log for reading only. */
 enum assay_status campaign_log_read(const char *path, struct campaign_log **out,
                                     struct error *err);
 void campaign_log_close(struct campaign_log *log); /* accepts NULL */
-/* What the test came to before: is_passed, reason and n_rounds, how often it
- * was run or passed over; n_rounds 0: it is not there. */
+/* Finds the earlier result of a test: is_passed, reason and n_rounds, the
+ * number of times it was run or skipped; n_rounds 0: it is not in the log. */
 enum assay_status campaign_log_find(struct campaign_log *log,
                                     const struct campaign_test *test,
                                     struct campaign_result *before,
                                     struct error *err);
-/* On disk when it returns. keeps_steps: with the time of each step. */
+/* On disk when it returns. keeps_steps: including the time of each step. */
 enum assay_status campaign_log_add(struct campaign_log *log,
                                    const struct campaign_test *test,
                                    const struct campaign_result *result,
                                    bool keeps_steps, struct error *err);
-/* The same for a test that is there: the lesser latency counts. */
+/* The same for a test that is in the log; the lower latency is kept. */
 enum assay_status campaign_log_again(struct campaign_log *log,
                                      const struct campaign_test *test,
                                      const struct campaign_result *result,
                                      bool keeps_steps, struct error *err);
-/* Adds the tests of another log that are not there yet. */
+/* Adds the tests of another log that are missing here. */
 enum assay_status campaign_log_join(struct campaign_log *log, const char *path,
                                     size_t *n_added, struct error *err);
-/* Every test in the order of networks, levels, stages and batches. */
+/* Visits every test in the order of networks, levels, stages and batches. */
 enum assay_status campaign_log_each(
     struct campaign_log *log,
     enum assay_status (*take)(void *context, const struct campaign_test *test,
@@ -149,41 +150,42 @@ enum assay_status campaign_log_each(
                               struct error *err),
     void *context, struct error *err);
 
-/* The rows that the data folder will have once all tests passed, with 1 for
- * each value: those of the log (NULL: there is none yet), and of the tests that
- * it does not hold. So what is to be learned from them can be checked before
+/* The rows that the data folder will have once all tests have passed, with 1
+ * for each value: those in the log (which may be NULL), and those of tests that
+ * are not in it. This allows checking what will be learned from them before
  * they are measured. */
 enum assay_status campaign_expect_rows(const struct campaign_tests *tests,
                                        struct campaign_log *log,
                                        struct data_set *set, struct error *err);
 
-/* The four files of a data folder from a log: see data_folder.h. */
+/* Writes a log as the four files of a data folder: see data_folder.h. */
 enum assay_status campaign_write_csv(struct campaign_log *log,
                                      const char *folder, struct error *err);
 
 /* ---- all together ------------------------------------------------------- */
 
 struct campaign_progress {
-    size_t n_done, n_tests; /* of this run, those that were there included */
-    size_t n_before;        /* were there already */
+    size_t n_done, n_tests; /* in this run, including those already in the
+                               log */
+    size_t n_before;        /* already in the log */
     size_t n_failed, n_skipped;
-    size_t round;        /* from 1; those that follow measure latency again */
-    size_t n_left;       /* tests to run, in all rounds */
-    double seconds_left; /* NAN: not known yet */
+    size_t round;        /* from 1; later rounds measure latency again */
+    size_t n_left;       /* tests left to run, in all rounds */
+    double seconds_left; /* NAN: unknown */
     const struct campaign_test *test;
-    const struct campaign_result *result; /* of it; NULL: it begins */
+    const struct campaign_result *result; /* of test; NULL: it is starting */
 };
 
 struct campaign_options {
     struct campaign_limits limits;
-    size_t shard, n_shards; /* from 1; n_shards 0: all of it */
+    size_t shard, n_shards; /* from 1; n_shards 0: run all tests */
     const volatile sig_atomic_t *stop;
     void (*told)(void *context, const struct campaign_progress *progress);
     void *context;
 };
 
-/* Runs the tests that the log does not hold, and latency in as many rounds as
- * the configuration says: what else a machine does comes and goes. */
+/* Runs the tests that are not in the log, and latency in as many rounds as
+ * configured, because other load on the machine comes and goes. */
 enum assay_status campaign_run(const struct campaign_config *config,
                                const struct campaign_tests *tests,
                                struct campaign_log *log,

@@ -14,7 +14,7 @@ enum key_kind {
     KEY_TEXTS,
     KEY_NUMBER,
     KEY_NUMBERS,
-    KEY_LOGS, /* numbers or texts */
+    KEY_LOGS, /* numbers or strings */
     KEY_FLAG
 };
 
@@ -23,49 +23,19 @@ struct key {
     enum key_kind kind;
     size_t offset;
     int64_t min, max;         /* of numbers */
-    const char *const *words; /* that texts are among; NULL: any */
+    const char *const *words; /* allowed strings; NULL: any */
 };
 
 struct section {
     const char *name;
-    size_t has_offset; /* of the flag that it is there */
+    size_t has_offset; /* of the flag that is set if it is there */
     const struct key *keys;
     size_t n_keys;
 };
 
-#define PLACE(part, field) offsetof(struct campaign_config, part.field)
-#define TEXT(part, field)                                                      \
-    {                                                                          \
-#field, KEY_TEXT, PLACE(part, field), 0, 0, NULL                       \
-    }
-#define WORD(part, field, words)                                               \
-    {                                                                          \
-#field, KEY_TEXT, PLACE(part, field), 0, 0, words                      \
-    }
-#define TEXTS(part, field)                                                     \
-    {                                                                          \
-#field, KEY_TEXTS, PLACE(part, field), 0, 0, NULL                      \
-    }
-#define WORDS(part, field, words)                                              \
-    {                                                                          \
-#field, KEY_TEXTS, PLACE(part, field), 0, 0, words                     \
-    }
-#define FLAG(part, field)                                                      \
-    {                                                                          \
-#field, KEY_FLAG, PLACE(part, field), 0, 0, NULL                       \
-    }
-#define NUMBER(part, field, low, high)                                         \
-    {                                                                          \
-#field, KEY_NUMBER, PLACE(part, field), low, high, NULL                \
-    }
-#define NUMBERS(part, field, low, high)                                        \
-    {                                                                          \
-#field, KEY_NUMBERS, PLACE(part, field), low, high, NULL               \
-    }
-#define LOGS(part, field)                                                      \
-    {                                                                          \
-#field, KEY_LOGS, PLACE(part, field), 0, PRUNE_MOST_PERCENT, NULL      \
-    }
+#define KEY(part, field, key_kind)                                             \
+    .name = #field, .kind = key_kind,                                          \
+    .offset = offsetof(struct campaign_config, part.field)
 
 static const char *const datasets[] = {"imagenet", "cifar10", "cifar100", NULL};
 
@@ -75,48 +45,48 @@ static const enum prune_mode mode_values[] = {
     PRUNE_RANDOM, PRUNE_L1, PRUNE_RANDOM_WEIGHTED, PRUNE_L1, PRUNE_L1};
 
 static const struct key create_keys[] = {
-    TEXTS(create, networks),
-    NUMBERS(create, pruning_perc, 0, PRUNE_MOST_PERCENT),
-    WORD(create, mode, modes),
-    TEXT(create, model_desc_dir),
-    TEXT(create, model_path),
-    NUMBER(create, repeats, 1, 1000),
-    NUMBER(create, seed, 0, INT64_MAX),
+    {KEY(create, networks, KEY_TEXTS)},
+    {KEY(create, pruning_perc, KEY_NUMBERS), .max = PRUNE_MOST_PERCENT},
+    {KEY(create, mode, KEY_TEXT), .words = modes},
+    {KEY(create, model_desc_dir, KEY_TEXT)},
+    {KEY(create, model_path, KEY_TEXT)},
+    {KEY(create, repeats, KEY_NUMBER), .min = 1, .max = 1000},
+    {KEY(create, seed, KEY_NUMBER), .max = INT64_MAX},
 };
 
 static const struct key profile_keys[] = {
-    FLAG(profile, create_config),
-    WORD(profile, dataset, datasets),
-    TEXTS(profile, network),
-    NUMBERS(profile, bs, 1, CAMPAIGN_MOST_BATCH),
-    WORDS(profile, stage, stage_names),
-    WORDS(profile, profile_variables, target_names),
-    TEXT(profile, device_model_loc),
-    TEXT(profile, local_model_loc),
-    FLAG(profile, run_profiling),
-    NUMBER(profile, gpu_id, 0, 1024),
-    FLAG(profile, save),
-    TEXT(profile, device),
-    FLAG(profile, till_first_fail),
-    NUMBER(profile, rounds, 1, 100),
-    TEXT(profile, log_dir),
-    TEXT(profile, test_config),
+    {KEY(profile, create_config, KEY_FLAG)},
+    {KEY(profile, dataset, KEY_TEXT), .words = datasets},
+    {KEY(profile, network, KEY_TEXTS)},
+    {KEY(profile, bs, KEY_NUMBERS), .min = 1, .max = CAMPAIGN_MOST_BATCH},
+    {KEY(profile, stage, KEY_TEXTS), .words = stage_names},
+    {KEY(profile, profile_variables, KEY_TEXTS), .words = target_names},
+    {KEY(profile, device_model_loc, KEY_TEXT)},
+    {KEY(profile, local_model_loc, KEY_TEXT)},
+    {KEY(profile, run_profiling, KEY_FLAG)},
+    {KEY(profile, gpu_id, KEY_NUMBER), .min = -1, .max = 1024},
+    {KEY(profile, save, KEY_FLAG)},
+    {KEY(profile, device, KEY_TEXT)},
+    {KEY(profile, till_first_fail, KEY_FLAG)},
+    {KEY(profile, rounds, KEY_NUMBER), .min = 1, .max = 100},
+    {KEY(profile, log_dir, KEY_TEXT)},
+    {KEY(profile, test_config, KEY_TEXT)},
 };
 
 static const struct key fingerprint_keys[] = {
-    FLAG(fingerprint, evaluate),
-    FLAG(fingerprint, overwrite),
-    WORDS(fingerprint, stage, stage_names),
-    FLAG(fingerprint, memory_model),
-    FLAG(fingerprint, latency_model),
-    TEXTS(fingerprint, train_nets),
-    LOGS(fingerprint, train_logs),
-    TEXTS(fingerprint, eval_nets),
-    LOGS(fingerprint, eval_logs),
-    TEXTS(fingerprint, memory_logs),
-    TEXTS(fingerprint, eval_memory_logs),
-    TEXTS(fingerprint, latency_logs),
-    TEXTS(fingerprint, eval_latency_logs),
+    {KEY(fingerprint, evaluate, KEY_FLAG)},
+    {KEY(fingerprint, overwrite, KEY_FLAG)},
+    {KEY(fingerprint, stage, KEY_TEXTS), .words = stage_names},
+    {KEY(fingerprint, memory_model, KEY_FLAG)},
+    {KEY(fingerprint, latency_model, KEY_FLAG)},
+    {KEY(fingerprint, train_nets, KEY_TEXTS)},
+    {KEY(fingerprint, train_logs, KEY_LOGS), .max = PRUNE_MOST_PERCENT},
+    {KEY(fingerprint, eval_nets, KEY_TEXTS)},
+    {KEY(fingerprint, eval_logs, KEY_LOGS), .max = PRUNE_MOST_PERCENT},
+    {KEY(fingerprint, memory_logs, KEY_TEXTS)},
+    {KEY(fingerprint, eval_memory_logs, KEY_TEXTS)},
+    {KEY(fingerprint, latency_logs, KEY_TEXTS)},
+    {KEY(fingerprint, eval_latency_logs, KEY_TEXTS)},
 };
 
 #define KEYS(keys) keys, sizeof(keys) / sizeof *(keys)
@@ -154,13 +124,13 @@ static enum assay_status check_word(const struct toml_value *value,
     for (size_t i = 0; !st && key->words[i]; i++)
         st = str_printf(&all, "%s%s", i ? ", " : "", key->words[i]);
     st = st ? error_nomem(err, all.n, "a message")
-            : toml_complain(value, err, "%s '%.60s' is none of %s", key->name,
-                            value->string.text, str_text(&all));
+            : toml_complain(value, err, "%s is '%.60s'; it must be one of %s",
+                            key->name, value->string.text, str_text(&all));
     str_release(&all);
     return st;
 }
 
-/* Names and paths go into scripts, tables and onto screens, a line each. */
+/* Names and paths go into scripts, tables and screens, one per line. */
 static enum assay_status check_characters(const struct toml_value *value,
                                           const struct key *key,
                                           struct error *err)
@@ -170,7 +140,7 @@ static enum assay_status check_characters(const struct toml_value *value,
 
         if (c < ' ' || c == 0x7f)
             return toml_complain(value, err,
-                                 "%s has a control character (0x%02x)",
+                                 "%s contains a control character (0x%02x)",
                                  key->name, c);
     }
     return ASSAY_OK;
@@ -184,7 +154,7 @@ static enum assay_status get_text(struct campaign_config *config,
     enum assay_status st;
 
     if (value->kind != TOML_STRING)
-        return toml_complain(value, err, "%s is a text", key->name);
+        return toml_complain(value, err, "%s must be a string", key->name);
     st = check_word(value, key, err);
     if (!st)
         st = check_characters(value, key, err);
@@ -199,19 +169,18 @@ static enum assay_status get_number(const struct toml_value *value,
                                     struct error *err)
 {
     if (value->kind != TOML_INTEGER)
-        return toml_complain(value, err, "%s: whole numbers are wanted",
+        return toml_complain(value, err, "%s must be a whole number",
                              key->name);
     if (value->integer < key->min || value->integer > key->max)
         return toml_complain(value, err,
-                             "%s: %lld is not between %lld and "
-                             "%lld",
+                             "%s is %lld; it must be from %lld to %lld",
                              key->name, (long long)value->integer,
                              (long long)key->min, (long long)key->max);
     *out = value->integer;
     return ASSAY_OK;
 }
 
-/* A list, or one value alone. */
+/* A list, or a single value. */
 static const struct toml_value *first_item(const struct toml_value *value,
                                            size_t *n)
 {
@@ -232,15 +201,18 @@ static enum assay_status get_texts(struct campaign_config *config,
         return error_nomem(err, out->n * sizeof *out->items, "a list");
     for (size_t i = 0; !st && i < out->n; i++, item = item->next) {
         if (item->kind != TOML_STRING)
-            return toml_complain(value, err, "%s: texts are wanted", key->name);
+            return toml_complain(value, err, "%s must be a list of strings",
+                                 key->name);
         st = get_text(config, item, key, &out->items[i], err);
     }
     return st;
 }
 
-static enum assay_status campaign_config_get_numbers(
-    struct campaign_config *config, const struct toml_value *value,
-    const struct key *key, struct config_numbers *out, struct error *err)
+static enum assay_status get_numbers(struct campaign_config *config,
+                                     const struct toml_value *value,
+                                     const struct key *key,
+                                     struct config_numbers *out,
+                                     struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     const struct toml_value *item = first_item(value, &out->n);
@@ -263,14 +235,12 @@ static enum assay_status get_logs(struct campaign_config *config,
 
     return n && first->kind == TOML_STRING
                ? get_texts(config, value, key, &out->folders, err)
-               : campaign_config_get_numbers(config, value, key, &out->levels,
-                                             err);
+               : get_numbers(config, value, key, &out->levels, err);
 }
 
-static enum assay_status
-campaign_config_get_value(struct campaign_config *config,
-                          const struct toml_value *value, const struct key *key,
-                          struct error *err)
+static enum assay_status get_value(struct campaign_config *config,
+                                   const struct toml_value *value,
+                                   const struct key *key, struct error *err)
 {
     void *at = (char *)config + key->offset;
 
@@ -282,12 +252,13 @@ campaign_config_get_value(struct campaign_config *config,
     case KEY_NUMBER:
         return get_number(value, key, at, err);
     case KEY_NUMBERS:
-        return campaign_config_get_numbers(config, value, key, at, err);
+        return get_numbers(config, value, key, at, err);
     case KEY_LOGS:
         return get_logs(config, value, key, at, err);
     case KEY_FLAG:
         if (value->kind != TOML_BOOL)
-            return toml_complain(value, err, "%s is True or False", key->name);
+            return toml_complain(value, err, "%s must be True or False",
+                                 key->name);
         *(bool *)at = value->boolean;
         return ASSAY_OK;
     }
@@ -305,16 +276,15 @@ static enum assay_status get_key(struct campaign_config *config,
 
     for (size_t i = 0; i < section->n_keys; i++) {
         if (strcmp(section->keys[i].name, value->key.text) == 0)
-            return campaign_config_get_value(config, value, &section->keys[i],
-                                             err);
+            return get_value(config, value, &section->keys[i], err);
         nearest_offer(&nearest, section->keys[i].name);
     }
     if (nearest.candidate)
         return toml_complain(value, err,
-                             "[%s] has no key '%.60s'; is '%s' meant?",
-                             section->name, value->key.text, nearest.candidate);
-    return toml_complain(value, err, "[%s] has no key '%.60s'", section->name,
-                         value->key.text);
+                             "unknown key '%.60s' in [%s]; did you mean '%s'?",
+                             value->key.text, section->name, nearest.candidate);
+    return toml_complain(value, err, "unknown key '%.60s' in [%s]",
+                         value->key.text, section->name);
 }
 
 static enum assay_status get_section(struct campaign_config *config,
@@ -327,7 +297,7 @@ static enum assay_status get_section(struct campaign_config *config,
         if (strcmp(sections[i].name, table->key.text) != 0)
             continue;
         if (table->kind != TOML_TABLE)
-            return toml_complain(table, err, "%s is a section",
+            return toml_complain(table, err, "%s must be a section",
                                  sections[i].name);
         *(bool *)((char *)config + sections[i].has_offset) = true;
         for (const struct toml_value *value = table->items.first; !st && value;
@@ -336,14 +306,14 @@ static enum assay_status get_section(struct campaign_config *config,
         return st;
     }
     return toml_complain(table, err,
-                         "there is no section '%.60s'; there are "
-                         "create_network_dataset, profile and fingerprint",
+                         "unknown section '%.60s'; it must be "
+                         "create_network_dataset, profile or fingerprint",
                          table->key.text);
 }
 
 /* ---- what the values must be -------------------------------------------- */
 
-/* Marks which of the names were asked for. */
+/* Marks the names that were asked for. */
 static void mark_names(const struct config_texts *texts,
                        const char *const *names, bool *marks)
 {
@@ -351,46 +321,33 @@ static void mark_names(const struct config_texts *texts,
         marks[find_word(names, texts->items[i])] = true;
 }
 
-static enum assay_status need(bool is_there, const char *section,
-                              const char *key, struct error *err)
-{
-    return is_there ? ASSAY_OK
-                    : error_set(err, ASSAY_BAD_INPUT, "[%s] has no %s", section,
-                                key);
-}
-
-static enum assay_status check_create(struct campaign_config *config,
-                                      struct error *err)
+/* What a section cannot do without. */
+static enum assay_status check_needs(const struct campaign_config *config,
+                                     struct error *err)
 {
     const struct create_config *create = &config->create;
-    enum assay_status st =
-        need(create->networks.n, "create_network_dataset", "networks", err);
-
-    if (!st)
-        st = need(create->pruning_perc.n, "create_network_dataset",
-                  "pruning_perc", err);
-    if (!st)
-        st = need(create->model_path != NULL, "create_network_dataset",
-                  "model_path", err);
-    config->mode = mode_values[find_word(modes, create->mode)];
-    return st;
-}
-
-static enum assay_status check_profile(struct campaign_config *config,
-                                       struct error *err)
-{
     const struct profile_config *profile = &config->profile;
+    bool creates = config->has_create, profiles = config->has_profile;
     bool lists_tests = profile->create_config ||
                        (profile->run_profiling && !profile->test_config);
-    enum assay_status st =
-        need(profile->bs.n || !lists_tests, "profile", "bs", err);
+    const struct {
+        bool is_missing;
+        const char *section, *key;
+    } needs[] = {
+        {creates && !create->networks.n, sections[0].name, "networks"},
+        {creates && !create->pruning_perc.n, sections[0].name, "pruning_perc"},
+        {creates && !create->model_path, sections[0].name, "model_path"},
+        {profiles && lists_tests && !profile->bs.n, "profile", "bs"},
+        {profiles && profile->run_profiling && !profile->log_dir, "profile",
+         "log_dir"},
+    };
 
-    if (!st)
-        st = need(profile->log_dir || !profile->run_profiling, "profile",
-                  "log_dir", err);
-    mark_names(&profile->stage, stage_names, config->has_stage);
-    mark_names(&profile->profile_variables, target_names, config->has_target);
-    return st;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        if (needs[i].is_missing)
+            return error_set(err, ASSAY_BAD_INPUT, "[%s] has no %s",
+                             needs[i].section, needs[i].key);
+    }
+    return ASSAY_OK;
 }
 
 static void set_defaults(struct campaign_config *config)
@@ -401,6 +358,7 @@ static void set_defaults(struct campaign_config *config)
     config->create.mode = "random";
     config->create.repeats = 1;
     config->profile.run_profiling = true;
+    config->profile.gpu_id = -1;
     config->profile.rounds = 3;
     config->profile.dataset = "imagenet";
     config->profile.stage = (struct config_texts){stages, 2};
@@ -410,23 +368,23 @@ static void set_defaults(struct campaign_config *config)
     config->fingerprint.latency_model = true;
 }
 
-static enum assay_status campaign_config_check(struct campaign_config *config,
-                                               struct error *err)
+static enum assay_status check_sections(struct campaign_config *config,
+                                        struct error *err)
 {
-    enum assay_status st = ASSAY_OK;
-
     if (!config->has_create && !config->has_profile && !config->has_fingerprint)
         return error_set(err, ASSAY_BAD_INPUT,
                          "it asks for nothing: it has none of the sections "
                          "create_network_dataset, profile and fingerprint");
-    if (config->has_create)
-        st = check_create(config, err);
-    if (!st && config->has_profile)
-        st = check_profile(config, err);
+    config->mode = mode_values[find_word(modes, config->create.mode)];
+    if (config->has_profile) {
+        mark_names(&config->profile.stage, stage_names, config->has_stage);
+        mark_names(&config->profile.profile_variables, target_names,
+                   config->has_target);
+    }
     if (config->has_fingerprint)
         mark_names(&config->fingerprint.stage, stage_names,
                    config->learns_stage);
-    return st;
+    return check_needs(config, err);
 }
 
 void campaign_config_release(struct campaign_config *config)
@@ -438,11 +396,10 @@ void campaign_config_release(struct campaign_config *config)
 enum assay_status campaign_config_read(struct campaign_config *config,
                                        const char *path, struct error *err)
 {
-    size_t n = strlen(path);
-    bool is_toml = n > 5 && strcmp(path + n - 5, ".toml") == 0;
     struct toml *toml;
-    enum assay_status st = is_toml ? toml_read_file(path, &toml, err)
-                                   : ini_read_file(path, &toml, err);
+    enum assay_status st = str_ends_with(path, ".toml")
+                               ? toml_read_file(path, &toml, err)
+                               : ini_read_file(path, &toml, err);
 
     if (st)
         return st;
@@ -451,7 +408,7 @@ enum assay_status campaign_config_read(struct campaign_config *config,
          !st && table; table = table->next)
         st = get_section(config, table, err);
     if (!st) {
-        st = campaign_config_check(config, err);
+        st = check_sections(config, err);
         if (st)
             error_context(err, "%s", path);
     }

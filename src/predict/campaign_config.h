@@ -1,7 +1,7 @@
-/* predict/campaign_config.h - what a campaign is asked for.
+/* predict/campaign_config.h - the settings of a campaign.
  *
- * Read from an INI file as perf4sight has them, or from a TOML file with the
- * same sections and keys; docs/campaign.md says what each means.
+ * Read from an INI file like perf4sight's, or from a TOML file with the same
+ * sections and keys; docs/campaign.md explains each.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_CAMPAIGN_CONFIG_H
@@ -23,44 +23,45 @@ struct config_numbers {
     size_t n;
 };
 
-/* perf4sight names the levels of the logs; folders are taken as well. */
+/* perf4sight names the levels of the logs; folders are allowed as well. */
 struct config_logs {
     struct config_numbers levels;
     struct config_texts folders;
 };
 
-/* [create_network_dataset]: pruned networks are made. */
+/* [create_network_dataset]: make pruned networks. */
 struct create_config {
     struct config_texts networks;
     struct config_numbers pruning_perc;
     const char *mode;
-    const char *model_desc_dir; /* where networks that are not built in lie */
-    const char *model_path;     /* where the pruned ones go */
+    const char *model_desc_dir; /* folder of the networks that are not built
+                                   in */
+    const char *model_path;     /* folder for the pruned ones */
     int64_t repeats;            /* of random_weighted */
     int64_t seed;
 };
 
-/* [profile]: they are measured. */
+/* [profile]: measure them. */
 struct profile_config {
-    bool create_config; /* the list of tests is written, to test_config */
+    bool create_config; /* write the list of tests to test_config */
     const char *dataset;
     struct config_texts network;
     struct config_numbers bs;
     struct config_texts stage, profile_variables;
     const char *device_model_loc, *local_model_loc;
     bool run_profiling;
-    int64_t gpu_id;
-    bool save; /* every step of a test is kept */
+    int64_t gpu_id; /* -1: not given */
+    bool save;      /* keep every step of a test */
     const char *device;
     bool till_first_fail;
-    int64_t rounds; /* in which latency is measured, over all tests */
+    int64_t rounds; /* of measuring latency, over all tests */
     const char *log_dir, *test_config;
 };
 
-/* [fingerprint]: a device is learned from what was measured. */
+/* [fingerprint]: learn a device from the measurements. */
 struct fingerprint_config {
     bool evaluate, overwrite;
-    struct config_texts stage; /* those that are learned */
+    struct config_texts stage; /* to learn */
     bool memory_model, latency_model;
     struct config_texts train_nets, eval_nets;
     struct config_logs train_logs, eval_logs;
@@ -82,9 +83,9 @@ struct campaign_config {
 
 void campaign_config_release(struct campaign_config *config);
 
-/* TOML where the file is called so, INI otherwise. Unknown sections and keys,
- * values of the wrong kind, levels outside of 0 to 95 and the like are refused
- * with their place. */
+/* Reads TOML if the file name ends in .toml, else INI. Unknown sections and
+ * keys, values of the wrong kind, levels outside of 0 to 95 and the like are
+ * refused with their position. */
 enum assay_status campaign_config_read(struct campaign_config *config,
                                        const char *path, struct error *err);
 

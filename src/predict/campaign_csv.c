@@ -6,7 +6,7 @@
 #include "base/decimal.h"
 #include "base/file.h"
 #include "base/map.h"
-#include "formats/model_file.h"
+#include "models/model_open.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 #include "predict/describe_graph.h"
@@ -34,16 +34,13 @@ static const struct {
          "network,prune,total_params,bn_params,n_conv,n_bn,n_fc,fc_layers,"
          "n_param_tensors,fwd_macs_per_image,bn_elems,"
          "saved_act_bytes_per_image\n"},
-    [FILE_OPS] = {"network_ops.csv",
-                  "network,prune,relu_elems,n_relu,bn_elems,n_bn,cat_elems,"
-                  "n_cat,add_elems,n_add,maxpool_in,maxpool_out,maxpool_taps,"
-                  "n_maxpool,avgpool_in,n_avgpool\n"},
+    [FILE_OPS] = {"network_ops.csv", "network,prune"}, /* data_op_columns */
 };
 
-/* A row of measurements.csv while its two tests come in. */
-struct row {
+/* A row of measurements.csv while its two tests are collected. */
+struct csv_row {
     bool is_open;
-    char network[128]; /* as long as the name of a file is taken */
+    char network[128]; /* as long as a file name can be */
     int64_t level, repeat, batch;
     enum stage stage;
     bool has[N_TARGETS];
@@ -51,20 +48,20 @@ struct row {
     bool has_description;
 };
 
-struct writer {
+struct csv_writer {
     struct output *outputs[N_FILES];
-    struct row row;
-    struct map described; /* "network level" to whether its file was read */
+    struct csv_row row;
+    struct map described; /* "network level" to whether its file could be
+                             read */
 };
 
-static struct sink *sink_of(const struct writer *writer, int file)
+static struct sink *sink_of(const struct csv_writer *writer, int file)
 {
     return output_sink(writer->outputs[file]);
 }
 
-/* A number, or nothing where it was not measured. */
-static void campaign_csv_put_number(struct sink *sink, bool is_there,
-                                    double value)
+/* A number, or nothing if it was not measured. */
+static void put_csv_number(struct sink *sink, bool is_there, double value)
 {
     char text[DECIMAL_MAX];
 
@@ -80,13 +77,12 @@ static void put_flag(struct sink *sink, bool is_there, bool value)
     sink_puts(sink, !is_there ? "," : value ? ",1" : ",0");
 }
 
-/* ---- measurements ---------------------------------------------------------
- */
+/* ---- measurements ------------------------------------------------------- */
 
-static void close_row(struct writer *writer)
+static void close_row(struct csv_writer *writer)
 {
     struct sink *sink = sink_of(writer, FILE_MEASUREMENTS);
-    struct row *row = &writer->row;
+    struct csv_row *row = &writer->row;
     const struct campaign_result *latency = &row->results[TARGET_LATENCY];
     const struct campaign_result *memory = &row->results[TARGET_MEMORY];
     bool has_latency = row->has[TARGET_LATENCY];
@@ -105,39 +101,39 @@ static void close_row(struct writer *writer)
              (!has_latency || is_latency) && (!has_memory || is_memory));
     put_flag(sink, has_latency, is_latency);
     put_flag(sink, has_memory, is_memory);
-    campaign_csv_put_number(sink, is_latency, latency->latency_ms);
-    campaign_csv_put_number(sink, is_memory, memory->alloc_mb);
-    campaign_csv_put_number(sink, is_memory, memory->reserved_mb);
-    campaign_csv_put_number(sink, is_memory, memory->used_mb);
-    campaign_csv_put_number(sink, any->avail_mb > 0, any->avail_mb);
-    campaign_csv_put_number(sink, any->free_mb > 0, any->free_mb);
-    campaign_csv_put_number(sink, any->capacity_mb > 0, any->capacity_mb);
+    put_csv_number(sink, is_latency, latency->latency_ms);
+    put_csv_number(sink, is_memory, memory->alloc_mb);
+    put_csv_number(sink, is_memory, memory->reserved_mb);
+    put_csv_number(sink, is_memory, memory->used_mb);
+    put_csv_number(sink, any->avail_mb > 0, any->avail_mb);
+    put_csv_number(sink, any->free_mb > 0, any->free_mb);
+    put_csv_number(sink, any->capacity_mb > 0, any->capacity_mb);
     put_flag(sink, true, is_latency);
     put_flag(sink, true,
              is_memory || (has_memory && campaign_is_nomem(memory)));
     put_flag(sink, true, row->has_description);
-    campaign_csv_put_number(sink, any->lane > 0, any->lane);
+    put_csv_number(sink, any->lane > 0, any->lane);
     sink_puts(sink, "\n");
 }
 
-static bool is_same_row(const struct row *row, const struct campaign_test *test)
+static bool is_same_row(const struct csv_row *row,
+                        const struct campaign_test *test)
 {
     return row->is_open && strcmp(row->network, test->network) == 0 &&
            row->level == test->level && row->repeat == test->repeat &&
            row->batch == test->batch && row->stage == test->stage;
 }
 
-/* ---- descriptions ---------------------------------------------------------
- */
+/* ---- descriptions ------------------------------------------------------- */
 
-/* Which network at which level a row is of. */
 static void put_key(struct sink *sink, const struct campaign_test *test)
 {
     csv_text(sink, test->network);
     sink_printf(sink, ",%" PRId64, test->level);
 }
 
-static void put_layers(struct writer *writer, const struct campaign_test *test,
+static void put_layers(struct csv_writer *writer,
+                       const struct campaign_test *test,
                        const struct graph *graph,
                        const struct description *network)
 {
@@ -145,7 +141,7 @@ static void put_layers(struct writer *writer, const struct campaign_test *test,
     size_t at = 0;
 
     for (size_t i = 0; i < network->n_convs; i++) {
-        const struct conv_row *conv = &network->convs[i];
+        int64_t numbers[CONV_NUMBERS];
         const struct node *node;
 
         while (at < graph_node_count(graph) &&
@@ -157,63 +153,53 @@ static void put_layers(struct writer *writer, const struct campaign_test *test,
         csv_text(sink, node && node->scope != GRAPH_NONE
                            ? graph_scope(graph, node->scope)->path
                            : "");
-        sink_printf(sink,
-                    ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-                    ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-                    ",%" PRId64 ",%d\n",
-                    conv->in, conv->out, conv->kernel[0], conv->kernel[1],
-                    conv->stride[0], conv->stride[1], conv->pad[0],
-                    conv->pad[1], conv->groups, conv->size[0], conv->size[1],
-                    conv->has_bias);
+        conv_to_numbers(&network->convs[i], numbers);
+        for (size_t k = 0; k < CONV_NUMBERS; k++)
+            sink_printf(sink, ",%" PRId64, numbers[k]);
+        sink_puts(sink, "\n");
     }
 }
 
-static void put_network(struct writer *writer, const struct campaign_test *test,
+static void put_network(struct csv_writer *writer,
+                        const struct campaign_test *test,
                         const struct description *network)
 {
     const struct image_counts *counts = &network->counts;
     struct sink *sink = sink_of(writer, FILE_NETWORKS);
 
     put_key(sink, test);
-    campaign_csv_put_number(sink, true, counts->parameters);
-    campaign_csv_put_number(sink, true, counts->norm_parameters);
-    campaign_csv_put_number(sink, true, (double)network->n_convs);
-    campaign_csv_put_number(sink, true, counts->n_norm);
-    campaign_csv_put_number(sink, true, (double)network->n_denses);
+    put_csv_number(sink, true, counts->parameters);
+    put_csv_number(sink, true, counts->norm_parameters);
+    put_csv_number(sink, true, (double)network->n_convs);
+    put_csv_number(sink, true, counts->n_norm);
+    put_csv_number(sink, true, (double)network->n_denses);
     sink_puts(sink, ",");
     for (size_t i = 0; i < network->n_denses; i++)
         sink_printf(sink, "%s%" PRId64 "x%" PRId64, i ? ";" : "",
                     network->denses[i].in, network->denses[i].out);
-    campaign_csv_put_number(sink, true, counts->parameter_tensors);
-    campaign_csv_put_number(sink, true, description_macs(network));
-    campaign_csv_put_number(sink, true, counts->norm_elements);
-    campaign_csv_put_number(sink, true, counts->saved_bytes);
+    put_csv_number(sink, true, counts->parameter_tensors);
+    put_csv_number(sink, true, description_macs(network));
+    put_csv_number(sink, true, counts->norm_elements);
+    put_csv_number(sink, true, counts->saved_bytes);
     sink_puts(sink, "\n");
 }
 
-static void put_ops(struct writer *writer, const struct campaign_test *test,
-                    const struct image_counts *counts)
+static void put_ops(struct csv_writer *writer, const struct campaign_test *test,
+                    struct image_counts *counts)
 {
-    const double values[] = {counts->relu_elements,   counts->n_relu,
-                             counts->norm_elements,   counts->n_norm,
-                             counts->concat_elements, counts->n_concat,
-                             counts->add_elements,    counts->n_add,
-                             counts->max_pool_inputs, counts->max_pool_outputs,
-                             counts->max_pool_taps,   counts->n_max_pool,
-                             counts->avg_pool_inputs, counts->n_avg_pool};
     struct sink *sink = sink_of(writer, FILE_OPS);
 
     put_key(sink, test);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        campaign_csv_put_number(sink, true, values[i]);
+    for (const struct description_field *f = data_op_columns; f->name; f++)
+        put_csv_number(sink, true, *description_count(counts, f));
     sink_puts(sink, "\n");
 }
 
-static enum assay_status describe_file(struct writer *writer,
+static enum assay_status describe_file(struct csv_writer *writer,
                                        const struct campaign_test *test,
                                        struct error *err)
 {
-    const struct onnx_options none = {0};
+    const struct model_source source = {.name = test->file, .is_file = true};
     struct description network = {0};
     struct survey survey = {0};
     struct graph *graph = NULL;
@@ -222,16 +208,9 @@ static enum assay_status describe_file(struct writer *writer,
     enum assay_status st = pool_new(&pool, err);
 
     if (!st)
-        st = model_file_load(test->file, &none, pool, &graph, err);
+        st = model_open(&source, pool, &graph, err);
     if (!st) {
-        shape = graph_input_shape(graph, 0)
-                    ? *graph_input_shape(graph, 0)
-                    : shape_of(4, (int64_t)1, (int64_t)3, (int64_t)224,
-                               (int64_t)224);
-        for (int i = 0; i < shape.rank; i++) {
-            if (shape.dims[i] < 0)
-                shape.dims[i] = i ? 224 : 1;
-        }
+        shape = describe_image(graph);
         st = survey_graph(&survey, graph, &shape, err);
     }
     if (!st)
@@ -248,12 +227,11 @@ static enum assay_status describe_file(struct writer *writer,
     return st;
 }
 
-/* Once for each network and level. A file that is gone leaves it without a
- * description; memory that is gone does not. */
-static enum assay_status campaign_csv_describe(struct writer *writer,
-                                               const struct campaign_test *test,
-                                               bool *has_description,
-                                               struct error *err)
+/* Once per network and level. A missing file leaves it without a description;
+ * running out of memory is a failure. */
+static enum assay_status describe_test(struct csv_writer *writer,
+                                       const struct campaign_test *test,
+                                       bool *has_description, struct error *err)
 {
     struct str key = {0};
     uint64_t is_described = 0;
@@ -279,19 +257,19 @@ static enum assay_status take_test(void *context,
                                    const struct campaign_result *result,
                                    struct error *err)
 {
-    struct writer *writer = context;
-    struct row *row = &writer->row;
+    struct csv_writer *writer = context;
+    struct csv_row *row = &writer->row;
     enum assay_status st = ASSAY_OK;
 
     if (!is_same_row(row, test)) {
         close_row(writer);
-        *row = (struct row){.is_open = true,
-                            .level = test->level,
-                            .repeat = test->repeat,
-                            .batch = test->batch,
-                            .stage = test->stage};
+        *row = (struct csv_row){.is_open = true,
+                                .level = test->level,
+                                .repeat = test->repeat,
+                                .batch = test->batch,
+                                .stage = test->stage};
         snprintf(row->network, sizeof row->network, "%s", test->network);
-        st = campaign_csv_describe(writer, test, &row->has_description, err);
+        st = describe_test(writer, test, &row->has_description, err);
     }
     row->has[test->target] = true;
     row->results[test->target] = *result;
@@ -300,8 +278,8 @@ static enum assay_status take_test(void *context,
 
 /* ---- files -------------------------------------------------------------- */
 
-static enum assay_status open_files(struct writer *writer, const char *folder,
-                                    struct error *err)
+static enum assay_status open_files(struct csv_writer *writer,
+                                    const char *folder, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -316,13 +294,17 @@ static enum assay_status open_files(struct writer *writer, const char *folder,
             sink_puts(sink_of(writer, i), files[i].columns);
         str_release(&path);
     }
+    for (const struct description_field *f = data_op_columns; !st && f->name;
+         f++)
+        sink_printf(sink_of(writer, FILE_OPS), ",%s%s", f->name,
+                    f[1].name ? "" : "\n");
     return st;
 }
 
 enum assay_status campaign_write_csv(struct campaign_log *log,
                                      const char *folder, struct error *err)
 {
-    struct writer writer = {0};
+    struct csv_writer writer = {0};
     enum assay_status st = open_files(&writer, folder, err);
 
     if (!st)

@@ -17,9 +17,9 @@ enum { schema_version = 2, application_id = 0x41736379 /* "Ascy" */ };
 struct campaign_log {
     struct database *database;
     sqlite3 *db;      /* its handle */
-    int version;      /* of what is in it */
-    int claim;        /* -1: it is only read */
-    const char *path; /* behind the struct */
+    int version;      /* of its contents */
+    int claim;        /* -1: read only */
+    const char *path; /* stored after the struct */
 };
 
 static const char schema[] =
@@ -39,8 +39,8 @@ static const char schema[] =
     "PRAGMA application_id = 1098081145;"
     "COMMIT;";
 
-static enum assay_status campaign_log_fail(const struct campaign_log *log,
-                                           const char *what, struct error *err)
+static enum assay_status log_fail(const struct campaign_log *log,
+                                  const char *what, struct error *err)
 {
     int code = sqlite3_errcode(log->db);
     enum assay_status st = code == SQLITE_NOMEM    ? ASSAY_NOMEM
@@ -51,29 +51,28 @@ static enum assay_status campaign_log_fail(const struct campaign_log *log,
                      sqlite3_errmsg(log->db));
 }
 
-/* Logs of version 1 know one round. */
+/* Logs of version 1 have a single round. */
 static const char add_columns[] =
     "ALTER TABLE test ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1;"
     "ALTER TABLE test ADD COLUMN lane REAL";
 
-static enum assay_status campaign_log_check_version(struct campaign_log *log,
-                                                    struct error *err)
+static enum assay_status log_check_version(struct campaign_log *log,
+                                           struct error *err)
 {
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
 
     if (sqlite3_prepare_v2(log->db, "PRAGMA user_version", -1, &row, NULL) ||
         sqlite3_step(row) != SQLITE_ROW)
-        st = campaign_log_fail(log, "opening the log", err);
+        st = log_fail(log, "opening the log", err);
     else
         log->version = sqlite3_column_int(row, 0);
     sqlite3_finalize(row);
     if (!st && log->version > schema_version)
-        st =
-            error_set(err, ASSAY_UNSUPPORTED,
-                      "the log %s is of version %d, and this program knows %d; "
-                      "take the newer program, or another log_dir",
-                      log->path, log->version, schema_version);
+        st = error_set(err, ASSAY_UNSUPPORTED,
+                       "the log %s has version %d, and this program supports "
+                       "up to %d; use a newer program, or another log_dir",
+                       log->path, log->version, schema_version);
     return st;
 }
 
@@ -104,7 +103,7 @@ static enum assay_status new_log(const char *path, struct campaign_log **out,
     return ASSAY_OK;
 }
 
-/* Another program's database is left alone. */
+/* Never touches another program's database. */
 static enum assay_status check_owner(const char *path, bool *is_there,
                                      struct error *err)
 {
@@ -119,7 +118,8 @@ static enum assay_status check_owner(const char *path, bool *is_there,
     return st;
 }
 
-/* One campaign at a time: two would measure each other, and each test twice. */
+/* One campaign at a time: two would disturb each other's measurements, and run
+ * each test twice. */
 static enum assay_status claim_log(struct campaign_log *log, struct error *err)
 {
     pid_t holder;
@@ -130,16 +130,15 @@ static enum assay_status claim_log(struct campaign_log *log, struct error *err)
         return error_errno(err, errno, "opening the log %s", log->path);
     if (claim_take(log->claim, &holder))
         return ASSAY_OK;
-    return error_set(err, ASSAY_IO,
-                     "%s is in use by another campaign (pid %ld); wait until "
-                     "it has ended, or name another log_dir; --shard K/N "
-                     "measures parts side by side",
-                     log->path, (long)holder);
+    return error_set(
+        err, ASSAY_IO,
+        "%s is in use by another campaign (pid %ld); wait until it ends, or "
+        "use another log_dir; --shard K/N measures parts in parallel",
+        log->path, (long)holder);
 }
 
-static enum assay_status campaign_log_connect(struct campaign_log *log,
-                                              enum database_use use,
-                                              struct error *err)
+static enum assay_status log_connect(struct campaign_log *log,
+                                     enum database_use use, struct error *err)
 {
     enum { patience_ms = 10000 };
     enum assay_status st = database_open(log->path, use, &log->database, err);
@@ -148,7 +147,7 @@ static enum assay_status campaign_log_connect(struct campaign_log *log,
         return st;
     log->db = database_handle(log->database);
     sqlite3_busy_timeout(log->db, patience_ms);
-    return campaign_log_check_version(log, err);
+    return log_check_version(log, err);
 }
 
 enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
@@ -166,11 +165,11 @@ enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
     if (!st)
         st = claim_log(log, err);
     if (!st)
-        st = campaign_log_connect(log, DATABASE_WRITE, err);
+        st = log_connect(log, DATABASE_WRITE, err);
     if (!st && ((log->version == 1 &&
                  sqlite3_exec(log->db, add_columns, NULL, NULL, NULL)) ||
                 sqlite3_exec(log->db, schema, NULL, NULL, NULL)))
-        st = campaign_log_fail(log, "opening the log", err);
+        st = log_fail(log, "opening the log", err);
     if (st) {
         campaign_log_close(log);
         return st;
@@ -193,7 +192,7 @@ enum assay_status campaign_log_read(const char *path, struct campaign_log **out,
     if (!st)
         st = new_log(path, &log, err);
     if (!st)
-        st = campaign_log_connect(log, DATABASE_READ, err);
+        st = log_connect(log, DATABASE_READ, err);
     if (st)
         campaign_log_close(log);
     else
@@ -203,7 +202,7 @@ enum assay_status campaign_log_read(const char *path, struct campaign_log **out,
 
 /* ---- one test ----------------------------------------------------------- */
 
-/* What tells a test from the others: parameters 1 to 6. */
+/* Binds the key of a test: parameters 1 to 6. */
 static bool bind_test(sqlite3_stmt *row, const struct campaign_test *test)
 {
     return !sqlite3_bind_text(row, 1, test->network, -1, SQLITE_STATIC) &&
@@ -245,7 +244,7 @@ enum assay_status campaign_log_find(struct campaign_log *log,
         before->n_rounds = (size_t)sqlite3_column_int64(row, 1);
         snprintf(before->reason, sizeof before->reason, "%s", text_of(row, 2));
     } else if (rc != SQLITE_DONE) {
-        st = campaign_log_fail(log, "reading the log", err);
+        st = log_fail(log, "reading the log", err);
     }
     sqlite3_finalize(row);
     return st;
@@ -288,12 +287,12 @@ static enum assay_status add_steps(struct campaign_log *log,
 
     if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL) ||
         !bind_test(row, test))
-        st = campaign_log_fail(log, "writing the log", err);
+        st = log_fail(log, "writing the log", err);
     for (size_t i = 0; !st && i < result->n_steps && i < most; i++) {
         sqlite3_reset(row);
         if (sqlite3_bind_double(row, 7, result->steps_ms[i]) ||
             sqlite3_step(row) != SQLITE_DONE)
-            st = campaign_log_fail(log, "writing the log", err);
+            st = log_fail(log, "writing the log", err);
     }
     sqlite3_finalize(row);
     return st;
@@ -313,18 +312,17 @@ static const char update[] =
     " THEN ?10 ELSE latency_ms END WHERE network = ?1 AND level = ?2 AND"
     " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
 
-static enum assay_status campaign_log_put(struct campaign_log *log,
-                                          const char *text,
-                                          const struct campaign_test *test,
-                                          const struct campaign_result *result,
-                                          struct error *err)
+static enum assay_status log_put(struct campaign_log *log, const char *text,
+                                 const struct campaign_test *test,
+                                 const struct campaign_result *result,
+                                 struct error *err)
 {
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
 
     if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL) ||
         !bind_result(row, test, result) || sqlite3_step(row) != SQLITE_DONE)
-        st = campaign_log_fail(log, "writing the log", err);
+        st = log_fail(log, "writing the log", err);
     sqlite3_finalize(row);
     return st;
 }
@@ -337,12 +335,12 @@ static enum assay_status write_test(struct campaign_log *log, const char *text,
     enum assay_status st;
 
     if (sqlite3_exec(log->db, "BEGIN IMMEDIATE", NULL, NULL, NULL))
-        return campaign_log_fail(log, "writing the log", err);
-    st = campaign_log_put(log, text, test, result, err);
+        return log_fail(log, "writing the log", err);
+    st = log_put(log, text, test, result, err);
     if (!st && keeps_steps)
         st = add_steps(log, test, result, err);
     if (!st && sqlite3_exec(log->db, "COMMIT", NULL, NULL, NULL))
-        st = campaign_log_fail(log, "writing the log", err);
+        st = log_fail(log, "writing the log", err);
     if (st)
         sqlite3_exec(log->db, "ROLLBACK", NULL, NULL, NULL);
     return st;
@@ -366,7 +364,7 @@ enum assay_status campaign_log_again(struct campaign_log *log,
 
 /* ---- all of them -------------------------------------------------------- */
 
-static int campaign_log_find_name(const char *const *names, const char *text)
+static int log_find_name(const char *const *names, const char *text)
 {
     for (int i = 0; names[i]; i++) {
         if (strcmp(names[i], text) == 0)
@@ -375,12 +373,12 @@ static int campaign_log_find_name(const char *const *names, const char *text)
     return -1;
 }
 
-/* False where a row is none of ours. */
-static bool campaign_log_read_row(sqlite3_stmt *row, struct campaign_test *test,
-                                  struct campaign_result *result)
+/* False if the row cannot be a test. */
+static bool log_read_row(sqlite3_stmt *row, struct campaign_test *test,
+                         struct campaign_result *result)
 {
-    int stage = campaign_log_find_name(stage_names, text_of(row, 4));
-    int target = campaign_log_find_name(target_names, text_of(row, 5));
+    int stage = log_find_name(stage_names, text_of(row, 4));
+    int target = log_find_name(target_names, text_of(row, 5));
     double *values[] = {&result->latency_ms,  &result->alloc_mb,
                         &result->reserved_mb, &result->used_mb,
                         &result->avail_mb,    &result->free_mb,
@@ -426,24 +424,23 @@ enum assay_status campaign_log_each(
     snprintf(text, sizeof text, select,
              log->version == 1 ? "1, NULL" : "rounds, lane");
     if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL))
-        return campaign_log_fail(log, "reading the log", err);
+        return log_fail(log, "reading the log", err);
     while (!st && (rc = sqlite3_step(row)) == SQLITE_ROW) {
         struct campaign_test test;
         struct campaign_result result;
 
-        if (campaign_log_read_row(row, &test, &result))
+        if (log_read_row(row, &test, &result))
             st = take(context, &test, &result, err);
         else
-            st = error_set(err, ASSAY_BAD_INPUT,
-                           "%s holds a test that cannot be", log->path);
+            st = error_set(err, ASSAY_BAD_INPUT, "%s holds an invalid test",
+                           log->path);
     }
     if (!st && rc != SQLITE_DONE)
-        st = campaign_log_fail(log, "reading the log", err);
+        st = log_fail(log, "reading the log", err);
     sqlite3_finalize(row);
     return st;
 }
 
-/* What a test of another log is added by. */
 struct join {
     struct campaign_log *to;
     size_t n_added;

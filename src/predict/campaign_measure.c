@@ -8,9 +8,8 @@
 #include "base/scanner.h"
 #include "engine/engine.h"
 #include "engine/optimizer.h"
-#include "formats/model_file.h"
 #include "graph/survey.h"
-#include "models/models.h"
+#include "models/model_open.h"
 #include "passes/fuse.h"
 #include "passes/train_pass.h"
 
@@ -20,24 +19,24 @@
 
 enum { n_warm_up = 1, least_steps = 3, most_steps = 2000, memory_steps = 2 };
 
-static const double round_ms = 500; /* of measuring latency */
+static const double round_ms = 500; /* of measuring latency, per round */
 static const double tuning_seconds = 20;
 
-/* A network made ready. */
-struct subject {
+/* A network ready to run. */
+struct test_subject {
     const struct campaign_test *test;
     struct pool *pool;
-    size_t ample_bytes; /* that the pool may hold without giving any back */
+    size_t ample_bytes; /* that the pool may hold before it must return any */
     struct graph *graph;
     struct engine *engine;
-    struct optimizer *optimizer; /* of training */
+    struct optimizer *optimizer; /* for training */
     int64_t n_classes;           /* labels are below it */
     struct tensor inputs[4];
     struct tensor *outputs;
     struct arena arena;
 };
 
-static void campaign_measure_subject_release(struct subject *subject)
+static void subject_free(struct test_subject *subject)
 {
     for (size_t i = 0; i < sizeof subject->inputs / sizeof *subject->inputs;
          i++)
@@ -51,10 +50,10 @@ static void campaign_measure_subject_release(struct subject *subject)
 
 /* ---- inputs ------------------------------------------------------------- */
 
-/* What a batch of images is; sizes that the network leaves free are 224. */
-static enum assay_status
-campaign_measure_find_images(const struct subject *subject,
-                             struct shape *images, struct error *err)
+/* The shape of a batch of images; sizes that the network leaves open are
+ * 224. */
+static enum assay_status subject_images(const struct test_subject *subject,
+                                        struct shape *images, struct error *err)
 {
     const struct shape *declared = graph_input_count(subject->graph)
                                        ? graph_input_shape(subject->graph, 0)
@@ -74,37 +73,37 @@ campaign_measure_find_images(const struct subject *subject,
     return ASSAY_OK;
 }
 
-/* As many as the network has scores for each image. To be asked before the
- * graph is made one for training. */
-static enum assay_status campaign_measure_count_classes(struct subject *subject,
-                                                        struct error *err)
+/* As many as the network has scores per image. Call it before the graph is
+ * changed for training. */
+static enum assay_status subject_classes(struct test_subject *subject,
+                                         struct error *err)
 {
     struct survey survey = {0};
     const struct shape *scores;
     struct shape images;
     enum assay_status st =
         graph_input_count(subject->graph) == 1
-            ? campaign_measure_find_images(subject, &images, err)
-            : error_set(err, ASSAY_UNSUPPORTED,
-                        "it has %zu inputs, and only "
-                        "networks with one are trained",
-                        graph_input_count(subject->graph));
+            ? subject_images(subject, &images, err)
+            : error_set(
+                  err, ASSAY_UNSUPPORTED,
+                  "it has %zu inputs; only networks with one can be trained",
+                  graph_input_count(subject->graph));
 
     if (!st)
         st = survey_graph(&survey, subject->graph, &images, err);
     scores = st ? NULL : survey_output_shape(&survey, subject->graph, 0);
     if (!st && (!scores || scores->rank != 2 || scores->dims[1] < 1))
         st = error_set(err, ASSAY_UNSUPPORTED,
-                       "it cannot be trained: its first output is not a score "
-                       "for each class");
+                       "it cannot be trained: its first output is not one "
+                       "score per class");
     else if (!st)
         subject->n_classes = scores->dims[1];
     survey_release(&survey);
     return st;
 }
 
-static void campaign_measure_fill_input(const struct subject *subject, size_t i,
-                                        struct random *random)
+static void fill_subject(const struct test_subject *subject, size_t i,
+                         struct random *random)
 {
     const struct tensor *input = &subject->inputs[i];
     size_t n = tensor_elements(input);
@@ -120,13 +119,14 @@ static void campaign_measure_fill_input(const struct subject *subject, size_t i,
     }
 }
 
-/* Images, and for training a label for each and a seed. */
-static enum assay_status make_inputs(struct subject *subject, struct error *err)
+/* Images, and for training one label each and a seed. */
+static enum assay_status make_inputs(struct test_subject *subject,
+                                     struct error *err)
 {
     struct random random = random_seed(1);
     size_t n = graph_input_count(subject->graph);
     struct shape images;
-    enum assay_status st = campaign_measure_find_images(subject, &images, err);
+    enum assay_status st = subject_images(subject, &images, err);
 
     if (!st && n > sizeof subject->inputs / sizeof *subject->inputs)
         st = error_set(err, ASSAY_UNSUPPORTED, "it has %zu inputs", n);
@@ -139,27 +139,27 @@ static enum assay_status make_inputs(struct subject *subject, struct error *err)
         st = tensor_new(subject->pool, value->dtype, &shape,
                         &subject->inputs[i], err);
         if (!st)
-            campaign_measure_fill_input(subject, i, &random);
+            fill_subject(subject, i, &random);
     }
     return st;
 }
 
 /* ---- the model ---------------------------------------------------------- */
 
-/* Where memory is short, what waits in the pool goes back to the system before
- * it could be in the way of somebody who asks elsewhere: so a test runs where
- * it fits. Elsewhere it stays, as kernels that have to wait for pages would be
- * chosen by that. */
-static void keep_little(void *context, int64_t delta_bytes)
+/* If memory is short, returns unused memory of the pool to the system at once,
+ * so that other allocations succeed and a test runs wherever it fits. If not,
+ * keeps it, because waiting for new pages would change which kernels are
+ * chosen. */
+static void keep_little(void *context, const struct pool_change *change)
 {
-    const struct subject *subject = context;
+    const struct test_subject *subject = context;
 
-    (void)delta_bytes;
+    (void)change;
     if (pool_usage(subject->pool).held_bytes > subject->ample_bytes)
         pool_trim(subject->pool);
 }
 
-/* A part of the limit that leaves room for all else. */
+/* A part of the limit that leaves room for everything else. */
 static size_t find_ample_bytes(void)
 {
     struct rlimit data;
@@ -169,10 +169,11 @@ static size_t find_ample_bytes(void)
                : (size_t)data.rlim_cur / 8;
 }
 
-static enum assay_status campaign_measure_open_graph(struct subject *subject,
-                                                     struct error *err)
+static enum assay_status open_subject_graph(struct test_subject *subject,
+                                            struct error *err)
 {
-    const struct onnx_options none = {0};
+    const struct model_source source = {.name = subject->test->file,
+                                        .is_file = true};
     uint32_t owner;
     enum assay_status st = pool_new(&subject->pool, err);
 
@@ -182,12 +183,12 @@ static enum assay_status campaign_measure_open_graph(struct subject *subject,
         pool_observe(subject->pool,
                      (struct pool_observer){keep_little, subject});
     owner = pool_set_owner(subject->pool, OWNER_WEIGHTS);
-    st = model_file_load(subject->test->file, &none, subject->pool,
-                         &subject->graph, err);
+    st = model_open(&source, subject->pool, &subject->graph, err);
     if (!st)
-        st = model_fill(subject->graph, subject->pool, 0, err);
+        st = model_load_weights(&source, subject->graph, subject->pool, NULL,
+                                err);
     if (!st && subject->test->stage == STAGE_TRAINING)
-        st = campaign_measure_count_classes(subject, err);
+        st = subject_classes(subject, err);
     if (!st && subject->test->stage == STAGE_TRAINING)
         st = graph_make_training(subject->graph, NULL, err);
     if (!st && subject->test->stage == STAGE_TRAINING)
@@ -199,13 +200,12 @@ static enum assay_status campaign_measure_open_graph(struct subject *subject,
 }
 
 static enum assay_status
-campaign_measure_open_engine(struct subject *subject,
-                             const struct campaign_limits *limits,
-                             struct error *err)
+open_subject_engine(struct test_subject *subject,
+                    const struct campaign_limits *limits, struct error *err)
 {
     bool is_training = subject->test->stage == STAGE_TRAINING;
     struct engine_options options = {
-        .backend = backend_best(),
+        .device = limits->device ? limits->device : device_cpu(),
         .backend_options = {.n_threads = limits->n_threads,
                             .choices_path = limits->choices_path,
                             .tuning_seconds = tuning_seconds,
@@ -216,24 +216,22 @@ campaign_measure_open_engine(struct subject *subject,
 
     sgd.momentum = 0.9;
     sgd.weight_decay = 5e-4;
-    sgd.n_threads = limits->n_threads;
     if (!st && is_training)
-        st = optimizer_new(subject->graph, subject->pool, &sgd,
-                           &subject->optimizer, err);
+        st = optimizer_new(subject->engine, &sgd, &subject->optimizer, err);
     return st;
 }
 
-static enum assay_status open_subject(struct subject *subject,
+static enum assay_status open_subject(struct test_subject *subject,
                                       const struct campaign_limits *limits,
                                       struct error *err)
 {
     size_t n;
-    enum assay_status st = campaign_measure_open_graph(subject, err);
+    enum assay_status st = open_subject_graph(subject, err);
 
     if (!st)
         st = make_inputs(subject, err);
     if (!st)
-        st = campaign_measure_open_engine(subject, limits, err);
+        st = open_subject_engine(subject, limits, err);
     if (st)
         return st;
     n = graph_output_count(subject->graph);
@@ -244,8 +242,8 @@ static enum assay_status open_subject(struct subject *subject,
                                           "the outputs of a model");
 }
 
-/* A step: forward, and for training backward and the parameters. */
-static enum assay_status make_step(struct subject *subject, double *ms,
+/* A step: forward, and for training backward and the update. */
+static enum assay_status make_step(struct test_subject *subject, double *ms,
                                    struct error *err)
 {
     int64_t began_ns = clock_monotonic_ns();
@@ -259,25 +257,25 @@ static enum assay_status make_step(struct subject *subject, double *ms,
     if (subject->optimizer) {
         st = engine_backward(subject->engine, err);
         if (!st)
-            st =
-                optimizer_step(subject->optimizer, subject->engine, 0.001, err);
+            st = optimizer_step(subject->optimizer, 0.001, err);
     }
+    if (!st)
+        st = engine_finish(subject->engine, err);
     *ms = (double)(clock_monotonic_ns() - began_ns) / 1e6;
     return st;
 }
 
-/* ---- what is measured -----------------------------------------------------
- */
+/* ---- what is measured --------------------------------------------------- */
 
-/* What a step takes while nothing else is in its way: the time that one in ten
- * stays below. What others do on the machine only ever adds to it. */
+/* The time of a step that nothing disturbed: the lowest decile, because other
+ * load on the machine only ever adds time. */
 static double undisturbed(double *steps, size_t n)
 {
     doubles_sort(steps, n);
     return steps[n / 10];
 }
 
-static enum assay_status measure_latency(struct subject *subject,
+static enum assay_status measure_latency(struct test_subject *subject,
                                          struct campaign_result *result,
                                          struct error *err)
 {
@@ -317,13 +315,13 @@ double campaign_own_mb(void)
     return (double)kb / 1024;
 }
 
-/* What a step must be able to have: the private memory of the process beside
- * the pool, less what it began with, and the most that was live in the pool.
- * What choosing kernels took, once, does not count. */
-static enum assay_status campaign_measure_memory(struct subject *subject,
-                                                 double idle_mb,
-                                                 struct campaign_result *result,
-                                                 struct error *err)
+/* The memory that a step needs: the private memory of the process outside of
+ * the pool, minus what it started with, plus the peak of the pool. Memory used
+ * only once, for choosing kernels, does not count. */
+static enum assay_status measure_memory_use(struct test_subject *subject,
+                                            double idle_mb,
+                                            struct campaign_result *result,
+                                            struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     struct pool_usage usage;
@@ -347,7 +345,7 @@ enum assay_status campaign_measure_here(const struct campaign_test *test,
                                         struct error *err)
 {
     double idle_mb = campaign_own_mb(), ms;
-    struct subject subject = {
+    struct test_subject subject = {
         .test = test, .ample_bytes = find_ample_bytes(), .n_classes = 1};
     enum assay_status st = open_subject(&subject, limits, err);
 
@@ -356,7 +354,7 @@ enum assay_status campaign_measure_here(const struct campaign_test *test,
     if (!st && test->target == TARGET_LATENCY)
         st = measure_latency(&subject, result, err);
     else if (!st)
-        st = campaign_measure_memory(&subject, idle_mb, result, err);
-    campaign_measure_subject_release(&subject);
+        st = measure_memory_use(&subject, idle_mb, result, err);
+    subject_free(&subject);
     return st;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A path without its folder, and the length of it without its ending. */
+/* A path without its folder; *n is its length without the ending. */
 static const char *base_of(const char *path, size_t *n)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -72,7 +72,7 @@ static bool is_network(const struct campaign_config *config, const char *name)
 bool network_file_split(const struct campaign_config *config, const char *path,
                         struct network_file *out)
 {
-    int64_t numbers[2] = {0, 0}; /* from the last one on */
+    int64_t numbers[2] = {0, 0}; /* the last one first */
     size_t n, n_numbers = 0;
     const char *base = base_of(path, &n);
 

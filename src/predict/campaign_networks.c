@@ -3,11 +3,10 @@
 
 #include "base/cache.h"
 #include "base/str.h"
-#include "detect/recipe.h"
-#include "formats/model_file.h"
 #include "formats/net/net.h"
-#include "models/models.h"
+#include "models/model_open.h"
 #include "predict/campaign_names.h"
+#include "predict/describe_graph.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,32 +14,26 @@
 #include <unistd.h>
 
 /* A network before it is pruned. */
-struct source {
+struct network_source {
     struct pool *pool;
     struct graph *graph;
-    bool is_filled; /* with random weights, for their norms */
+    bool is_filled; /* with random weights, to have norms to prune by */
 };
-
-static void source_release(struct source *source)
-{
-    graph_free(source->graph);
-    pool_free(source->pool);
-}
 
 static enum assay_status refuse_python(const char *name, struct error *err)
 {
-    return error_set(err, ASSAY_UNSUPPORTED,
-                     "'%.80s' is a network written in Python, which is not "
-                     "run here; name a built-in model, or a .net or .onnx file",
-                     name);
+    return error_set(
+        err, ASSAY_UNSUPPORTED,
+        "'%.80s' is a network written in Python, which assay cannot run; use a "
+        "built-in model, or a .net or .onnx file",
+        name);
 }
 
-/* The file of a network in model_desc_dir, or a name that is a file; *path
- * stays empty for a built-in model. */
-static enum assay_status
-campaign_networks_find_file(const struct campaign_config *config,
-                            const char *name, struct str *path,
-                            struct error *err)
+/* Finds the file of a network in model_desc_dir, or named directly; *path stays
+ * empty for a built-in model. */
+static enum assay_status find_network_file(const struct campaign_config *config,
+                                           const char *name, struct str *path,
+                                           struct error *err)
 {
     static const char *const endings[] = {".net", ".onnx", ".py"};
     const char *folder = config->create.model_desc_dir;
@@ -65,8 +58,7 @@ campaign_networks_find_file(const struct campaign_config *config,
     return ASSAY_OK;
 }
 
-static enum model_variant
-campaign_networks_variant_of(const struct campaign_config *config)
+static enum model_variant network_variant(const struct campaign_config *config)
 {
     const char *dataset = config->has_profile ? config->profile.dataset : "";
 
@@ -75,52 +67,53 @@ campaign_networks_variant_of(const struct campaign_config *config)
                                               : MODEL_IMAGENET;
 }
 
-static enum assay_status
-campaign_networks_build(const struct campaign_config *config, const char *name,
-                        struct source *source, struct error *err)
+static enum assay_status build_network(const struct campaign_config *config,
+                                       const char *name,
+                                       struct network_source *source,
+                                       struct error *err)
 {
     const char *model = network_model(name);
-    struct model_options options;
+    struct model_source built_in = {.name = model};
     int64_t side;
     struct shape shape;
     enum assay_status st;
 
-    if (model_task(model) != TASK_CLASSIFICATION)
+    if (!model_is_classifier(&built_in))
         return error_set(err, ASSAY_UNSUPPORTED,
                          "%s is a detector; a campaign measures classifiers",
                          model);
-    options = model_options_for(model, campaign_networks_variant_of(config));
-    side = options.image_size;
+    built_in.build = model_options_for(model, network_variant(config));
+    side = built_in.build.image_size;
     shape = shape_of(4, (int64_t)-1, (int64_t)3, side, side);
-    st = model_build(model, &options, &source->graph, err);
+    st = model_open(&built_in, source->pool, &source->graph, err);
     if (!st)
         graph_declare_input(source->graph, graph_input_at(source->graph, 0),
                             &shape);
     return st;
 }
 
-static enum assay_status
-campaign_networks_open_source(const struct campaign_config *config,
-                              const char *name, struct source *source,
-                              struct error *err)
+static enum assay_status open_network(const struct campaign_config *config,
+                                      const char *name,
+                                      struct network_source *source,
+                                      struct error *err)
 {
-    const struct onnx_options none = {0};
     struct str path = {0};
     enum assay_status st = pool_new(&source->pool, err);
 
     if (!st)
-        st = campaign_networks_find_file(config, name, &path, err);
+        st = find_network_file(config, name, &path, err);
     if (!st && path.n)
-        st = model_file_load(path.text, &none, source->pool, &source->graph,
-                             err);
+        st = model_open(
+            &(struct model_source){.name = path.text, .is_file = true},
+            source->pool, &source->graph, err);
     else if (!st)
-        st = campaign_networks_build(config, name, source, err);
+        st = build_network(config, name, source, err);
     str_release(&path);
     if (!st && graph_input_count(source->graph) != 1)
-        st = error_set(err, ASSAY_UNSUPPORTED,
-                       "%s has %zu inputs; a campaign measures networks with "
-                       "one",
-                       name, graph_input_count(source->graph));
+        st = error_set(
+            err, ASSAY_UNSUPPORTED,
+            "%s has %zu inputs; a campaign measures networks with one input",
+            name, graph_input_count(source->graph));
     source->is_filled =
         !st && config->mode == PRUNE_L1 && !graph_has_data(source->graph);
     if (source->is_filled)
@@ -129,25 +122,10 @@ campaign_networks_open_source(const struct campaign_config *config,
     return st;
 }
 
-/* Free sizes are settled for one image. */
-static struct shape one_image(const struct graph *graph)
-{
-    struct shape shape =
-        graph_input_shape(graph, 0)
-            ? *graph_input_shape(graph, 0)
-            : shape_of(4, (int64_t)1, (int64_t)3, (int64_t)224, (int64_t)224);
-
-    for (int i = 0; i < shape.rank; i++) {
-        if (shape.dims[i] < 0)
-            shape.dims[i] = i ? 224 : 1;
-    }
-    return shape;
-}
-
-/* The network at a level as a file. Level 0 is the network itself, which also
- * those have that cannot be pruned. */
+/* Saves the network at a level to a file. Level 0 is the network itself, which
+ * exists even if it cannot be pruned. */
 static enum assay_status save_pruned(const struct campaign_config *config,
-                                     const struct source *source,
+                                     const struct network_source *source,
                                      const char *name, int64_t level,
                                      int64_t repeat, const char *path,
                                      struct error *err)
@@ -156,7 +134,7 @@ static enum assay_status save_pruned(const struct campaign_config *config,
         .percent = (double)level,
         .mode = config->mode,
         .seed = (uint64_t)(config->create.seed + repeat)};
-    struct shape shape = one_image(source->graph);
+    struct shape shape = describe_image(source->graph);
     struct prune_report report = {0};
     struct survey survey = {0};
     struct net_notes notes = {.survey = &survey,
@@ -188,12 +166,12 @@ static enum assay_status save_pruned(const struct campaign_config *config,
 
 /* ---- all of them -------------------------------------------------------- */
 
-/* The files of one network, by level and repeat. */
+/* The files of one network, one per level and repeat. */
 struct making {
     const struct campaign_config *config;
     const struct campaign_listener *listener;
     const char *name;
-    struct source source;
+    struct network_source source;
     struct str path;
 };
 
@@ -209,8 +187,7 @@ static size_t count_files(const struct campaign_config *config)
     return config->create.pruning_perc.n * count_repeats(config);
 }
 
-static int64_t campaign_networks_level_of(const struct making *making,
-                                          size_t file)
+static int64_t level_of(const struct making *making, size_t file)
 {
     const struct campaign_config *config = making->config;
 
@@ -222,34 +199,29 @@ static int64_t repeat_of(const struct making *making, size_t file)
     return (int64_t)(file % count_repeats(making->config));
 }
 
-/* Sets the path of a file, and tells whether that is there. */
+/* Sets the path of a file, and checks whether it exists. */
 static enum assay_status find_made(struct making *making, size_t file,
                                    bool *is_made, struct error *err)
 {
-    enum assay_status st = network_file_name(
-        making->config, making->name, campaign_networks_level_of(making, file),
-        repeat_of(making, file), &making->path, err);
+    enum assay_status st =
+        network_file_name(making->config, making->name, level_of(making, file),
+                          repeat_of(making, file), &making->path, err);
 
     *is_made = !st && access(making->path.text, F_OK) == 0;
     return st;
 }
 
-/* Whether a failure is the network's own, and the others can still be made. */
-static bool is_of_network(enum assay_status st)
-{
-    return st == ASSAY_UNSUPPORTED || st == ASSAY_BAD_INPUT ||
-           st == ASSAY_BAD_USAGE;
-}
-
-/* Passes over a network that cannot be; level -1: at any level. */
-static enum assay_status
-campaign_networks_leave_out(const struct making *making, int64_t level,
-                            enum assay_status st, struct error *why,
-                            struct error *err)
+/* Passes over a network that cannot be made; level -1: at any level. */
+static enum assay_status leave_out_network(const struct making *making,
+                                           int64_t level, enum assay_status st,
+                                           struct error *why, struct error *err)
 {
     const struct campaign_listener *listener = making->listener;
+    /* Then others can still be made. */
+    bool is_of_network = st == ASSAY_UNSUPPORTED || st == ASSAY_BAD_INPUT ||
+                         st == ASSAY_BAD_USAGE;
 
-    if (is_of_network(st) && listener && listener->left_out) {
+    if (is_of_network && listener && listener->left_out) {
         listener->left_out(listener->context, making->name, level, why->text);
         return ASSAY_OK;
     }
@@ -263,7 +235,7 @@ campaign_networks_leave_out(const struct making *making, int64_t level,
 static enum assay_status make_file(struct making *making, size_t file,
                                    struct error *err)
 {
-    int64_t level = campaign_networks_level_of(making, file);
+    int64_t level = level_of(making, file);
     struct error why = {0};
     enum assay_status st = cache_make_folders(making->path.text, err);
 
@@ -272,7 +244,7 @@ static enum assay_status make_file(struct making *making, size_t file,
     st = save_pruned(making->config, &making->source, making->name, level,
                      repeat_of(making, file), making->path.text, &why);
     if (st)
-        return campaign_networks_leave_out(making, level, st, &why, err);
+        return leave_out_network(making, level, st, &why, err);
     if (making->listener && making->listener->made)
         making->listener->made(making->listener->context, making->path.text);
     return ASSAY_OK;
@@ -292,19 +264,19 @@ static enum assay_status make_network(struct making *making, struct error *err)
         if (!making->source.graph) {
             struct error why = {0};
 
-            st = campaign_networks_open_source(making->config, making->name,
-                                               &making->source, &why);
+            st = open_network(making->config, making->name, &making->source,
+                              &why);
             if (st)
-                return campaign_networks_leave_out(making, -1, st, &why, err);
+                return leave_out_network(making, -1, st, &why, err);
         }
         st = make_file(making, i, err);
     }
     return st;
 }
 
-/* That a name means a network, where one is to be made of it. */
-static enum assay_status campaign_networks_check_name(struct making *making,
-                                                      struct error *err)
+/* Checks that a name is a network, if any of its files must be made. */
+static enum assay_status check_network_name(struct making *making,
+                                            struct error *err)
 {
     bool is_made = true;
     struct str file = {0};
@@ -314,13 +286,13 @@ static enum assay_status campaign_networks_check_name(struct making *making,
         st = find_made(making, i, &is_made, err);
     if (st || is_made)
         return st;
-    st = campaign_networks_find_file(making->config, making->name, &file, err);
+    st = find_network_file(making->config, making->name, &file, err);
     if (!st && file.n && access(file.text, R_OK) != 0)
         st = error_errno(err, errno, "opening the network %s", file.text);
     else if (!st && !file.n && !model_full_name(network_model(making->name)))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "there is no network '%.60s': neither a built-in "
-                       "model nor a .net or .onnx file of model_desc_dir",
+                       "unknown network '%.60s': it is neither a built-in "
+                       "model nor a .net or .onnx file in model_desc_dir",
                        making->name);
     str_release(&file);
     return st;
@@ -337,13 +309,14 @@ campaign_make_networks(const struct campaign_config *config,
 
     for (size_t i = 0; !st && i < networks->n; i++) {
         making.name = networks->items[i];
-        st = campaign_networks_check_name(&making, err);
+        st = check_network_name(&making, err);
     }
     for (size_t i = 0; !st && i < networks->n; i++) {
         making.name = networks->items[i];
         st = make_network(&making, err);
-        source_release(&making.source);
-        making.source = (struct source){0};
+        graph_free(making.source.graph);
+        pool_free(making.source.pool);
+        making.source = (struct network_source){0};
     }
     str_release(&making.path);
     return st;

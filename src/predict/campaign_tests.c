@@ -1,5 +1,5 @@
-/* predict/campaign_tests.c - see campaign.h: the list of tests, made of a
- * folder of networks, or read from a file of tests. */
+/* predict/campaign_tests.c - see campaign.h: the list of tests, from a folder
+ * of networks or a file of tests, and the rows it will lead to. */
 #include "predict/campaign.h"
 
 #include "base/file.h"
@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ void campaign_tests_release(struct campaign_tests *tests)
 
 /* ---- tests -------------------------------------------------------------- */
 
-static int campaign_tests_by_size(const void *a, const void *b)
+static int by_batch(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -44,16 +45,16 @@ static enum assay_status add_test(struct campaign_tests *tests,
     return ASSAY_OK;
 }
 
-/* What is measured of each file. */
-struct plan {
+/* What to measure for each file. */
+struct test_plan {
     const struct campaign_config *config;
     bool has_stage[N_STAGES], has_target[N_TARGETS];
-    int64_t *batches; /* from small to large */
+    int64_t *batches; /* in rising order */
     size_t n_batches;
 };
 
-/* Room for so many batch sizes, in the arena of the tests. */
-static enum assay_status plan_reserve(struct plan *plan, size_t n,
+/* Makes room for so many batch sizes, in the arena of the tests. */
+static enum assay_status plan_reserve(struct test_plan *plan, size_t n,
                                       struct campaign_tests *tests,
                                       struct error *err)
 {
@@ -64,15 +65,14 @@ static enum assay_status plan_reserve(struct plan *plan, size_t n,
                : error_nomem(err, n * sizeof(int64_t), "the list of tests");
 }
 
-static void plan_sort(struct plan *plan)
+static void plan_sort(struct test_plan *plan)
 {
     if (plan->n_batches)
-        qsort(plan->batches, plan->n_batches, sizeof *plan->batches,
-              campaign_tests_by_size);
+        qsort(plan->batches, plan->n_batches, sizeof *plan->batches, by_batch);
 }
 
 static enum assay_status add_series(struct campaign_tests *tests,
-                                    const struct plan *plan,
+                                    const struct test_plan *plan,
                                     struct campaign_test test,
                                     struct error *err)
 {
@@ -92,8 +92,8 @@ static enum assay_status add_series(struct campaign_tests *tests,
 }
 
 static enum assay_status add_file(struct campaign_tests *tests,
-                                  const struct plan *plan, const char *path,
-                                  struct error *err)
+                                  const struct test_plan *plan,
+                                  const char *path, struct error *err)
 {
     struct network_file name;
     struct campaign_test test = {0};
@@ -101,13 +101,13 @@ static enum assay_status add_file(struct campaign_tests *tests,
 
     if (str_ends_with(path, ".py"))
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "'%.100s' is a network written in Python, which is "
-                         "not run here; name a .net or .onnx file",
+                         "'%.100s' is a network written in Python, which assay "
+                         "cannot run; use a .net or .onnx file",
                          path);
     if (!network_file_split(plan->config, path, &name))
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%.120s: a network is called NAME_LEVEL.net, with a "
-                         "level of 0 to %d",
+                         "%.120s: the name of a network must be "
+                         "NAME_LEVEL.net, with a level of 0 to %d",
                          path, PRUNE_MOST_PERCENT);
     test.file = arena_strdup(&tests->arena, path);
     test.network = arena_strdup(&tests->arena, name.network);
@@ -123,8 +123,7 @@ static enum assay_status add_file(struct campaign_tests *tests,
     return st;
 }
 
-/* ---- from a folder --------------------------------------------------------
- */
+/* ---- from a folder ------------------------------------------------------ */
 
 struct listed {
     char *path;
@@ -143,7 +142,7 @@ static void file_list_release(struct file_list *list)
     mem_free(list->items);
 }
 
-static int campaign_tests_by_name(const void *a, const void *b)
+static int by_network(const void *a, const void *b)
 {
     const struct listed *x = a, *y = b;
     int order = strcmp(x->name.network, y->name.network);
@@ -153,9 +152,8 @@ static int campaign_tests_by_name(const void *a, const void *b)
     return order ? order : strcmp(x->path, y->path);
 }
 
-static bool campaign_tests_is_wanted(const struct campaign_config *config,
-                                     const char *file,
-                                     struct network_file *name)
+static bool is_asked_for(const struct campaign_config *config, const char *file,
+                         struct network_file *name)
 {
     const struct config_texts *networks = &config->profile.network;
 
@@ -171,9 +169,8 @@ static bool campaign_tests_is_wanted(const struct campaign_config *config,
 }
 
 static enum assay_status
-campaign_tests_list_folder(const struct campaign_config *config,
-                           const char *folder, struct file_list *list,
-                           struct error *err)
+list_network_files(const struct campaign_config *config, const char *folder,
+                   struct file_list *list, struct error *err)
 {
     DIR *open = opendir(folder);
     enum assay_status st = ASSAY_OK;
@@ -187,7 +184,7 @@ campaign_tests_list_folder(const struct campaign_config *config,
         struct str path = {0};
         struct listed *moved;
 
-        if (!campaign_tests_is_wanted(config, entry->d_name, &name))
+        if (!is_asked_for(config, entry->d_name, &name))
             continue;
         moved = vec_reserve(list->items, &list->capacity, list->n + 1,
                             sizeof *moved);
@@ -195,19 +192,18 @@ campaign_tests_list_folder(const struct campaign_config *config,
             st = error_nomem(err, 64, "the list of networks");
         } else {
             list->items = moved;
-            list->items[list->n++] = /* whose the path is from here on */
+            list->items[list->n++] = /* which owns the path from here on */
                 (struct listed){path.text, name};
         }
     }
     closedir(open);
     if (list->n)
-        qsort(list->items, list->n, sizeof *list->items,
-              campaign_tests_by_name);
+        qsort(list->items, list->n, sizeof *list->items, by_network);
     return st;
 }
 
 static enum assay_status list_from_folder(const struct campaign_config *config,
-                                          const struct plan *plan,
+                                          const struct test_plan *plan,
                                           struct campaign_tests *tests,
                                           struct error *err)
 {
@@ -218,28 +214,27 @@ static enum assay_status list_from_folder(const struct campaign_config *config,
     if (!folder)
         folder = config->create.model_path;
     if (!folder)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "[profile] has no local_model_loc: where the networks "
-                         "are");
-    st = campaign_tests_list_folder(config, folder, &list, err);
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "[profile] has no local_model_loc, the folder of the networks");
+    st = list_network_files(config, folder, &list, err);
     for (size_t i = 0; !st && i < list.n; i++)
         st = add_file(tests, plan, list.items[i].path, err);
     if (!st && !list.n)
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s has no networks of those that are asked for, called "
-                       "NAME_LEVEL.net",
-                       folder);
+        st = error_set(
+            err, ASSAY_BAD_INPUT,
+            "%s has none of the networks asked for, named NAME_LEVEL.net",
+            folder);
     file_list_release(&list);
     return st;
 }
 
-/* ---- from a file of tests -------------------------------------------------
- */
+/* ---- from a file of tests ----------------------------------------------- */
 
-/* The batches that a section of tests lists. */
+/* Reads the batches of a section of tests. */
 static enum assay_status take_batches(const struct toml_value *section,
                                       struct campaign_tests *tests,
-                                      struct plan *plan, struct error *err)
+                                      struct test_plan *plan, struct error *err)
 {
     const struct toml_value *list = toml_find(section, "bs");
     enum assay_status st;
@@ -249,14 +244,14 @@ static enum assay_status take_batches(const struct toml_value *section,
         return ASSAY_OK;
     if (!list || list->kind != TOML_ARRAY || !list->items.n)
         return toml_complain(list ? list : section, err,
-                             "[%s] has no list of batches: bs= [1, 2]",
+                             "[%s] has no list of batches, such as bs= [1, 2]",
                              section->key.text);
     st = plan_reserve(plan, list->items.n, tests, err);
     for (const struct toml_value *item = list->items.first; !st && item;
          item = item->next) {
         if (item->kind != TOML_INTEGER || item->integer < 1 ||
             item->integer > CAMPAIGN_MOST_BATCH)
-            return toml_complain(list, err, "bs: batches lie between 1 and %d",
+            return toml_complain(list, err, "bs: batches must be from 1 to %d",
                                  CAMPAIGN_MOST_BATCH);
         plan->batches[n++] = item->integer;
     }
@@ -264,8 +259,8 @@ static enum assay_status take_batches(const struct toml_value *section,
     return st;
 }
 
-/* Marks those of two names that a list of a section has; leaves the marks as
- * they are where there is no list. */
+/* Marks which of two names a list in a section has; leaves the marks as they
+ * are if there is no list. */
 static enum assay_status take_names(const struct toml_value *section,
                                     const char *key, const char *const *names,
                                     bool *marks, struct error *err)
@@ -275,7 +270,7 @@ static enum assay_status take_names(const struct toml_value *section,
     if (!list)
         return ASSAY_OK;
     if (list->kind != TOML_ARRAY)
-        return toml_complain(list, err, "%s is a list of %s and %s", key,
+        return toml_complain(list, err, "%s must be a list of %s and %s", key,
                              names[0], names[1]);
     marks[0] = marks[1] = false;
     for (const struct toml_value *item = list->items.first; item;
@@ -283,20 +278,20 @@ static enum assay_status take_names(const struct toml_value *section,
         const char *text = item->kind == TOML_STRING ? item->string.text : "";
 
         if (strcmp(text, names[0]) != 0 && strcmp(text, names[1]) != 0)
-            return toml_complain(list, err, "%s is a list of %s and %s", key,
-                                 names[0], names[1]);
+            return toml_complain(list, err, "%s must be a list of %s and %s",
+                                 key, names[0], names[1]);
         marks[strcmp(text, names[1]) == 0] = true;
     }
     return ASSAY_OK;
 }
 
 static enum assay_status list_from_section(const struct toml_value *section,
-                                           const struct plan *plan,
+                                           const struct test_plan *plan,
                                            struct campaign_tests *tests,
                                            struct error *err)
 {
     const struct toml_value *models = toml_find(section, "model");
-    struct plan own = *plan;
+    struct test_plan own = *plan;
     enum assay_status st = take_batches(section, tests, &own, err);
 
     if (!st)
@@ -311,14 +306,14 @@ static enum assay_status list_from_section(const struct toml_value *section,
     for (const struct toml_value *model = models->items.first; !st && model;
          model = model->next) {
         if (model->kind != TOML_STRING)
-            return toml_complain(models, err, "models are texts");
+            return toml_complain(models, err, "models must be strings");
         st = add_file(tests, &own, model->string.text, err);
     }
     return st;
 }
 
 static enum assay_status list_from_file(const struct campaign_config *config,
-                                        const struct plan *plan,
+                                        const struct test_plan *plan,
                                         struct campaign_tests *tests,
                                         struct error *err)
 {
@@ -340,7 +335,7 @@ enum assay_status campaign_list_tests(const struct campaign_config *config,
                                       struct error *err)
 {
     const struct profile_config *profile = &config->profile;
-    struct plan plan = {.config = config};
+    struct test_plan plan = {.config = config};
     enum assay_status st = plan_reserve(&plan, profile->bs.n, tests, err);
 
     if (st)
@@ -370,10 +365,9 @@ static void put_texts(struct sink *sink, const char *key,
     sink_puts(sink, "]\n");
 }
 
-/* The path on the device. */
-static void campaign_tests_put_model(struct sink *sink,
-                                     const struct profile_config *profile,
-                                     const char *file)
+static void put_model_path(struct sink *sink,
+                           const struct profile_config *profile,
+                           const char *file)
 {
     const char *slash = strrchr(file, '/');
 
@@ -406,7 +400,7 @@ static void put_tests(const struct campaign_config *config,
             continue;
         sink_puts(sink, last[0] ? ",\n        " : "");
         last = tests->items[i].file;
-        campaign_tests_put_model(sink, profile, last);
+        put_model_path(sink, profile, last);
     }
     sink_puts(sink, "]\n");
 }
@@ -422,4 +416,64 @@ enum assay_status campaign_write_tests(const struct campaign_config *config,
         return st;
     put_tests(config, tests, output_sink(output));
     return output_commit(output, err);
+}
+
+struct expecting {
+    struct data_set *set;
+    struct campaign_log *log; /* NULL: there is none yet */
+};
+
+static enum assay_status expect_row(struct data_set *set,
+                                    const struct campaign_test *test,
+                                    bool is_passed, struct error *err)
+{
+    struct measurement row = {.batch = (double)test->batch,
+                              .stage = test->stage,
+                              .value = {NAN, NAN}};
+    enum assay_status st;
+
+    if (!is_passed)
+        return ASSAY_OK;
+    row.value[test->target] = 1;
+    st = data_set_describe(set, test->network, test->level, &row.description,
+                           err);
+    return st ? st : data_set_add_row(set, &row, err);
+}
+
+static enum assay_status expect_logged(void *context,
+                                       const struct campaign_test *test,
+                                       const struct campaign_result *result,
+                                       struct error *err)
+{
+    const struct expecting *expecting = context;
+
+    return expect_row(expecting->set, test, result->is_passed, err);
+}
+
+/* Tests that are in the log were already counted. */
+static enum assay_status expect_test(const struct expecting *expecting,
+                                     const struct campaign_test *test,
+                                     struct error *err)
+{
+    struct campaign_result before = {0};
+    enum assay_status st =
+        expecting->log ? campaign_log_find(expecting->log, test, &before, err)
+                       : ASSAY_OK;
+
+    if (st || before.n_rounds)
+        return st;
+    return expect_row(expecting->set, test, true, err);
+}
+
+enum assay_status campaign_expect_rows(const struct campaign_tests *tests,
+                                       struct campaign_log *log,
+                                       struct data_set *set, struct error *err)
+{
+    struct expecting expecting = {set, log};
+    enum assay_status st =
+        log ? campaign_log_each(log, expect_logged, &expecting, err) : ASSAY_OK;
+
+    for (size_t i = 0; !st && i < tests->n; i++)
+        st = expect_test(&expecting, &tests->items[i], err);
+    return st;
 }

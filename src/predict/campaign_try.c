@@ -11,14 +11,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* What the child tells. */
-struct answer {
+/* What the child sends back. */
+struct test_answer {
     enum assay_status status;
     struct campaign_result result;
     struct error error;
 };
 
-/* What /proc/meminfo says of the machine, in MB; 0: not known. */
+/* From /proc/meminfo, in MB; 0: unknown. */
 struct machine_memory {
     double total, available, free;
 };
@@ -43,9 +43,9 @@ static struct machine_memory machine_memory(void)
     return memory;
 }
 
-/* Channels that the kernels of this processor compute together: as many
- * float32 as a vector has. */
-static double campaign_try_find_lane(void)
+/* Channels that this processor's kernels compute together: the number of
+ * float32 in a vector. */
+static double processor_lane(void)
 {
     switch (processor_level()) {
     case PROCESSOR_PLAIN:
@@ -60,19 +60,19 @@ static double campaign_try_find_lane(void)
     return 0;
 }
 
-/* What the child is started with. */
-struct attempt {
+/* What the child starts with. */
+struct test_attempt {
     const struct campaign_test *test;
     const struct campaign_limits *limits;
 };
 
 static void run_attempt(void *context, int line)
 {
-    const struct attempt *attempt = context;
+    const struct test_attempt *attempt = context;
     campaign_measure *measure = attempt->limits->measure
                                     ? attempt->limits->measure
                                     : campaign_measure_here;
-    struct answer answer = {0};
+    struct test_answer answer = {0};
 
     answer.status =
         measure(attempt->test, attempt->limits, &answer.result, &answer.error);
@@ -87,10 +87,10 @@ bool campaign_is_nomem(const struct campaign_result *result)
            strncmp(result->reason, nomem_words, strlen(nomem_words)) == 0;
 }
 
-static void campaign_try_explain(struct campaign_result *result,
-                                 enum child_told told,
-                                 const struct answer *answer, int status,
-                                 double seconds, size_t memory_bytes)
+static void explain_failure(struct campaign_result *result,
+                            enum child_told told,
+                            const struct test_answer *answer, int status,
+                            double seconds, size_t memory_bytes)
 {
     char limit[UNITS_MAX];
 
@@ -124,12 +124,11 @@ static size_t choose_limit(const struct campaign_limits *limits,
                : SIZE_MAX / 2;
 }
 
-static void campaign_try_finish(struct child *child,
-                                const struct campaign_limits *limits,
-                                size_t memory_bytes,
-                                struct campaign_result *result)
+static void finish_attempt(struct child *child,
+                           const struct campaign_limits *limits,
+                           size_t memory_bytes, struct campaign_result *result)
 {
-    struct answer answer = {0};
+    struct test_answer answer = {0};
     enum child_told told =
         child_receive(child->line, &answer, sizeof answer, limits->seconds);
     bool is_done = told == CHILD_TOLD && !answer.status;
@@ -139,8 +138,8 @@ static void campaign_try_finish(struct child *child,
         *result = answer.result;
         result->is_passed = true;
     } else {
-        campaign_try_explain(result, told, &answer, status, limits->seconds,
-                             memory_bytes);
+        explain_failure(result, told, &answer, status, limits->seconds,
+                        memory_bytes);
     }
 }
 
@@ -151,14 +150,14 @@ enum assay_status campaign_try(const struct campaign_test *test,
 {
     struct machine_memory memory = machine_memory();
     size_t limit = choose_limit(limits, &memory);
-    /* An interrupt is the campaign's to answer, when the test has ended. */
+    /* The campaign handles an interrupt, after the test has ended. */
     const struct child_options options = {
         .what = "a test",
         .is_quiet = true,
         .is_expendable = true,
         .leaves_interrupt = true,
         .data_bytes = limit + (size_t)(campaign_own_mb() * 0x1p20)};
-    struct attempt attempt = {test, limits};
+    struct test_attempt attempt = {test, limits};
     int64_t began_ns = clock_monotonic_ns();
     struct child child;
     enum assay_status st;
@@ -167,9 +166,9 @@ enum assay_status campaign_try(const struct campaign_test *test,
     st = child_start(&child, &options, run_attempt, &attempt, err);
     if (st)
         return st;
-    campaign_try_finish(&child, limits, limit, result);
+    finish_attempt(&child, limits, limit, result);
     result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
-    result->lane = campaign_try_find_lane();
+    result->lane = processor_lane();
     result->avail_mb = memory.available;
     result->free_mb = memory.free;
     result->capacity_mb = limits->memory_bytes

@@ -20,8 +20,8 @@ void csv_release(struct csv *csv)
 
 /* ---- records ------------------------------------------------------------ */
 
-/* Takes the quotes off a field that begins with one; in place. Returns what
- * follows it, or NULL where the closing quote is missing. */
+/* Removes the quotes of a field, in place. Returns what follows it, or NULL if
+ * the closing quote is missing. */
 static char *unquote(char *from)
 {
     char *to = from++;
@@ -42,7 +42,7 @@ static char *unquote(char *from)
     return from + 1;
 }
 
-/* Splits the line that begins at csv->at in place. */
+/* Splits the line at csv->at, in place. */
 static enum assay_status csv_split(struct csv *csv, const char **fields,
                                    size_t *n, struct error *err)
 {
@@ -59,7 +59,7 @@ static enum assay_status csv_split(struct csv *csv, const char **fields,
                              str_text(&csv->name), csv->line, CSV_MAX_COLUMNS);
         if (*begin == '"' && !(at = unquote(begin)))
             return error_set(err, ASSAY_BAD_INPUT,
-                             "%s line %zu: a quote is not closed",
+                             "%s line %zu: missing closing quote",
                              str_text(&csv->name), csv->line);
         at += strcspn(at, ",\n");
         end = *at;
@@ -78,11 +78,11 @@ static enum assay_status csv_read_head(struct csv *csv, struct error *err)
     enum assay_status st;
 
     if (csv->text.n != strlen(str_text(&csv->text)))
-        return error_set(err, ASSAY_BAD_INPUT, "%s: this is no text",
+        return error_set(err, ASSAY_BAD_INPUT, "%s: this is not text",
                          str_text(&csv->name));
     if (!csv->text.n)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s: empty; a line of column names is wanted",
+                         "%s: empty; it must have a line of column names",
                          str_text(&csv->name));
     st = csv_split(csv, csv->columns, &csv->n_columns, err);
     for (size_t i = 0; !st && i < csv->n_columns; i++) {
@@ -127,7 +127,7 @@ enum assay_status csv_next(struct csv *csv, bool *more, struct error *err)
     st = csv_split(csv, csv->fields, &n, err);
     if (!st && n != csv->n_columns)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s line %zu: %zu fields where %zu columns are named",
+                       "%s line %zu: %zu fields, but %zu columns are named",
                        str_text(&csv->name), csv->line, n, csv->n_columns);
     return st;
 }
@@ -147,10 +147,9 @@ enum assay_status csv_need(const struct csv *csv, const char *column,
                            int *place, struct error *err)
 {
     *place = csv_find(csv, column);
-    return *place >= 0
-               ? ASSAY_OK
-               : error_set(err, ASSAY_BAD_INPUT, "%s: there is no column '%s'",
-                           str_text(&csv->name), column);
+    return *place >= 0 ? ASSAY_OK
+                       : error_set(err, ASSAY_BAD_INPUT, "%s: no column '%s'",
+                                   str_text(&csv->name), column);
 }
 
 const char *csv_field(const struct csv *csv, int place)
@@ -178,7 +177,7 @@ enum assay_status csv_number(const struct csv *csv, int place, double missing,
             return csv_refuse(csv, place, "a number", err);
         value = decimal_double(text, strlen(text));
         if (!isfinite(value))
-            return csv_refuse(csv, place, "a number that can be", err);
+            return csv_refuse(csv, place, "a finite number", err);
     }
     *out = value;
     return ASSAY_OK;
@@ -193,11 +192,11 @@ enum assay_status csv_integer(const struct csv *csv, int place, int64_t low,
     if (!csv_is_number(text) || !decimal_int64(text, strlen(text), &value))
         return csv_refuse(csv, place, "a whole number", err);
     if (value < low || value > high)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "%s line %zu, column %s: %lld is not between %lld and "
-                         "%lld",
-                         str_text(&csv->name), csv->line, csv->columns[place],
-                         (long long)value, (long long)low, (long long)high);
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "%s line %zu, column %s: %lld is not from %lld to %lld",
+            str_text(&csv->name), csv->line, csv->columns[place],
+            (long long)value, (long long)low, (long long)high);
     *out = value;
     return ASSAY_OK;
 }

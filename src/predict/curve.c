@@ -3,13 +3,12 @@
 
 #include "base/doubles.h"
 #include "base/mem.h"
-#include "predict/levenberg_internal.h"
 #include "predict/physical_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Behind the polynomial of the slope, highest power first. */
+/* Parameters after the polynomial of the slope, highest power first. */
 enum latency_place {
     START_SLOPE,
     START,
@@ -54,7 +53,7 @@ static double polynomial(const double *c, size_t n, double x)
     return sum;
 }
 
-/* Pruning takes channels from both sides of a product. */
+/* Pruning removes channels on both sides of a product. */
 static double position(const struct curve *curve, double macs, double level)
 {
     return curve->axis == CURVE_MACS ? -0.5 * log(macs / curve->reference_macs)
@@ -101,10 +100,10 @@ double curve_predict(const struct curve *curve, double macs, double level,
 
 /* ---- fitting ------------------------------------------------------------- */
 
-struct fitting {
+struct curve_fitting {
     const struct curve *curve;
     const struct data_points *points;
-    double *positions; /* one a point */
+    double *positions; /* one per point */
     double centre[CURVE_MAX_PARAMETERS], spread[CURVE_MAX_PARAMETERS];
     size_t n_parameters;
 };
@@ -112,7 +111,7 @@ struct fitting {
 static void curve_residuals(const void *context, const double *value,
                             double *out)
 {
-    const struct fitting *fitting = context;
+    const struct curve_fitting *fitting = context;
     size_t n = fitting->points->n;
 
     for (size_t i = 0; i < n; i++) {
@@ -137,7 +136,7 @@ static double median(double *values, size_t n)
     return values[n / 2];
 }
 
-/* The median value an image, of the larger batches. */
+/* The median value per image of the larger batches. */
 static enum assay_status guess_slope(const struct data_points *points,
                                      double *slope, struct error *err)
 {
@@ -164,14 +163,14 @@ static enum assay_status guess_slope(const struct data_points *points,
     return ASSAY_OK;
 }
 
-static void set_prior(struct fitting *fitting, size_t place, double centre,
-                      double spread)
+static void set_prior(struct curve_fitting *fitting, size_t place,
+                      double centre, double spread)
 {
     fitting->centre[place] = centre;
     fitting->spread[place] = spread;
 }
 
-static void curve_set_priors(struct fitting *fitting, double slope)
+static void curve_set_priors(struct curve_fitting *fitting, double slope)
 {
     const struct data_points *points = fitting->points;
     size_t n = slope_count(fitting->curve->axis);
@@ -210,7 +209,7 @@ enum assay_status curve_fit(struct curve *curve,
                             const struct data_points *points,
                             enum curve_axis axis, struct error *err)
 {
-    struct fitting fitting = {.curve = curve, .points = points};
+    struct curve_fitting fitting = {.curve = curve, .points = points};
     struct least_squares problem = {.residuals = curve_residuals,
                                     .context = &fitting,
                                     .max_iterations = 200};
@@ -244,8 +243,8 @@ enum assay_status curve_fit(struct curve *curve,
 /* ---- what is left over --------------------------------------------------- */
 
 static const double bias_reach = 0.15; /* octaves */
-static const double bias_strength = 2; /* rows that say "nothing" */
-static const double bias_most = 0.15;  /* of one row */
+static const double bias_strength = 2; /* rows that say "no bias" */
+static const double bias_most = 0.15;  /* per row */
 
 void batch_bias_add(struct batch_bias *bias, double batch, double miss)
 {

@@ -1,7 +1,7 @@
 /* predict/curve.h - one network and its pruned levels, as lines in the batch
  * size whose slope follows a polynomial.
  *
- * Knows nothing of layers: it fits a network of which some levels were
+ * Does not look at layers: it fits a network some of whose levels were
  * measured, and no other.
  *
  * SPDX-License-Identifier: MIT */
@@ -10,10 +10,10 @@
 
 #include "predict/points.h"
 
-/* What the polynomial is in. */
+/* The variable of the polynomial. */
 enum curve_axis {
     CURVE_MACS,  /* a straight line in the logarithm of the multiply-adds */
-    CURVE_LEVEL, /* of the third degree in the percent that were pruned */
+    CURVE_LEVEL, /* of the third degree in the pruned percent */
     N_CURVE_AXES
 };
 
@@ -26,7 +26,7 @@ struct curve {
     double value[CURVE_MAX_PARAMETERS];
 };
 
-/* The points are of one network; the bounds among them are not used. */
+/* The points are of one network; bounds among them are ignored. */
 enum assay_status curve_fit(struct curve *curve,
                             const struct data_points *points,
                             enum curve_axis axis, struct error *err);
@@ -45,9 +45,10 @@ struct batch_bias {
     double sum[BATCH_BIAS_MAX], count[BATCH_BIAS_MAX];
 };
 
-/* A row of that batch was so much more than predicted, as a logarithm. */
+/* Adds a row of that batch which exceeded the prediction by `miss`, a
+ * logarithm. */
 void batch_bias_add(struct batch_bias *bias, double batch, double miss);
-/* The mean of the rows of about that batch, shrunk where there are few. */
+/* The mean of rows of about that batch, shrunk if there are few. */
 double batch_bias_at(const struct batch_bias *bias, double batch);
 
 #endif

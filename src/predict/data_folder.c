@@ -2,21 +2,31 @@
 #include "predict/data_folder.h"
 
 #include "base/scanner.h"
-#include "predict/data_folder_internal.h"
+#include "predict/csv.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { max_size = 1 << 24, max_level = 100 };
+enum {
+    max_size = 1 << 24,
+    max_level = 100,
+    max_batch = 1 << 20,
+    max_lane = 1024
+};
+
+/* A file of the folder that is being read. */
+struct data_reading {
+    struct csv csv;
+    int network, level; /* columns */
+};
 
 /* ---- the files ----------------------------------------------------------- */
 
-static enum assay_status data_folder_open_file(struct data_reading *reading,
-                                               const char *folder,
-                                               const char *file,
-                                               struct error *err)
+static enum assay_status open_table(struct data_reading *reading,
+                                    const char *folder, const char *file,
+                                    struct error *err)
 {
     struct str path = {0};
     enum assay_status st =
@@ -34,19 +44,19 @@ static enum assay_status data_folder_open_file(struct data_reading *reading,
     return st;
 }
 
-enum assay_status data_read_level(struct data_reading *reading, int64_t *level,
-                                  struct error *err)
+static enum assay_status read_level(struct data_reading *reading,
+                                    int64_t *level, struct error *err)
 {
     return csv_integer(&reading->csv, reading->level, 0, max_level, level, err);
 }
 
-/* The description that the record is about. */
+/* Finds the description that the record is about. */
 static enum assay_status read_subject(struct data_reading *reading,
                                       struct data_set *set, size_t *index,
                                       struct error *err)
 {
     int64_t level = 0;
-    enum assay_status st = data_read_level(reading, &level, err);
+    enum assay_status st = read_level(reading, &level, err);
 
     return st ? st
               : data_set_describe(set,
@@ -59,87 +69,45 @@ const char *const data_folder_files[] = {
 
 /* ---- layers.csv ---------------------------------------------------------- */
 
-enum layer_column {
-    LAYER_IN,
-    LAYER_OUT,
-    LAYER_KERNEL_H,
-    LAYER_KERNEL_W,
-    LAYER_STRIDE_H,
-    LAYER_STRIDE_W,
-    LAYER_PAD_H,
-    LAYER_PAD_W,
-    LAYER_GROUPS,
-    LAYER_SIZE_H,
-    LAYER_SIZE_W,
-    LAYER_BIAS,
-    N_LAYER_COLUMNS
-};
-
-static const struct {
-    const char *name;
-    int64_t low;
-} layer_columns[] = {
-    [LAYER_IN] = {"ic", 1},         [LAYER_OUT] = {"oc", 1},
-    [LAYER_KERNEL_H] = {"kh", 1},   [LAYER_KERNEL_W] = {"kw", 1},
-    [LAYER_STRIDE_H] = {"sh", 1},   [LAYER_STRIDE_W] = {"sw", 1},
-    [LAYER_PAD_H] = {"ph", 0},      [LAYER_PAD_W] = {"pw", 0},
-    [LAYER_GROUPS] = {"groups", 1}, [LAYER_SIZE_H] = {"ih", 1},
-    [LAYER_SIZE_W] = {"iw", 1},     [LAYER_BIAS] = {"bias", 0},
-};
-
-static enum assay_status check_conv(const struct data_reading *reading,
-                                    const struct conv_row *conv,
-                                    struct error *err)
-{
-    if (conv_out(conv, 0) && conv_out(conv, 1) &&
-        conv->in % conv->groups == 0 && conv->out % conv->groups == 0)
-        return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "%s line %zu: a convolution that cannot be: its kernel "
-                     "does not fit, or its groups do not divide the channels",
-                     str_text(&reading->csv.name), reading->csv.line);
-}
+static const char *const layer_columns[CONV_NUMBERS] = {
+    "ic", "oc", "kh",     "kw", "sh", "sw",
+    "ph", "pw", "groups", "ih", "iw", "bias"};
 
 static enum assay_status read_layer(struct data_reading *reading,
                                     struct data_set *set, const int *columns,
                                     struct error *err)
 {
-    int64_t v[N_LAYER_COLUMNS] = {0};
+    int64_t v[CONV_NUMBERS] = {0};
     struct conv_row conv;
     size_t index = 0;
     enum assay_status st = read_subject(reading, set, &index, err);
 
-    for (size_t i = 0; !st && i < N_LAYER_COLUMNS; i++)
-        st = csv_integer(&reading->csv, columns[i], layer_columns[i].low,
-                         max_size, &v[i], err);
+    for (size_t i = 0; !st && i < CONV_NUMBERS; i++)
+        st = csv_integer(&reading->csv, columns[i], conv_least[i], max_size,
+                         &v[i], err);
     if (st)
         return st;
-    conv = (struct conv_row){
-        .in = v[LAYER_IN],
-        .out = v[LAYER_OUT],
-        .kernel = {v[LAYER_KERNEL_H], v[LAYER_KERNEL_W]},
-        .stride = {v[LAYER_STRIDE_H], v[LAYER_STRIDE_W]},
-        .pad = {v[LAYER_PAD_H], v[LAYER_PAD_W]},
-        .groups = v[LAYER_GROUPS],
-        .size = {v[LAYER_SIZE_H], v[LAYER_SIZE_W]},
-        .has_bias = v[LAYER_BIAS] != 0,
-    };
-    st = check_conv(reading, &conv, err);
-    return st || index < set->n_settled
-               ? st
+    if (!conv_from_numbers(v, &conv))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s line %zu: not a possible convolution: its kernel "
+                         "does not fit, or its groups do not divide the "
+                         "channels",
+                         str_text(&reading->csv.name), reading->csv.line);
+    return index < set->n_settled
+               ? ASSAY_OK
                : description_add_conv(&set->descriptions[index], &conv, err);
 }
 
-static enum assay_status data_folder_read_layers(struct data_reading *reading,
-                                                 struct data_set *set,
-                                                 struct error *err)
+static enum assay_status read_layer_rows(struct data_reading *reading,
+                                         struct data_set *set,
+                                         struct error *err)
 {
-    int columns[N_LAYER_COLUMNS];
+    int columns[CONV_NUMBERS];
     enum assay_status st = ASSAY_OK;
     bool more = true;
 
-    for (size_t i = 0; !st && i < N_LAYER_COLUMNS; i++)
-        st = csv_need(&reading->csv, layer_columns[i].name, &columns[i], err);
+    for (size_t i = 0; !st && i < CONV_NUMBERS; i++)
+        st = csv_need(&reading->csv, layer_columns[i], &columns[i], err);
     while (!st && !(st = csv_next(&reading->csv, &more, err)) && more)
         st = read_layer(reading, set, columns, err);
     return st;
@@ -147,17 +115,12 @@ static enum assay_status data_folder_read_layers(struct data_reading *reading,
 
 /* ---- networks.csv and network_ops.csv ------------------------------------ */
 
-struct count_column {
-    const char *name;
-    size_t offset; /* in struct image_counts */
-};
-
 #define COUNT(name, field)                                                     \
     {                                                                          \
         name, offsetof(struct image_counts, field)                             \
     }
 
-static const struct count_column network_columns[] = {
+static const struct description_field network_columns[] = {
     COUNT("total_params", parameters),
     COUNT("bn_params", norm_parameters),
     COUNT("n_param_tensors", parameter_tensors),
@@ -165,7 +128,7 @@ static const struct count_column network_columns[] = {
     {NULL, 0},
 };
 
-static const struct count_column op_columns[] = {
+const struct description_field data_op_columns[] = {
     COUNT("relu_elems", relu_elements),
     COUNT("n_relu", n_relu),
     COUNT("bn_elems", norm_elements),
@@ -185,9 +148,8 @@ static const struct count_column op_columns[] = {
 
 enum { max_count_columns = 16 };
 
-static enum assay_status data_folder_read_count(struct data_reading *reading,
-                                                int place, double *out,
-                                                struct error *err)
+static enum assay_status read_count(struct data_reading *reading, int place,
+                                    double *out, struct error *err)
 {
     enum assay_status st = csv_number(&reading->csv, place, 0, out, err);
 
@@ -226,10 +188,10 @@ static enum assay_status read_denses(struct data_reading *reading,
     return st;
 }
 
-static enum assay_status
-data_folder_read_counts(struct data_reading *reading, struct data_set *set,
-                        const struct count_column *columns, bool has_denses,
-                        struct error *err)
+static enum assay_status read_counts(struct data_reading *reading,
+                                     struct data_set *set,
+                                     const struct description_field *columns,
+                                     bool has_denses, struct error *err)
 {
     int places[max_count_columns], denses = -1;
     enum assay_status st = ASSAY_OK;
@@ -248,10 +210,9 @@ data_folder_read_counts(struct data_reading *reading, struct data_set *set,
             continue;
         description = &set->descriptions[index];
         for (size_t i = 0; !st && columns[i].name; i++)
-            st = data_folder_read_count(
+            st = read_count(
                 reading, places[i],
-                (double *)((char *)&description->counts + columns[i].offset),
-                err);
+                description_count(&description->counts, &columns[i]), err);
         if (!st)
             st = read_denses(reading, csv_field(&reading->csv, denses),
                              description, err);
@@ -262,29 +223,192 @@ data_folder_read_counts(struct data_reading *reading, struct data_set *set,
 static enum assay_status read_networks(struct data_reading *reading,
                                        struct data_set *set, struct error *err)
 {
-    return data_folder_read_counts(reading, set, network_columns, true, err);
+    return read_counts(reading, set, network_columns, true, err);
 }
 
 static enum assay_status read_ops(struct data_reading *reading,
                                   struct data_set *set, struct error *err)
 {
-    return data_folder_read_counts(reading, set, op_columns, false, err);
+    return read_counts(reading, set, data_op_columns, false, err);
+}
+
+/* ---- measurements.csv ---------------------------------------------------- */
+
+struct measured_columns {
+    int batch, stage;
+    int passed[N_TARGETS], value[N_TARGETS], is_kept[N_TARGETS];
+    int capacity, available, lane; /* these and is_kept may be missing */
+};
+
+static enum assay_status find_measured(const struct csv *csv,
+                                       struct measured_columns *columns,
+                                       struct error *err)
+{
+    static const char *const passed[] = {"lat_passed", "mem_passed"};
+    static const char *const value[] = {"latency_ms", "mem_used_mb"};
+    static const char *const is_kept[] = {"lat_in_gt", "mem_in_gt"};
+    enum assay_status st = csv_need(csv, "batch", &columns->batch, err);
+
+    if (!st)
+        st = csv_need(csv, "stage", &columns->stage, err);
+    for (size_t t = 0; !st && t < N_TARGETS; t++) {
+        st = csv_need(csv, passed[t], &columns->passed[t], err);
+        if (!st)
+            st = csv_need(csv, value[t], &columns->value[t], err);
+        columns->is_kept[t] = csv_find(csv, is_kept[t]);
+    }
+    columns->capacity = csv_find(csv, "mem_capacity_mb");
+    columns->available = csv_find(csv, "mem_avail_mb");
+    columns->lane = csv_find(csv, "lane");
+    return st;
+}
+
+static enum assay_status read_stage(const struct data_reading *reading,
+                                    int place, enum stage *stage,
+                                    struct error *err)
+{
+    const char *text = csv_field(&reading->csv, place);
+
+    for (int i = 0; stage_names[i]; i++) {
+        if (strcmp(text, stage_names[i]) == 0) {
+            *stage = (enum stage)i;
+            return ASSAY_OK;
+        }
+    }
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%s line %zu, column stage: '%.40s' is neither training "
+                     "nor inference",
+                     str_text(&reading->csv.name), reading->csv.line, text);
+}
+
+/* The value of a target if it passed and was kept. */
+static enum assay_status read_target(const struct data_reading *reading,
+                                     const struct measured_columns *columns,
+                                     enum target target,
+                                     struct measurement *row, struct error *err)
+{
+    const struct csv *csv = &reading->csv;
+    double passed = 0, is_kept = 1, value = NAN;
+    enum assay_status st =
+        csv_number(csv, columns->passed[target], NAN, &passed, err);
+
+    if (!st)
+        st = csv_number(csv, columns->is_kept[target], 1, &is_kept, err);
+    if (!st)
+        st = csv_number(csv, columns->value[target], NAN, &value, err);
+    if (st)
+        return st;
+    row->value[target] =
+        passed > 0 && is_kept > 0 && value > 0 ? value : (double)NAN;
+    if (target == TARGET_MEMORY)
+        row->is_failed = passed <= 0 && is_kept > 0;
+    return ASSAY_OK;
+}
+
+static enum assay_status read_device(const struct data_reading *reading,
+                                     const struct measured_columns *columns,
+                                     struct data_set *set, struct error *err)
+{
+    double capacity = NAN, available = NAN, lane = NAN;
+    enum assay_status st =
+        csv_number(&reading->csv, columns->capacity, NAN, &capacity, err);
+
+    if (!st)
+        st =
+            csv_number(&reading->csv, columns->available, NAN, &available, err);
+    if (!st)
+        st = csv_number(&reading->csv, columns->lane, NAN, &lane, err);
+    if (st)
+        return st;
+    if (capacity > 0)
+        set->capacity_mb = fmax(set->capacity_mb, capacity);
+    if (available > 0)
+        set->available_mb = fmax(set->available_mb, available);
+    if (lane >= 1 && lane <= max_lane)
+        set->lane = lane;
+    return ASSAY_OK;
+}
+
+/* Notes "mnasnet 5 15, resnet18 40": each network and level once. */
+static enum assay_status note_undescribed(struct data_set *set,
+                                          const char *network, int64_t level,
+                                          struct error *err)
+{
+    struct str key = {0};
+    bool is_last = strcmp(str_text(&set->last_undescribed), network) == 0;
+    enum assay_status st = data_set_key(&key, network, level, err);
+
+    set->n_undescribed++;
+    if (!st && !map_find_text(&set->noted, str_text(&key), NULL)) {
+        str_clear(&set->last_undescribed);
+        if (map_put_text(&set->noted, str_text(&key), 1) ||
+            str_append(&set->last_undescribed, network) ||
+            str_printf(&set->undescribed, "%s%s %lld",
+                       is_last || !set->undescribed.n ? "" : ", ",
+                       is_last ? "" : network, (long long)level))
+            st = error_nomem(err, 32, "a note");
+    }
+    str_release(&key);
+    return st;
+}
+
+static enum assay_status
+read_measurement(struct data_reading *reading,
+                 const struct measured_columns *columns, struct data_set *set,
+                 struct error *err)
+{
+    const char *network = csv_field(&reading->csv, reading->network);
+    struct measurement row = {0};
+    int64_t level = 0, batch = 0;
+    enum assay_status st = read_level(reading, &level, err);
+
+    if (!st)
+        st = csv_integer(&reading->csv, columns->batch, 1, max_batch, &batch,
+                         err);
+    if (!st)
+        st = read_stage(reading, columns->stage, &row.stage, err);
+    for (int t = 0; !st && t < N_TARGETS; t++)
+        st = read_target(reading, columns, (enum target)t, &row, err);
+    if (!st)
+        st = read_device(reading, columns, set, err);
+    if (st)
+        return st;
+    row.batch = (double)batch;
+    row.description = data_set_find(set, network, level);
+    if (row.description == SIZE_MAX ||
+        (!set->descriptions[row.description].n_convs &&
+         !set->descriptions[row.description].n_denses))
+        return note_undescribed(set, network, level, err);
+    return data_set_add_row(set, &row, err);
+}
+
+static enum assay_status read_measurements(struct data_reading *reading,
+                                           struct data_set *set,
+                                           struct error *err)
+{
+    struct measured_columns columns;
+    enum assay_status st = find_measured(&reading->csv, &columns, err);
+    bool more = true;
+
+    while (!st && !(st = csv_next(&reading->csv, &more, err)) && more)
+        st = read_measurement(reading, &columns, set, err);
+    return st;
 }
 
 /* ---- the folder ---------------------------------------------------------- */
 
-static enum assay_status data_folder_check(const char *folder,
+static enum assay_status check_data_folder(const char *folder,
                                            struct error *err)
 {
     struct stat info;
 
     if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
         return ASSAY_OK;
-    return error_set(err, ASSAY_NOT_FOUND,
-                     "%s: there is no such folder; one is wanted with "
-                     "measurements.csv, layers.csv, networks.csv and "
-                     "network_ops.csv",
-                     folder);
+    return error_set(
+        err, ASSAY_NOT_FOUND,
+        "%s: there is no such folder; a data folder has measurements.csv, "
+        "layers.csv, networks.csv and network_ops.csv",
+        folder);
 }
 
 enum assay_status data_set_read(struct data_set *set, const char *folder,
@@ -294,11 +418,11 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
         const char *file;
         enum assay_status (*read)(struct data_reading *reading,
                                   struct data_set *set, struct error *err);
-    } files[] = {{"layers.csv", data_folder_read_layers},
+    } files[] = {{"layers.csv", read_layer_rows},
                  {"networks.csv", read_networks},
                  {"network_ops.csv", read_ops},
-                 {"measurements.csv", data_read_measurements}};
-    enum assay_status st = data_folder_check(folder, err);
+                 {"measurements.csv", read_measurements}};
+    enum assay_status st = check_data_folder(folder, err);
 
     if (!set->n_descriptions)
         set->capacity_mb = set->available_mb = set->lane = NAN;
@@ -306,7 +430,7 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
     for (size_t i = 0; !st && i < sizeof files / sizeof files[0]; i++) {
         struct data_reading reading = {0};
 
-        st = data_folder_open_file(&reading, folder, files[i].file, err);
+        st = open_table(&reading, folder, files[i].file, err);
         if (!st)
             st = files[i].read(&reading, set, err);
         csv_release(&reading.csv);

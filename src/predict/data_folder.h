@@ -1,7 +1,7 @@
-/* predict/data_folder.h - what was measured on a device: four CSV files.
+/* predict/data_folder.h - measurements of a device: four CSV files.
  *
  * measurements.csv, layers.csv, networks.csv and network_ops.csv, as a campaign
- * writes them (docs/fingerprint.md has the columns). Several folders may be
+ * writes them (docs/fingerprint.md lists the columns). Several folders may be
  * read into one set.
  *
  * SPDX-License-Identifier: MIT */
@@ -15,53 +15,58 @@
 enum stage { STAGE_TRAINING, STAGE_INFERENCE, N_STAGES };
 enum target { TARGET_LATENCY, TARGET_MEMORY, N_TARGETS };
 
-/* "training"; "latency". NULL behind the last. */
+/* "training"; "latency". They end with NULL. */
 extern const char *const stage_names[];
 extern const char *const target_names[];
 
-/* The four files of a folder; NULL at the end. */
+/* The four files of a folder, ending with NULL. */
 extern const char *const data_folder_files[];
+
+/* The counts in network_ops.csv, in order; name NULL ends the list. */
+extern const struct description_field data_op_columns[];
 
 /* One network at one batch size. NAN: not measured, or not to be used. */
 struct measurement {
     size_t description;
     double batch;
     enum stage stage;
-    double value[N_TARGETS]; /* milliseconds a step; MB */
-    bool is_failed;          /* it did not fit into the device's memory */
+    double value[N_TARGETS]; /* ms per step; MB */
+    bool is_failed;          /* did not fit into the memory of the device */
 };
 
 /* Start from {0}. */
 struct data_set {
     struct description *descriptions;
     size_t n_descriptions, descriptions_capacity;
-    size_t n_settled; /* of them: those of folders that were read before; what
-                         another folder says of the same networks is passed
-                         over */
+    size_t n_settled; /* descriptions from folders read earlier; what a later
+                         folder says about the same networks is ignored */
     struct map index; /* "network level" to a description */
     struct measurement *rows;
     size_t n_rows, rows_capacity;
-    double capacity_mb;  /* of the device; NAN: not told */
-    double available_mb; /* of it, before anything runs; NAN */
-    double lane;         /* channels that it computes together; NAN: not told */
-    size_t n_undescribed;   /* rows of networks without layers: left out */
+    double capacity_mb;     /* of the device; NAN: unknown */
+    double available_mb;    /* before anything runs; NAN: unknown */
+    double lane;            /* channels computed together; NAN: unknown */
+    size_t n_undescribed;   /* rows of networks without layers, left out */
     struct str undescribed; /* "mnasnet 5 15, resnet18 40" */
     struct str last_undescribed;
-    struct map noted; /* those that are among them */
+    struct map noted; /* networks and levels listed in undescribed */
 };
 
 void data_set_release(struct data_set *set);
-/* Adds what the folder holds. Where it fails the set holds part of it. */
+/* Adds the contents of a folder. On failure the set holds part of it. */
 enum assay_status data_set_read(struct data_set *set, const char *folder,
                                 struct error *err);
 enum assay_status data_set_add_row(struct data_set *set,
                                    const struct measurement *row,
                                    struct error *err);
-/* Finds the description of a network at a level, or adds one that is empty. */
+/* Finds the description of a network at a level, or adds an empty one. */
 enum assay_status data_set_describe(struct data_set *set, const char *network,
                                     int64_t level, size_t *index,
                                     struct error *err);
-/* SIZE_MAX where there is none. */
+/* Appends the key of a network: "resnet50 30". */
+enum assay_status data_set_key(struct str *key, const char *network,
+                               int64_t level, struct error *err);
+/* SIZE_MAX if there is none. */
 size_t data_set_find(const struct data_set *set, const char *network,
                      int64_t level);
 

@@ -1,9 +1,8 @@
-/* predict/data_set.c - networks and rows, by name; see data_folder.h. */
+/* predict/data_set.c - see data_folder.h: networks and rows, by name. */
 #include "predict/data_folder.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "predict/data_folder_internal.h"
 
 #include <string.h>
 

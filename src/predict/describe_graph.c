@@ -1,8 +1,8 @@
 /* predict/describe_graph.c - see describe_graph.h.
  *
- * What a framework keeps for the backward pass is a set of tensors: the inputs
- * of convolutions, products, norms and poolings, the outputs of ReLUs. One that
- * several layers need is kept once. */
+ * A framework keeps a set of tensors for the backward pass: the inputs of
+ * convolutions, products, norms and poolings, and the outputs of ReLUs. A
+ * tensor that several layers need is kept once. */
 #include "predict/describe_graph.h"
 
 #include "base/mem.h"
@@ -12,12 +12,11 @@ struct describing {
     const struct survey *survey;
     double n_images;
     struct description *out;
-    uint32_t *roots; /* one a value: whose memory a view shares */
-    bool *is_saved;  /* one a value: backward needs it */
+    uint32_t *roots; /* per value: the value whose memory it shares */
+    bool *is_saved;  /* per value: needed by the backward pass */
 };
 
-static double describe_graph_elements(const struct describing *d,
-                                      uint32_t value)
+static double describe_elements(const struct describing *d, uint32_t value)
 {
     size_t n = 0;
 
@@ -33,7 +32,7 @@ static const struct shape *shape_at(const struct describing *d,
     return &d->survey->values[node->inputs[input]].shape;
 }
 
-static void describe_graph_save(struct describing *d, uint32_t value)
+static void describe_save(struct describing *d, uint32_t value)
 {
     enum value_kind kind = graph_value(d->graph, value)->kind;
 
@@ -45,7 +44,7 @@ static void save_inputs(struct describing *d, const struct node *node)
 {
     for (size_t i = 0; i < node->n_inputs; i++) {
         if (node->inputs[i] != GRAPH_NONE)
-            describe_graph_save(d, node->inputs[i]);
+            describe_save(d, node->inputs[i]);
     }
 }
 
@@ -63,9 +62,9 @@ static enum assay_status describe_conv(struct describing *d,
     struct conv_row conv = {.groups = numbers->groups};
 
     if (x->rank != 4)
-        return error_set(err, ASSAY_UNSUPPORTED,
-                         "a convolution over other than two dimensions cannot "
-                         "be predicted");
+        return error_set(
+            err, ASSAY_UNSUPPORTED,
+            "cannot predict a convolution over other than two dimensions");
     conv.in = x->dims[1];
     conv.out = w->dims[0];
     conv.has_bias =
@@ -76,7 +75,7 @@ static enum assay_status describe_conv(struct describing *d,
         conv.stride[i] = numbers->stride[i];
         conv.pad[i] = numbers->pad[i];
     }
-    describe_graph_save(d, node->inputs[CONV_X]);
+    describe_save(d, node->inputs[CONV_X]);
     return description_add_conv(d->out, &conv, err);
 }
 
@@ -95,69 +94,48 @@ static enum assay_status describe_product(struct describing *d,
                                  err);
 }
 
-/* ---- what lies between them ---------------------------------------------- */
+/* ---- the layers between them -------------------------------------------- */
+
+/* Adds a layer of as many elements as a value has. */
+static void count_layer(const struct describing *d, uint32_t value,
+                        double *elements, double *n_layers)
+{
+    *elements += describe_elements(d, value);
+    (*n_layers)++;
+}
 
 static void describe_norm(struct describing *d, const struct node *node)
 {
-    d->out->counts.norm_elements += describe_graph_elements(d, node->inputs[0]);
-    d->out->counts.n_norm++;
+    count_layer(d, node->inputs[0], &d->out->counts.norm_elements,
+                &d->out->counts.n_norm);
     for (size_t i = 1; i < node->n_inputs; i++) {
         uint32_t id = node->inputs[i];
 
         if (id != GRAPH_NONE &&
             graph_value(d->graph, id)->kind == VALUE_PARAMETER)
             d->out->counts.norm_parameters +=
-                describe_graph_elements(d, id) * d->n_images;
+                describe_elements(d, id) * d->n_images;
     }
-    describe_graph_save(d, node->inputs[0]);
+    describe_save(d, node->inputs[0]);
 }
 
-static void describe_activation(struct describing *d, const struct node *node,
-                                uint32_t saved)
-{
-    d->out->counts.relu_elements +=
-        describe_graph_elements(d, node->outputs[0]);
-    d->out->counts.n_relu++;
-    describe_graph_save(d, saved);
-}
-
-static void describe_add(struct describing *d, const struct node *node)
-{
-    d->out->counts.add_elements += describe_graph_elements(d, node->outputs[0]);
-    d->out->counts.n_add++;
-}
-
-static void describe_concat(struct describing *d, const struct node *node)
-{
-    d->out->counts.concat_elements +=
-        describe_graph_elements(d, node->outputs[0]);
-    d->out->counts.n_concat++;
-}
-
-/* The place of each largest value is kept as 8 bytes. */
+/* The position of each largest value is kept as 8 bytes. */
 static void describe_max_pool(struct describing *d, const struct node *node,
                               const struct layer_numbers *numbers)
 {
     struct image_counts *counts = &d->out->counts;
-    double outputs = describe_graph_elements(d, node->outputs[0]);
+    double outputs = describe_elements(d, node->outputs[0]);
 
-    counts->max_pool_inputs += describe_graph_elements(d, node->inputs[0]);
+    counts->max_pool_inputs += describe_elements(d, node->inputs[0]);
     counts->max_pool_outputs += outputs;
     counts->max_pool_taps += outputs * numbers->taps;
     counts->n_max_pool++;
     counts->saved_bytes += 8 * outputs;
-    describe_graph_save(d, node->inputs[0]);
+    describe_save(d, node->inputs[0]);
 }
 
-static void describe_mean(struct describing *d, const struct node *node)
-{
-    d->out->counts.avg_pool_inputs +=
-        describe_graph_elements(d, node->inputs[0]);
-    d->out->counts.n_avg_pool++;
-}
-
-/* Dropout is counted as if it were not there: what it keeps is small, and the
- * data folders do not have it. */
+/* Dropout counts as if it were not there: it keeps little, and the data folders
+ * do not have it. */
 static void describe_alias(struct describing *d, const struct node *node)
 {
     d->roots[node->outputs[0]] = d->roots[node->inputs[0]];
@@ -180,7 +158,7 @@ static bool shapes_are_known(const struct describing *d,
     return true;
 }
 
-/* Arithmetic on sizes, as exporters leave it in a graph, is no layer. */
+/* Arithmetic on sizes, which exporters leave in a graph, is not a layer. */
 static bool is_of_images(const struct describing *d, const struct node *node)
 {
     const struct tensor *y = &d->survey->values[node->outputs[0]];
@@ -189,8 +167,8 @@ static bool is_of_images(const struct describing *d, const struct node *node)
            y->dtype == DTYPE_F32 && y->shape.rank >= 2;
 }
 
-/* What sorts and cuts out what was found may be of any size. It is little, and
- * is said to be left out; layers with weights cannot be. */
+/* Ops that sort and select detections may have any size. They are small and
+ * listed as uncounted; layers with weights cannot be. */
 static enum assay_status
 pass_unknown(struct describing *d, const struct node *node, struct error *err)
 {
@@ -203,12 +181,11 @@ pass_unknown(struct describing *d, const struct node *node, struct error *err)
         return description_add_uncounted(d->out, node->op->name, 0, err);
     return error_set(err, ASSAY_UNSUPPORTED,
                      "%s: the shapes of %s (%s) depend on what the image "
-                     "shows; only networks whose shapes are fixed can be "
-                     "predicted",
+                     "shows; only networks with fixed shapes can be predicted",
                      graph_name(d->graph), name, node->op->name);
 }
 
-/* What the op itself says of the node. */
+/* What the op itself says about the node. */
 static struct layer_numbers numbers_of(const struct describing *d,
                                        const struct node *node)
 {
@@ -225,11 +202,13 @@ static struct layer_numbers numbers_of(const struct describing *d,
     return numbers;
 }
 
-static enum assay_status describe_graph_describe_layer(struct describing *d,
-                                                       const struct node *node,
-                                                       struct error *err)
+static enum assay_status describe_counted(struct describing *d,
+                                          const struct node *node,
+                                          struct error *err)
 {
     struct layer_numbers numbers = numbers_of(d, node);
+    struct image_counts *counts = &d->out->counts;
+    uint32_t x = node->inputs[0], y = node->outputs[0];
 
     switch (node->op->counted) {
     case COUNTED_NOT:
@@ -242,30 +221,29 @@ static enum assay_status describe_graph_describe_layer(struct describing *d,
         describe_norm(d, node);
         break;
     case COUNTED_RELU:
-        describe_activation(d, node, node->outputs[0]);
-        break;
     case COUNTED_ACTIVATION:
-        describe_activation(d, node, node->inputs[0]);
+        count_layer(d, y, &counts->relu_elements, &counts->n_relu);
+        describe_save(d, node->op->counted == COUNTED_RELU ? y : x);
         break;
     case COUNTED_MUL:
         save_inputs(d, node);
-        describe_add(d, node);
+        count_layer(d, y, &counts->add_elements, &counts->n_add);
         break;
     case COUNTED_ADD:
-        describe_add(d, node);
+        count_layer(d, y, &counts->add_elements, &counts->n_add);
         break;
     case COUNTED_CONCAT:
-        describe_concat(d, node);
+        count_layer(d, y, &counts->concat_elements, &counts->n_concat);
         break;
     case COUNTED_MAX_POOL:
         describe_max_pool(d, node, &numbers);
         break;
     case COUNTED_AVG_POOL:
-        describe_graph_save(d, node->inputs[0]);
-        describe_mean(d, node);
+        describe_save(d, x);
+        count_layer(d, x, &counts->avg_pool_inputs, &counts->n_avg_pool);
         break;
     case COUNTED_MEAN:
-        describe_mean(d, node);
+        count_layer(d, x, &counts->avg_pool_inputs, &counts->n_avg_pool);
         break;
     case COUNTED_PASS:
         describe_alias(d, node);
@@ -291,10 +269,10 @@ static enum assay_status describe_node(struct describing *d, size_t at,
         return description_add_uncounted(
             d->out, node->op->name,
             (double)d->survey->costs[at].macs / d->n_images, err);
-    return describe_graph_describe_layer(d, node, err);
+    return describe_counted(d, node, err);
 }
 
-static void describe_graph_count_parameters(struct describing *d)
+static void count_parameter_tensors(struct describing *d)
 {
     struct image_counts *counts = &d->out->counts;
 
@@ -304,21 +282,34 @@ static void describe_graph_count_parameters(struct describing *d)
             graph_value(d->graph, i)->kind == VALUE_PARAMETER;
 }
 
-/* The saved tensors, what a cross entropy keeps of the logits, and a label of
- * 8 bytes. */
+/* The saved tensors, what a cross entropy keeps of the logits, and a label of 8
+ * bytes. */
 static void count_saved(struct describing *d)
 {
     double *bytes = &d->out->counts.saved_bytes;
 
     for (uint32_t i = 0; i < d->survey->n_values; i++) {
         if (d->is_saved[i])
-            *bytes += describe_graph_elements(d, i) *
+            *bytes += describe_elements(d, i) *
                       (double)dtype_bytes(d->survey->values[i].dtype);
     }
     if (graph_output_count(d->graph))
         *bytes +=
-            4 * describe_graph_elements(d, graph_output_at(d->graph, 0, NULL)) +
-            8;
+            4 * describe_elements(d, graph_output_at(d->graph, 0, NULL)) + 8;
+}
+
+struct shape describe_image(const struct graph *graph)
+{
+    struct shape shape =
+        graph_input_shape(graph, 0)
+            ? *graph_input_shape(graph, 0)
+            : shape_of(4, (int64_t)1, (int64_t)3, (int64_t)224, (int64_t)224);
+
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.dims[i] < 0)
+            shape.dims[i] = i ? 224 : 1;
+    }
+    return shape;
 }
 
 enum assay_status describe_graph(const struct graph *graph,
@@ -341,7 +332,7 @@ enum assay_status describe_graph(const struct graph *graph,
     for (size_t i = 0; !st && i < graph_node_count(graph); i++)
         st = describe_node(&d, i, err);
     if (!st) {
-        describe_graph_count_parameters(&d);
+        count_parameter_tensors(&d);
         count_saved(&d);
     }
     mem_free(d.roots);

@@ -109,7 +109,7 @@ enum assay_status description_add_uncounted(struct description *description,
         vec_reserve(description->uncounted, &description->uncounted_capacity,
                     description->n_uncounted + 1, sizeof *moved);
     if (!moved)
-        return error_nomem(err, sizeof *moved, "a layer that is not counted");
+        return error_nomem(err, sizeof *moved, "an uncounted layer");
     description->uncounted = moved;
     moved[description->n_uncounted++] = (struct uncounted_row){op, 1};
     return ASSAY_OK;
@@ -144,26 +144,49 @@ int64_t conv_out(const struct conv_row *conv, int side)
     return room < 0 ? 0 : room / conv->stride[side] + 1;
 }
 
+const int64_t conv_least[CONV_NUMBERS] = {1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0};
+
+void conv_to_numbers(const struct conv_row *conv, int64_t out[CONV_NUMBERS])
+{
+    const int64_t numbers[CONV_NUMBERS] = {
+        conv->in,        conv->out,       conv->kernel[0], conv->kernel[1],
+        conv->stride[0], conv->stride[1], conv->pad[0],    conv->pad[1],
+        conv->groups,    conv->size[0],   conv->size[1],   conv->has_bias};
+
+    memcpy(out, numbers, sizeof numbers);
+}
+
+bool conv_from_numbers(const int64_t v[CONV_NUMBERS], struct conv_row *out)
+{
+    *out = (struct conv_row){.in = v[0],
+                             .out = v[1],
+                             .kernel = {v[2], v[3]},
+                             .stride = {v[4], v[5]},
+                             .pad = {v[6], v[7]},
+                             .groups = v[8],
+                             .size = {v[9], v[10]},
+                             .has_bias = v[11] != 0};
+    return conv_out(out, 0) && conv_out(out, 1) && out->in % out->groups == 0 &&
+           out->out % out->groups == 0;
+}
+
 bool conv_is_depthwise(const struct conv_row *conv)
 {
     return conv->groups > 1 && conv->groups == conv->in;
-}
-
-double conv_macs(const struct conv_row *conv)
-{
-    int64_t depth = conv->in / conv->groups;
-
-    return (double)(conv_out(conv, 0) * conv_out(conv, 1)) *
-           (double)(conv->kernel[0] * conv->kernel[1]) * (double)depth *
-           (double)conv->out;
 }
 
 double description_macs(const struct description *description)
 {
     double macs = 0;
 
-    for (size_t i = 0; i < description->n_convs; i++)
-        macs += conv_macs(&description->convs[i]);
+    for (size_t i = 0; i < description->n_convs; i++) {
+        const struct conv_row *conv = &description->convs[i];
+        int64_t depth = conv->in / conv->groups;
+
+        macs += (double)(conv_out(conv, 0) * conv_out(conv, 1)) *
+                (double)(conv->kernel[0] * conv->kernel[1]) * (double)depth *
+                (double)conv->out;
+    }
     for (size_t i = 0; i < description->n_denses; i++)
         macs += (double)description->denses[i].in *
                 (double)description->denses[i].out;

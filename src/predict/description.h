@@ -1,8 +1,8 @@
-/* predict/description.h - what a network is, as far as its cost goes.
+/* predict/description.h - a network, as far as its cost goes.
  *
  * The convolutions and fully connected layers with their sizes, and how many
- * elements of an image pass through what lies between them. Made of the files
- * of a data folder or of a graph: the same numbers for the same network.
+ * elements per image pass through the layers between them. Made from the files
+ * of a data folder or from a graph, with the same numbers for the same network.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_DESCRIPTION_H
@@ -27,7 +27,7 @@ struct dense_row {
     int64_t in, out;
 };
 
-/* Elements and counts of an image; the order is that of description_fields. */
+/* Elements and counts per image, in the order of description_fields. */
 struct image_counts {
     double parameters;
     double norm_parameters;
@@ -41,24 +41,24 @@ struct image_counts {
     double saved_bytes; /* of activations, kept for the backward pass */
 };
 
-/* An op that predictions know nothing like, and how many layers do it. */
+/* An op that predictions cannot count, and its number of layers. */
 struct uncounted_row {
-    const char *op; /* the name of its class */
+    const char *op; /* name of its class */
     size_t n;
 };
 
 /* Start from {0}. */
 struct description {
     char *network;
-    int64_t level; /* percent of filters that were pruned; -1: not known */
+    int64_t level; /* percent of filters pruned; -1: unknown */
     struct conv_row *convs;
     size_t n_convs, convs_capacity;
     struct dense_row *denses;
     size_t n_denses, denses_capacity;
     struct image_counts counts;
-    struct uncounted_row *uncounted; /* of a graph; files list none */
+    struct uncounted_row *uncounted; /* from a graph; files list none */
     size_t n_uncounted, uncounted_capacity;
-    double uncounted_macs; /* of an image */
+    double uncounted_macs; /* per image */
 };
 
 void description_release(struct description *description);
@@ -75,14 +75,14 @@ enum assay_status description_add_dense(struct description *description,
                                         int64_t in, int64_t out,
                                         struct error *err);
 
-/* op: a text that stays. */
+/* op: a text that outlives the description. */
 enum assay_status description_add_uncounted(struct description *description,
                                             const char *op, double macs,
                                             struct error *err);
 
 /* The members of struct image_counts by name, for files. */
 struct description_field {
-    const char *name; /* NULL at the end */
+    const char *name; /* NULL ends the list */
     size_t offset;
 };
 
@@ -90,20 +90,26 @@ extern const struct description_field description_fields[];
 double *description_count(struct image_counts *counts,
                           const struct description_field *field);
 
-/* Rows and columns of a convolution's output; 0 where the kernel does not
- * fit. */
+/* A convolution as the numbers that files have, in their order; `least` is the
+ * smallest value each may have. */
+enum { CONV_NUMBERS = 12 };
+extern const int64_t conv_least[CONV_NUMBERS];
+void conv_to_numbers(const struct conv_row *conv, int64_t out[CONV_NUMBERS]);
+/* False if there can be no such convolution: the kernel does not fit, or the
+ * groups do not divide the channels. */
+bool conv_from_numbers(const int64_t v[CONV_NUMBERS], struct conv_row *out);
+
+/* Rows and columns of a convolution's output; 0 if the kernel does not fit. */
 int64_t conv_out(const struct conv_row *conv, int side);
 bool conv_is_depthwise(const struct conv_row *conv);
-/* Multiply-adds of an image. */
-double conv_macs(const struct conv_row *conv);
-/* Multiply-adds of the forward pass of an image, all layers. */
+/* Multiply-adds per image of the forward pass, over all layers. */
 double description_macs(const struct description *description);
 
-/* The name that tx2 and its kin use for what torchvision calls otherwise:
- * mobilenetv2, mnasnet; others stay as they are. Both spellings give the same
- * answer. */
+/* The name that tx2 and similar data use where torchvision's differs:
+ * mobilenetv2, mnasnet; other names stay as they are. Accepts both
+ * spellings. */
 const char *network_canonical(const char *name);
-/* The name of a built-in model for such a name. */
+/* The name of the built-in model for such a name. */
 const char *network_model(const char *name);
 
 #endif

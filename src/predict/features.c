@@ -61,8 +61,8 @@ const char *feature_name(size_t feature)
 
 /* ---- one layer ----------------------------------------------------------- */
 
-/* A layer as all formulas want it; a fully connected one is a convolution of
- * 1x1 on a map of one pixel. */
+/* A layer as the formulas use it; a fully connected one is a 1x1 convolution on
+ * a map of one pixel. */
 struct layer_sizes {
     double batch, in, out, groups;
     double kernel[2], in_size[2], out_size[2], pad[2];
@@ -110,7 +110,7 @@ static double area(const double sizes[2])
     return sizes[0] * sizes[1];
 }
 
-/* Which passes there are: the first layer's input needs no gradient. */
+/* Which passes exist: the input of the first layer needs no gradient. */
 static bool has_pass(const struct layer_sizes *s, enum pass pass)
 {
     return pass == PASS_FORWARD ||
@@ -158,7 +158,7 @@ static void add_fft(const struct layer_sizes *s, enum pass pass, double *out)
         4 * plane * s->batch * s->in * s->out / s->groups;
 }
 
-/* F(m x m, r x r): kernels larger than r are cut into pieces of r. */
+/* F(m x m, r x r): kernels larger than r are split into pieces of r. */
 static void add_winograd(const struct layer_sizes *s, enum pass pass, double m,
                          double r, size_t size, double *out)
 {
@@ -197,13 +197,8 @@ void features_layer(const struct description *description, size_t i,
 
 /* ---- the network --------------------------------------------------------- */
 
-size_t features_n_layers(const struct description *description)
-{
-    return description->n_convs + description->n_denses;
-}
-
-static enum network_feature
-features_kind_of(const struct description *description, size_t i)
+static enum network_feature macs_feature(const struct description *description,
+                                         size_t i)
 {
     const struct conv_row *conv = &description->convs[i];
 
@@ -220,8 +215,8 @@ features_kind_of(const struct description *description, size_t i)
 static void add_layers(const struct description *description, double batch,
                        enum stage stage, double *out)
 {
-    for (size_t i = 0; i < features_n_layers(description); i++) {
-        enum network_feature kind = features_kind_of(description, i);
+    for (size_t i = 0; i < description->n_convs + description->n_denses; i++) {
+        enum network_feature kind = macs_feature(description, i);
         double layer[N_LAYER_FEATURES];
 
         features_layer(description, i, batch, stage, layer);

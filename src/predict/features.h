@@ -1,8 +1,8 @@
 /* predict/features.h - a network as a row of numbers that forests learn from.
  *
- * docs/fingerprint.md explains them one by one. Everything is counted in
- * elements (of 4 bytes) or multiply-adds, for a batch. What only training does
- * is 0 for inference.
+ * docs/fingerprint.md explains them one by one. All are counted in elements (of
+ * 4 bytes) or multiply-adds, per batch. Features of training alone are 0 for
+ * inference.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_FEATURES_H
@@ -29,7 +29,7 @@ enum layer_feature {
     N_LAYER_FEATURES = LAYER_WINOGRAD_3X2 + 3
 };
 
-/* Of a network: the sums of those over its layers, and more. */
+/* Of a network: the sums of these over its layers, and more. */
 enum network_feature {
     FEATURE_BATCH = N_LAYER_FEATURES,
     FEATURE_LARGEST_IM2COL,
@@ -60,15 +60,14 @@ enum network_feature {
     N_FEATURES
 };
 
-/* "im2col_backward_input"; of either kind. */
+/* "im2col_backward_input"; for both kinds. */
 const char *feature_name(size_t feature);
 
-/* The i-th convolution, or behind those the fully connected layers, for a
- * batch. */
+/* The features of layer i for a batch: first the convolutions, then the fully
+ * connected layers. */
 void features_layer(const struct description *description, size_t i,
                     double batch, enum stage stage,
                     double out[N_LAYER_FEATURES]);
-size_t features_n_layers(const struct description *description);
 void features_network(const struct description *description, double batch,
                       enum stage stage, double out[N_FEATURES]);
 

@@ -38,11 +38,11 @@ void fingerprint_free(struct fingerprint *fingerprint)
     mem_free(fingerprint);
 }
 
-/* Takes over what was selected, networks and rows. */
-static enum assay_status
-fingerprint_copy_data(struct fingerprint *fingerprint,
-                      const struct data_set *set,
-                      const struct selection *selection, struct error *err)
+/* Copies the selected networks and rows. */
+static enum assay_status copy_selected(struct fingerprint *fingerprint,
+                                       const struct data_set *set,
+                                       const struct selection *selection,
+                                       struct error *err)
 {
     struct data_set *data = &fingerprint->data;
     enum assay_status st = ASSAY_OK;
@@ -77,7 +77,7 @@ enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
 
     for (int s = 0; s < N_STAGES; s++) {
         for (int t = 0; !st && t < N_TARGETS; t++) {
-            struct part *part = &fingerprint->parts[s][t];
+            struct print_part *part = &fingerprint->parts[s][t];
 
             part->points = (struct data_points){
                 .stage = (enum stage)s,
@@ -108,30 +108,30 @@ static enum assay_status check_rows(const struct fingerprint *fingerprint,
 
     for (int s = 0; s < N_STAGES; s++) {
         for (int t = 0; t < N_TARGETS; t++) {
-            const struct part *part = &fingerprint->parts[s][t];
+            const struct print_part *part = &fingerprint->parts[s][t];
             size_t n = points_n_values(&part->points);
 
             most = n > most ? n : most;
             if (part->is_there && !has_two_batches(&part->points))
                 return error_set(err, ASSAY_BAD_INPUT,
-                                 "the rows of %s are all of one batch size; a "
-                                 "fingerprint wants several",
+                                 "all rows of %s have the same batch size; a "
+                                 "fingerprint needs several",
                                  stage_names[s]);
         }
     }
     if (most >= min_rows)
         return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "too few rows to fit: the selected networks have %zu that "
-                     "passed; at least %d are wanted, and some forty of each "
-                     "network do well",
-                     most, min_rows);
+    return error_set(
+        err, ASSAY_BAD_INPUT,
+        "too few rows to fit: %zu rows of the selected networks passed; at "
+        "least %d are needed, and about forty per network work well",
+        most, min_rows);
 }
 
 /* ---- ranges -------------------------------------------------------------- */
 
-static void fingerprint_widen(struct ranges *ranges, const double *x,
-                              double batch, bool is_first)
+static void ranges_widen(struct ranges *ranges, const double *x, double batch,
+                         bool is_first)
 {
     for (size_t f = 0; f < N_FEATURES; f++) {
         ranges->low[f] = is_first ? x[f] : fmin(ranges->low[f], x[f]);
@@ -141,7 +141,7 @@ static void fingerprint_widen(struct ranges *ranges, const double *x,
     ranges->most_batch = is_first ? batch : fmax(ranges->most_batch, batch);
 }
 
-void fingerprint_set_ranges(struct fingerprint *fingerprint)
+static void fingerprint_set_ranges(struct fingerprint *fingerprint)
 {
     const struct data_set *data = &fingerprint->data;
     bool is_first[N_STAGES] = {true, true};
@@ -154,8 +154,8 @@ void fingerprint_set_ranges(struct fingerprint *fingerprint)
             continue;
         features_network(&data->descriptions[row->description], 1, row->stage,
                          x);
-        fingerprint_widen(&fingerprint->ranges[row->stage], x, row->batch,
-                          is_first[row->stage]);
+        ranges_widen(&fingerprint->ranges[row->stage], x, row->batch,
+                     is_first[row->stage]);
         is_first[row->stage] = false;
     }
 }
@@ -181,7 +181,7 @@ static enum assay_status fit_parts(struct fingerprint *fingerprint,
 
     for (int s = 0; s < N_STAGES; s++) {
         for (int t = 0; !st && t < N_TARGETS; t++) {
-            struct part *part = &fingerprint->parts[s][t];
+            struct print_part *part = &fingerprint->parts[s][t];
 
             if (!part->is_there)
                 continue;
@@ -214,7 +214,7 @@ enum assay_status fingerprint_gather(const struct data_set *set,
     if (!fingerprint->device)
         st = error_nomem(err, 16, "the device's name");
     if (!st)
-        st = fingerprint_copy_data(fingerprint, set, selection, err);
+        st = copy_selected(fingerprint, set, selection, err);
     if (!st)
         st = fingerprint_sort_rows(fingerprint, err);
     if (!st)
@@ -284,7 +284,7 @@ fingerprint_calibration(const struct fingerprint *fingerprint, enum stage stage,
 double fingerprint_parameter(const struct fingerprint *fingerprint,
                              enum stage stage, enum target target, size_t i)
 {
-    const struct part *part = &fingerprint->parts[stage][target];
+    const struct print_part *part = &fingerprint->parts[stage][target];
 
     return exp(part->predictor.physical.log_value[i]);
 }
@@ -312,26 +312,13 @@ bool fingerprint_saw(const struct fingerprint *fingerprint,
 
 /* ---- predicting ---------------------------------------------------------- */
 
-/* What the physical model says beyond the ceiling, in proportion. */
-static double fingerprint_demand_of(const struct predictor *predictor,
-                                    const struct family *family,
-                                    const struct description *description,
-                                    double batch, double value)
-{
-    const struct physical *physical =
-        family ? &family->physical : &predictor->physical;
-
-    return value * physical_demand(physical, description, batch) /
-           physical_predict(physical, description, batch);
-}
-
 enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
                                       enum stage stage, enum target target,
                                       const struct description *description,
                                       double batch, struct estimate *out,
                                       struct error *err)
 {
-    const struct part *part = &fingerprint->parts[stage][target];
+    const struct print_part *part = &fingerprint->parts[stage][target];
     const struct predictor *predictor = &part->predictor;
     const struct family *family =
         predictor_family(predictor, description->network);
@@ -339,14 +326,18 @@ enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
                            ? SIGHT_LEVELS
                            : SIGHT_NETWORKS;
     const struct calibration *own = &part->calibration[sight];
+    const struct physical *physical;
     double width;
 
     family = sight == SIGHT_LEVELS ? family : NULL;
     *out = (struct estimate){.method = own->method, .sight = sight};
     out->value =
         predictor_predict(predictor, own->method, family, description, batch);
-    if (isnan(out->value))
-        return error_nomem(err, description->n_convs, "a prediction");
+    if (!isfinite(out->value))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "the fingerprint makes no finite prediction of the "
+                         "%s of %s; fit it again from its data",
+                         target_names[target], description->network);
     width =
         family ? calibration_width(
                      own,
@@ -354,17 +345,20 @@ enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
                : own->width;
     out->low = out->value * exp(-width);
     out->high = out->value * exp(width);
-    out->demand = target == TARGET_MEMORY
-                      ? fingerprint_demand_of(predictor, family, description,
-                                              batch, out->value)
-                      : (double)NAN;
+    /* What the physical model predicts beyond the ceiling, in proportion. */
+    physical = family ? &family->physical : &predictor->physical;
+    out->demand = NAN;
+    if (target == TARGET_MEMORY)
+        out->demand = out->value *
+                      physical_demand(physical, description, batch) /
+                      physical_predict(physical, description, batch);
     return ASSAY_OK;
 }
 
 double fingerprint_usable_mb(const struct fingerprint *fingerprint,
                              enum stage stage, double memory_mb)
 {
-    const struct part *part = &fingerprint->parts[stage][TARGET_MEMORY];
+    const struct print_part *part = &fingerprint->parts[stage][TARGET_MEMORY];
     double capacity = fingerprint->data.capacity_mb;
     double usable = NAN;
 
@@ -376,7 +370,7 @@ double fingerprint_usable_mb(const struct fingerprint *fingerprint,
         usable = capacity;
     if (isnan(memory_mb))
         return usable;
-    /* What the system keeps for itself stays the same. */
+    /* The system reserves the same amount. */
     return isnan(usable) || isnan(capacity)
                ? memory_mb
                : fmax(usable - capacity + memory_mb, 0);
@@ -394,22 +388,22 @@ enum fit estimate_fits(const struct estimate *estimate, double usable_mb)
     return low > usable_mb ? FIT_NO : FIT_MAYBE;
 }
 
-/* ---- what lies outside --------------------------------------------------- */
+/* ---- networks unlike any that were seen --------------------------------- */
 
-/* A prediction may reach as far beyond what was seen, in times. */
+/* How many times beyond the range it has seen a fingerprint may predict. */
 static const double most_reach = 2;
-/* A kind of layer that was never seen may do this share of the work. */
+/* The share of the work that unseen kinds of layers may do. */
 static const double most_unseen = 0.05;
 
 struct bounded {
     size_t feature;
     const char *words;
-    bool may_be_less; /* fewer of them are no harm */
+    bool may_be_less; /* fewer of them do no harm */
 };
 
 static enum assay_status check_range(const struct ranges *ranges,
                                      const struct bounded *bounded, double x,
-                                     const char *network, struct error *err)
+                                     struct error *err)
 {
     double low = ranges->low[bounded->feature];
     double high = ranges->high[bounded->feature];
@@ -417,38 +411,32 @@ static enum assay_status check_range(const struct ranges *ranges,
 
     if (x > most_reach * high)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "%s lies outside of what the fingerprint has seen: %s "
-                         "%s, %.1f times the most of any network it was made "
-                         "from (%s)",
-                         network, units_count(value, x), bounded->words,
-                         x / high, units_count(seen, high));
+                         "%s %s, %.1f times the most of any network it was "
+                         "made from (%s)",
+                         units_count(value, x), bounded->words, x / high,
+                         units_count(seen, high));
     if (x * most_reach < low && !bounded->may_be_less)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "%s lies outside of what the fingerprint has seen: %s "
-                         "%s, the least of any network it was made from is "
-                         "%.1f times that (%s)",
-                         network, units_count(value, x), bounded->words,
-                         low / x, units_count(seen, low));
+                         "%s %s, while the least of any network it was made "
+                         "from is %.1f times that (%s)",
+                         units_count(value, x), bounded->words, low / x,
+                         units_count(seen, low));
     return ASSAY_OK;
 }
 
-static enum assay_status fingerprint_check_kind(const struct ranges *ranges,
-                                                const struct bounded *bounded,
-                                                double share,
-                                                const char *network,
-                                                struct error *err)
+static enum assay_status check_kind(const struct ranges *ranges,
+                                    const struct bounded *bounded, double share,
+                                    struct error *err)
 {
     if (share <= most_unseen || ranges->high[bounded->feature] > 0)
         return ASSAY_OK;
-    return error_set(
-        err, ASSAY_UNSUPPORTED,
-        "%s lies outside of what the fingerprint has seen: %.0f %% "
-        "of its multiply-adds are in %s, of which none of the "
-        "networks it was made from has any",
-        network, 100 * share, bounded->words);
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "%.0f %% of its multiply-adds are in %s, and none of the "
+                     "networks it was made from has any",
+                     100 * share, bounded->words);
 }
 
-/* The same for layers that no fingerprint knows. */
+/* The same for layers that no fingerprint can count. */
 static enum assay_status check_uncounted(const struct description *description,
                                          struct error *err)
 {
@@ -458,11 +446,9 @@ static enum assay_status check_uncounted(const struct description *description,
     if (share <= most_unseen)
         return ASSAY_OK;
     return error_set(err, ASSAY_UNSUPPORTED,
-                     "%s lies outside of what the fingerprint has seen: %.0f "
-                     "%% of its multiply-adds are in layers that predictions "
-                     "do not count (%s)",
-                     description->network, 100 * share,
-                     description->uncounted[0].op);
+                     "%.0f %% of its multiply-adds are in layers that "
+                     "predictions do not count (%s)",
+                     100 * share, description->uncounted[0].op);
 }
 
 enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
@@ -471,16 +457,16 @@ enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
                                     struct error *err)
 {
     static const struct bounded sizes[] = {
-        {LAYER_GEMM, "multiply-adds an image", false},
+        {LAYER_GEMM, "multiply-adds per image", false},
         {FEATURE_PARAMETERS, "parameters", true},
-        {LAYER_OUTPUT_MAP, "elements of feature maps an image", false},
+        {LAYER_OUTPUT_MAP, "elements of feature maps per image", false},
         {FEATURE_LARGEST_MAPS, "elements of the largest maps", false},
         {FEATURE_N_CONV, "convolutions", true},
     };
     static const struct bounded kinds[] = {
         {FEATURE_MACS_DEPTHWISE, "depthwise convolutions", true},
-        {FEATURE_MACS_1X1, "convolutions of 1x1", true},
-        {FEATURE_MACS_3X3, "convolutions of 3x3", true},
+        {FEATURE_MACS_1X1, "1x1 convolutions", true},
+        {FEATURE_MACS_3X3, "3x3 convolutions", true},
         {FEATURE_MACS_DENSE, "fully connected layers", true},
     };
     const struct ranges *ranges = &fingerprint->ranges[stage];
@@ -489,11 +475,14 @@ enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
 
     features_network(description, 1, stage, x);
     for (size_t i = 0; !st && i < sizeof sizes / sizeof sizes[0]; i++)
-        st = check_range(ranges, &sizes[i], x[sizes[i].feature],
-                         description->network, err);
+        st = check_range(ranges, &sizes[i], x[sizes[i].feature], err);
     for (size_t i = 0; !st && i < sizeof kinds / sizeof kinds[0]; i++)
-        st = fingerprint_check_kind(
-            ranges, &kinds[i], x[kinds[i].feature] / fmax(x[LAYER_GEMM], 1),
-            description->network, err);
-    return st ? st : check_uncounted(description, err);
+        st = check_kind(ranges, &kinds[i],
+                        x[kinds[i].feature] / fmax(x[LAYER_GEMM], 1), err);
+    if (!st)
+        st = check_uncounted(description, err);
+    if (st)
+        error_context(err, "%s lies outside of what the fingerprint has seen",
+                      description->network);
+    return st;
 }

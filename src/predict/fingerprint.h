@@ -1,8 +1,8 @@
-/* predict/fingerprint.h - what a device makes of networks, learned from what
- * was measured on it.
+/* predict/fingerprint.h - how a device runs networks, learned from
+ * measurements.
  *
- * Carries the rows it was made from and the networks they are of, so that the
- * file is all that a prediction needs. docs/fingerprint.md has the format.
+ * Contains the rows it was made from and their networks, so that the file is
+ * all that a prediction needs. docs/fingerprint.md describes the format.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_FINGERPRINT_H
@@ -13,27 +13,26 @@
 #include "predict/features.h"
 #include "predict/selection.h"
 
-enum { FINGERPRINT_VERSION = 2 };
+enum { FINGERPRINT_VERSION = 3 };
 
 struct fingerprint;
 
 struct fingerprint_options {
-    const char *device; /* its name; NULL: none */
-    enum method method; /* N_METHODS: the best on rows held back */
+    const char *device; /* its name, or NULL */
+    enum method method; /* N_METHODS: choose the best on rows held back */
     uint64_t seed;      /* of the forests */
     int n_threads;
 };
 
-/* Learns from the selected rows. Too few of them (fewer than 8 values of both
- * targets, or a single batch size) are refused. */
+/* Learns from the selected rows. Refuses too few of them: fewer than 8 values
+ * of both targets, or a single batch size. */
 enum assay_status fingerprint_fit(const struct data_set *set,
                                   const struct selection *selection,
                                   const struct fingerprint_options *options,
                                   struct fingerprint **out, struct error *err);
 void fingerprint_free(struct fingerprint *fingerprint); /* accepts NULL */
-/* Fails as fingerprint_fit() would over rows that it refuses, and learns
- * nothing: *out knows which rows it has (fingerprint_has(),
- * fingerprint_saw()), and cannot predict. */
+/* Checks the rows as fingerprint_fit() does, but learns nothing: *out knows its
+ * rows (fingerprint_has(), fingerprint_saw()), but cannot predict. */
 enum assay_status fingerprint_gather(const struct data_set *set,
                                      const struct selection *selection,
                                      const struct fingerprint_options *options,
@@ -45,7 +44,7 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
 /* ASSAY_UNSUPPORTED for a file of another version. */
 enum assay_status fingerprint_read(const char *path, int n_threads,
                                    struct fingerprint **out, struct error *err);
-/* The same for a text; name is what messages call it. */
+/* The same for a text; messages call it by name. */
 enum assay_status fingerprint_read_text(const char *name, const char *text,
                                         int n_threads, struct fingerprint **out,
                                         struct error *err);
@@ -58,14 +57,14 @@ bool fingerprint_has(const struct fingerprint *fingerprint, enum stage stage,
                      enum target target);
 /* The rows it was made from. */
 const struct data_set *fingerprint_data(const struct fingerprint *fingerprint);
-/* Rows of that stage that have the target. */
+/* The rows of that stage that have the target. */
 size_t fingerprint_row_count(const struct fingerprint *fingerprint,
                              enum stage stage, enum target target);
 const struct calibration *
 fingerprint_calibration(const struct fingerprint *fingerprint, enum stage stage,
                         enum target target, enum sight sight);
-/* A parameter of the physical model of all networks; whether this device has
- * it, see physical_uses(). */
+/* A parameter of the physical model of all networks; does this device have it?
+ * See physical_uses(). */
 double fingerprint_parameter(const struct fingerprint *fingerprint,
                              enum stage stage, enum target target, size_t i);
 bool fingerprint_has_parameter(const struct fingerprint *fingerprint,
@@ -80,22 +79,23 @@ bool fingerprint_saw(const struct fingerprint *fingerprint,
 /* ---- predicting ---------------------------------------------------------- */
 
 struct estimate {
-    double value;     /* milliseconds a step; MB */
-    double low, high; /* 90 % lie between; NAN: not known */
-    double demand;    /* MB, if the device had no limit; of memory */
+    double value;     /* ms per step; MB */
+    double low, high; /* a 90 % interval; NAN: unknown */
+    double demand;    /* MB without a limit on the device; only of memory */
     enum method method;
     enum sight sight;
 };
 
-/* The fingerprint must have the target. Only ASSAY_NOMEM can come back. */
+/* The fingerprint must have the target. ASSAY_BAD_INPUT if it makes no finite
+ * prediction. */
 enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
                                       enum stage stage, enum target target,
                                       const struct description *description,
                                       double batch, struct estimate *out,
                                       struct error *err);
 
-/* ASSAY_UNSUPPORTED where the network lies outside of what was seen: says
- * which feature, and how far. */
+/* ASSAY_UNSUPPORTED if the network lies outside of what was seen; the message
+ * says in which feature, and how far. */
 enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
                                     enum stage stage,
                                     const struct description *description,
@@ -103,12 +103,12 @@ enum assay_status fingerprint_check(const struct fingerprint *fingerprint,
 
 enum fit { FIT_YES, FIT_MAYBE, FIT_NO };
 
-/* How much a network may want on a device of that memory (NAN: the one that
- * was measured): where runs failed there, less what this one has less. NAN:
- * not known. */
+/* How much memory a network may use on a device with so much (NAN: the one that
+ * was measured): the limit at which runs failed there, less what this device
+ * has less. NAN: unknown. */
 double fingerprint_usable_mb(const struct fingerprint *fingerprint,
                              enum stage stage, double memory_mb);
-/* Of an estimate of memory; FIT_MAYBE where the interval holds the limit. */
+/* For an estimate of memory; FIT_MAYBE if the limit is inside the interval. */
 enum fit estimate_fits(const struct estimate *estimate, double usable_mb);
 
 #endif

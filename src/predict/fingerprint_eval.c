@@ -16,9 +16,9 @@ void evaluation_release(struct evaluation *evaluation)
     *evaluation = (struct evaluation){0};
 }
 
-static enum assay_status
-fingerprint_eval_find_network(struct evaluation *evaluation, const char *name,
-                              size_t *out, struct error *err)
+static enum assay_status evaluation_network(struct evaluation *evaluation,
+                                            const char *name, size_t *out,
+                                            struct error *err)
 {
     struct evaluated_network *moved;
 
@@ -35,9 +35,9 @@ fingerprint_eval_find_network(struct evaluation *evaluation, const char *name,
     return ASSAY_OK;
 }
 
-static enum assay_status fingerprint_eval_add_row(struct evaluation *evaluation,
-                                                  const struct evaluated *row,
-                                                  struct error *err)
+static enum assay_status evaluation_add(struct evaluation *evaluation,
+                                        const struct evaluated *row,
+                                        struct error *err)
 {
     struct evaluated *moved =
         vec_reserve(evaluation->rows, &evaluation->rows_capacity,
@@ -50,7 +50,7 @@ static enum assay_status fingerprint_eval_add_row(struct evaluation *evaluation,
     return ASSAY_OK;
 }
 
-/* A run that passed or failed says whether it fits. */
+/* Whether a run passed or failed shows whether it fits. */
 static void judge_fit(struct evaluation *evaluation,
                       const struct fingerprint *fingerprint,
                       const struct measurement *row,
@@ -74,8 +74,8 @@ static enum assay_status try_row(struct evaluation *evaluation,
                                  struct error *err)
 {
     struct evaluated out = {.batch = row->batch};
-    enum assay_status st = fingerprint_eval_find_network(
-        evaluation, description->network, &out.network, err);
+    enum assay_status st =
+        evaluation_network(evaluation, description->network, &out.network, err);
 
     for (int t = 0; !st && t < N_TARGETS; t++) {
         bool is_failed = row->is_failed && t == TARGET_MEMORY;
@@ -90,7 +90,7 @@ static enum assay_status try_row(struct evaluation *evaluation,
         if (!st && t == TARGET_MEMORY)
             judge_fit(evaluation, fingerprint, row, &out.estimate);
         if (!st && !isnan(out.measured))
-            st = fingerprint_eval_add_row(evaluation, &out, err);
+            st = evaluation_add(evaluation, &out, err);
     }
     return st;
 }
@@ -101,9 +101,13 @@ static struct error_stats stats_of(const struct evaluation *evaluation,
                                    size_t network, enum target target,
                                    double *errors)
 {
-    struct error_stats stats = {
-        .mean = NAN, .median = NAN, .p90 = NAN, .max = NAN, .coverage = NAN};
-    double sum = 0, inside = 0;
+    struct error_stats stats = {.mean = NAN,
+                                .median = NAN,
+                                .p90 = NAN,
+                                .max = NAN,
+                                .coverage = NAN,
+                                .width = NAN};
+    double sum = 0, inside = 0, widths = 0;
     bool has_intervals = true;
 
     for (size_t i = 0; i < evaluation->n_rows; i++) {
@@ -115,6 +119,8 @@ static struct error_stats stats_of(const struct evaluation *evaluation,
         sum += errors[stats.n++];
         inside += row->measured >= row->estimate.low &&
                   row->measured <= row->estimate.high;
+        widths +=
+            (row->estimate.high - row->estimate.low) / row->estimate.value;
         has_intervals = has_intervals && !isnan(row->estimate.low);
     }
     if (!stats.n)
@@ -124,8 +130,10 @@ static struct error_stats stats_of(const struct evaluation *evaluation,
     stats.median = stats_quantile(errors, stats.n, 0.5);
     stats.p90 = stats_quantile(errors, stats.n, 0.9);
     stats.max = errors[stats.n - 1];
-    if (has_intervals)
+    if (has_intervals) {
         stats.coverage = 100 * inside / (double)stats.n;
+        stats.width = 100 * widths / (double)stats.n;
+    }
     return stats;
 }
 
@@ -151,10 +159,10 @@ static enum assay_status refuse_nothing(const struct evaluation *evaluation,
 {
     if (evaluation->n_seen)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "all %zu rows are of networks and levels that the "
+                         "all %zu rows are from networks and levels that the "
                          "fingerprint was made from",
                          evaluation->n_seen);
-    return error_set(err, ASSAY_BAD_USAGE, "no row is left to evaluate");
+    return error_set(err, ASSAY_BAD_USAGE, "no rows left to evaluate");
 }
 
 enum assay_status evaluation_check(const struct fingerprint *fingerprint,

@@ -1,4 +1,5 @@
-/* predict/fingerprint_eval.h - a fingerprint beside rows it has not seen.
+/* predict/fingerprint_eval.h - how well a fingerprint predicts rows it has not
+ * seen.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_FINGERPRINT_EVAL_H
@@ -7,17 +8,19 @@
 #include "picture/sheet.h"
 #include "predict/fingerprint.h"
 
-/* Of relative errors in percent; NAN where n is 0. */
+/* Of relative errors in percent; NAN if n is 0. */
 struct error_stats {
     size_t n;
     double mean, median, p90, max;
-    double coverage; /* percent of the rows inside of their interval; NAN: there
-                        are none */
+    double coverage; /* percent of the rows inside their interval; NAN: no
+                        intervals */
+    double width; /* mean of the intervals, from end to end, in percent of the
+                     prediction; NAN: no intervals */
 };
 
 /* One target of one row. */
 struct evaluated {
-    size_t network; /* of the evaluation */
+    size_t network; /* index in the evaluation */
     enum target target;
     double batch, measured;
     struct estimate estimate;
@@ -34,26 +37,26 @@ struct evaluation {
     size_t n_networks, networks_capacity;
     struct evaluated *rows;
     size_t n_rows, rows_capacity;
-    size_t n_seen; /* rows it was made from: left out */
-    /* Whether it fits, of all rows with memory, failed ones too. */
+    size_t n_seen; /* rows that it was made from, left out */
+    /* Whether it fits, for all rows with memory, including failed ones. */
     size_t n_right, n_wrong, n_undecided;
 };
 
-/* The set must outlive the evaluation. with_seen: rows the fingerprint was made
- * from count too. Fails, with ASSAY_BAD_USAGE, where no row is left. */
+/* The set must outlive the evaluation. with_seen: include the rows that the
+ * fingerprint was made from. ASSAY_BAD_USAGE if no row is left. */
 enum assay_status evaluate(struct evaluation *evaluation,
                            const struct fingerprint *fingerprint,
                            const struct data_set *set,
                            const struct selection *selection, bool with_seen,
                            struct error *err);
-/* Fails as evaluate() would for want of rows, without predicting any. */
+/* Fails like evaluate() if no row is left, without predicting any. */
 enum assay_status evaluation_check(const struct fingerprint *fingerprint,
                                    const struct data_set *set,
                                    const struct selection *selection,
                                    size_t *n_seen, struct error *err);
 void evaluation_release(struct evaluation *evaluation);
 
-/* A page: predicted against measured, and the error by batch size. */
+/* A page: predicted against measured values, and the error by batch size. */
 enum assay_status evaluation_plot(const struct evaluation *evaluation,
                                   const struct fingerprint *fingerprint,
                                   enum sheet_format format, struct sink *sink,

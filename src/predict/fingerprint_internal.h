@@ -1,4 +1,4 @@
-/* predict/fingerprint_internal.h - what a fingerprint is made of.
+/* predict/fingerprint_internal.h - the contents of a fingerprint.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_FINGERPRINT_INTERNAL_H
@@ -7,14 +7,14 @@
 #include "predict/fingerprint.h"
 
 /* One target of one stage. */
-struct part {
+struct print_part {
     bool is_there;
     struct data_points points;
     struct predictor predictor;
     struct calibration calibration[N_SIGHTS];
 };
 
-/* Of the features of one image, over the networks that were trained on. */
+/* Of the features per image, over the networks that were trained on. */
 struct ranges {
     double low[N_FEATURES], high[N_FEATURES];
     double least_batch, most_batch;
@@ -24,15 +24,14 @@ struct fingerprint {
     char *device;
     uint64_t seed;
     struct data_set data;
-    struct part parts[N_STAGES][N_TARGETS];
+    struct print_part parts[N_STAGES][N_TARGETS];
     struct ranges ranges[N_STAGES];
 };
 
 enum assay_status fingerprint_new(struct fingerprint **out, struct error *err);
-/* Makes points of the data: parts are there where they have some. */
+/* Makes points from the data; parts without enough of them are not there. */
 enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
                                         struct error *err);
-void fingerprint_set_ranges(struct fingerprint *fingerprint);
 struct predictor_options
 fingerprint_growth(const struct fingerprint *fingerprint, int n_threads);
 

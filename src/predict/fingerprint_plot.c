@@ -15,7 +15,7 @@ static const struct ink dark = {0.13, 0.15, 0.19, 1};
 static const struct ink faint = {0.42, 0.45, 0.5, 1};
 static const struct ink grid = {0.9, 0.91, 0.93, 1};
 
-/* One a network; they come again where there are more. */
+/* One per network; they repeat if there are more. */
 static const struct ink inks[] = {
     {0.12, 0.47, 0.71, 0.6}, {0.89, 0.47, 0.13, 0.6}, {0.20, 0.63, 0.30, 0.6},
     {0.75, 0.22, 0.24, 0.6}, {0.49, 0.36, 0.68, 0.6}, {0.45, 0.33, 0.28, 0.6},
@@ -26,21 +26,21 @@ static struct ink ink_of(size_t network)
     return inks[network % (sizeof inks / sizeof inks[0])];
 }
 
-struct page {
+struct plot_page {
     struct sheet *sheet;
     const struct evaluation *evaluation;
-    enum target target; /* of the panel at work */
+    enum target target; /* of the current panel */
 };
 
 /* ---- axes ---------------------------------------------------------------- */
 
-static void fingerprint_plot_tick_text(char text[UNITS_MAX], double value)
+static void tick_label(char text[UNITS_MAX], double value)
 {
     snprintf(text, UNITS_MAX, "%.6g", value);
 }
 
-static void axis_below(struct page *page, struct area area, struct axis *axis,
-                       const char *caption)
+static void axis_below(struct plot_page *page, struct area area,
+                       struct axis *axis, const char *caption)
 {
     struct ticks ticks = axis_ticks(axis, 6);
     double bottom = area.y + area.height;
@@ -51,7 +51,7 @@ static void axis_below(struct page *page, struct area area, struct axis *axis,
     for (size_t i = 0; i < ticks.n; i++) {
         double x = axis_place(axis, ticks.values[i]);
 
-        fingerprint_plot_tick_text(text, ticks.values[i]);
+        tick_label(text, ticks.values[i]);
         sheet_line(page->sheet, (struct spot){x, area.y},
                    (struct spot){x, bottom}, grid, 0.6);
         sheet_text(page->sheet, (struct spot){x, bottom + 13}, SHEET_MIDDLE,
@@ -63,8 +63,8 @@ static void axis_below(struct page *page, struct area area, struct axis *axis,
                SHEET_MIDDLE, text_size, dark, caption);
 }
 
-static void axis_left(struct page *page, struct area area, struct axis *axis,
-                      const char *caption)
+static void axis_left(struct plot_page *page, struct area area,
+                      struct axis *axis, const char *caption)
 {
     struct ticks ticks = axis_ticks(axis, 6);
     char text[UNITS_MAX];
@@ -74,7 +74,7 @@ static void axis_left(struct page *page, struct area area, struct axis *axis,
     for (size_t i = 0; i < ticks.n; i++) {
         double y = axis_place(axis, ticks.values[i]);
 
-        fingerprint_plot_tick_text(text, ticks.values[i]);
+        tick_label(text, ticks.values[i]);
         sheet_line(page->sheet, (struct spot){area.x, y},
                    (struct spot){area.x + area.width, y}, grid, 0.6);
         sheet_text(page->sheet, (struct spot){area.x - 6, y + 3}, SHEET_RIGHT,
@@ -87,21 +87,21 @@ static void axis_left(struct page *page, struct area area, struct axis *axis,
 
 /* ---- the panels ---------------------------------------------------------- */
 
-static bool fingerprint_plot_is_shown(const struct page *page,
-                                      const struct evaluated *row)
+static bool is_in_panel(const struct plot_page *page,
+                        const struct evaluated *row)
 {
     return row->target == page->target;
 }
 
-/* Both axes of a panel alike, so that its diagonal means "right". */
-static struct axis value_axis(const struct page *page)
+/* Both axes of a panel are the same, so that its diagonal means "right". */
+static struct axis value_axis(const struct plot_page *page)
 {
     struct axis axis = {.low = INFINITY, .high = 0, .is_log = true};
 
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (!fingerprint_plot_is_shown(page, row))
+        if (!is_in_panel(page, row))
             continue;
         axis.low = fmin(axis.low, fmin(row->measured, row->estimate.value));
         axis.high = fmax(axis.high, fmax(row->measured, row->estimate.value));
@@ -111,7 +111,7 @@ static struct axis value_axis(const struct page *page)
     return axis;
 }
 
-static void draw_values(struct page *page, struct area area)
+static void draw_values(struct plot_page *page, struct area area)
 {
     static const char *const units[] = {"ms", "MB"};
     struct axis across = value_axis(page), up = across;
@@ -127,7 +127,7 @@ static void draw_values(struct page *page, struct area area)
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (fingerprint_plot_is_shown(page, row))
+        if (is_in_panel(page, row))
             sheet_disc(page->sheet,
                        (struct spot){axis_place(&across, row->measured),
                                      axis_place(&up, row->estimate.value)},
@@ -140,15 +140,15 @@ static double error_of(const struct evaluated *row)
     return 100 * (row->estimate.value / row->measured - 1);
 }
 
-/* The mean error without its sign of the rows of one batch size; NAN: none. */
-static double mean_at(const struct page *page, double batch)
+/* The mean absolute error of the rows of one batch size, or NAN. */
+static double mean_at(const struct plot_page *page, double batch)
 {
     double sum = 0, n = 0;
 
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (fingerprint_plot_is_shown(page, row) && row->batch == batch) {
+        if (is_in_panel(page, row) && row->batch == batch) {
             sum += fabs(error_of(row));
             n++;
         }
@@ -156,20 +156,20 @@ static double mean_at(const struct page *page, double batch)
     return n > 0 ? sum / n : (double)NAN;
 }
 
-static double next_batch(const struct page *page, double behind)
+static double next_batch(const struct plot_page *page, double behind)
 {
     double next = INFINITY;
 
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (fingerprint_plot_is_shown(page, row) && row->batch > behind)
+        if (is_in_panel(page, row) && row->batch > behind)
             next = fmin(next, row->batch);
     }
     return next;
 }
 
-static void draw_means(struct page *page, const struct axis *across,
+static void draw_means(struct plot_page *page, const struct axis *across,
                        const struct axis *up)
 {
     struct spot before = {0};
@@ -187,9 +187,9 @@ static void draw_means(struct page *page, const struct axis *across,
     }
 }
 
-/* Wide enough for every row, and for the line of means, which lies above them
- * where all are predicted too low. */
-static void error_axes(const struct page *page, struct axis *across,
+/* Wide enough for every row and for the line of means, which lies above them if
+ * all are predicted too low. */
+static void error_axes(const struct plot_page *page, struct axis *across,
                        struct axis *up)
 {
     *across = (struct axis){.low = INFINITY, .high = 0, .is_log = true};
@@ -197,7 +197,7 @@ static void error_axes(const struct page *page, struct axis *across,
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (!fingerprint_plot_is_shown(page, row))
+        if (!is_in_panel(page, row))
             continue;
         across->low = fmin(across->low, row->batch);
         across->high = fmax(across->high, row->batch);
@@ -212,7 +212,7 @@ static void error_axes(const struct page *page, struct axis *across,
     axis_round(up, 6);
 }
 
-static void draw_errors(struct page *page, struct area area)
+static void draw_errors(struct plot_page *page, struct area area)
 {
     struct axis across, up;
 
@@ -222,7 +222,7 @@ static void draw_errors(struct page *page, struct area area)
     for (size_t i = 0; i < page->evaluation->n_rows; i++) {
         const struct evaluated *row = &page->evaluation->rows[i];
 
-        if (fingerprint_plot_is_shown(page, row))
+        if (is_in_panel(page, row))
             sheet_disc(page->sheet,
                        (struct spot){axis_place(&across, row->batch),
                                      axis_place(&up, error_of(row))},
@@ -235,8 +235,8 @@ static void draw_errors(struct page *page, struct area area)
 
 /* ---- the page ------------------------------------------------------------ */
 
-static void fingerprint_plot_draw_head(struct page *page,
-                                       const struct fingerprint *fingerprint)
+static void draw_plot_head(struct plot_page *page,
+                           const struct fingerprint *fingerprint)
 {
     static const double size = 14;
     const char *device = fingerprint_device(fingerprint);
@@ -273,13 +273,13 @@ enum assay_status evaluation_plot(const struct evaluation *evaluation,
                                   struct error *err)
 {
     static const double left = 58, top = 70, width = 360, high = 310, low = 200;
-    struct page page = {.evaluation = evaluation};
+    struct plot_page page = {.evaluation = evaluation};
     enum assay_status st =
         sheet_new(format, page_width, page_height, &page.sheet, err);
 
     if (st)
         return st;
-    fingerprint_plot_draw_head(&page, fingerprint);
+    draw_plot_head(&page, fingerprint);
     for (int t = 0; t < N_TARGETS; t++) {
         double x = margin + left + t * (width + left + margin);
 

@@ -1,7 +1,7 @@
-/* predict/fingerprint_read.c - a fingerprint from its text, a line at a time.
+/* predict/fingerprint_read.c - reads a fingerprint, line by line.
  *
- * A line is a word that says what it is, and what belongs to it. What comes
- * behind a network, a part or a family is of that one. */
+ * A line starts with a word that says what it is. Lines after a network, a part
+ * or a family belong to it. */
 #include "predict/fingerprint.h"
 
 #include "base/csv_text.h"
@@ -16,25 +16,24 @@
 
 enum { max_words = 24, max_file_bytes = 1 << 28, max_level = 100 };
 
-struct reading {
+struct print_reading {
     const char *name; /* of the file */
     char *at;
     size_t line;
     char *words[max_words]; /* of the line */
     size_t n_words;
-    char *rest; /* behind the second word, untouched: names may have spaces */
+    char *rest; /* after the second word, unsplit: names may have spaces */
     struct fingerprint *fingerprint;
     int n_threads;
     size_t network; /* SIZE_MAX: none yet */
-    struct part *part;
+    struct print_part *part;
     struct family *family;
-    bool is_sorted; /* all networks and rows are there */
+    bool is_sorted; /* all networks and rows have been read */
     bool is_whole;
 };
 
-static enum assay_status fingerprint_read_refuse(const struct reading *r,
-                                                 const char *why,
-                                                 struct error *err)
+static enum assay_status reading_refuse(const struct print_reading *r,
+                                        const char *why, struct error *err)
 {
     return error_set(err, ASSAY_BAD_INPUT, "%s line %zu: %s", r->name, r->line,
                      why);
@@ -42,8 +41,8 @@ static enum assay_status fingerprint_read_refuse(const struct reading *r,
 
 /* ---- words --------------------------------------------------------------- */
 
-/* The next line that is not empty; false at the end. */
-static bool fingerprint_read_next_line(struct reading *r, const char **line)
+/* The next line; false at the end. */
+static bool next_print_line(struct print_reading *r, const char **line)
 {
     char *begin = r->at;
     size_t n;
@@ -59,7 +58,7 @@ static bool fingerprint_read_next_line(struct reading *r, const char **line)
     return true;
 }
 
-static enum assay_status split_line(struct reading *r, char *line,
+static enum assay_status split_line(struct print_reading *r, char *line,
                                     struct error *err)
 {
     r->n_words = 0;
@@ -68,7 +67,7 @@ static enum assay_status split_line(struct reading *r, char *line,
         if (r->n_words == 2)
             r->rest = line;
         if (r->n_words == max_words)
-            return fingerprint_read_refuse(r, "too many words", err);
+            return reading_refuse(r, "too many words", err);
         r->words[r->n_words++] = line;
         line += strcspn(line, " ");
         if (*line && r->n_words <= 2)
@@ -79,24 +78,24 @@ static enum assay_status split_line(struct reading *r, char *line,
     return ASSAY_OK;
 }
 
-/* The words behind the second one are cut only once they are asked for. */
-static enum assay_status word(struct reading *r, size_t i, const char **out,
-                              struct error *err)
+/* Words after the second are cut only when they are asked for. */
+static enum assay_status print_word(struct print_reading *r, size_t i,
+                                    const char **out, struct error *err)
 {
     if (i >= r->n_words)
-        return fingerprint_read_refuse(r, "the line is too short", err);
+        return reading_refuse(r, "the line is too short", err);
     *out = r->words[i];
     if (i >= 2)
         r->words[i][strcspn(r->words[i], " ")] = '\0';
     return ASSAY_OK;
 }
 
-/* A number, or NAN for "-". */
-static enum assay_status fingerprint_read_number(struct reading *r, size_t i,
-                                                 double *out, struct error *err)
+/* Reads a number, or NAN for "-". */
+static enum assay_status print_number(struct print_reading *r, size_t i,
+                                      double *out, struct error *err)
 {
     const char *text = "";
-    enum assay_status st = word(r, i, &text, err);
+    enum assay_status st = print_word(r, i, &text, err);
 
     if (st)
         return st;
@@ -104,35 +103,35 @@ static enum assay_status fingerprint_read_number(struct reading *r, size_t i,
     if (strcmp(text, "-") == 0)
         return ASSAY_OK;
     if (!csv_is_number(text))
-        return fingerprint_read_refuse(r, "a number is wanted", err);
+        return reading_refuse(r, "expected a number", err);
     *out = decimal_double(text, strlen(text));
-    return isfinite(*out)
-               ? ASSAY_OK
-               : fingerprint_read_refuse(r, "a number is wanted", err);
+    return isfinite(*out) ? ASSAY_OK
+                          : reading_refuse(r, "expected a number", err);
 }
 
-static enum assay_status integer(struct reading *r, size_t i, int64_t low,
-                                 int64_t high, int64_t *out, struct error *err)
+static enum assay_status print_integer(struct print_reading *r, size_t i,
+                                       int64_t low, int64_t high, int64_t *out,
+                                       struct error *err)
 {
     const char *text = "";
-    enum assay_status st = word(r, i, &text, err);
+    enum assay_status st = print_word(r, i, &text, err);
 
     if (st)
         return st;
     if (!csv_is_number(text) || !decimal_int64(text, strlen(text), out) ||
         *out < low || *out > high)
-        return fingerprint_read_refuse(
-            r, "a whole number is wanted that makes sense here", err);
+        return reading_refuse(
+            r, "expected a whole number that makes sense here", err);
     return ASSAY_OK;
 }
 
-/* Which of some names a word is. */
-static enum assay_status choice(struct reading *r, size_t i,
-                                const char *const *names, int *out,
-                                struct error *err)
+/* Finds a word in a list of names. */
+static enum assay_status print_choice(struct print_reading *r, size_t i,
+                                      const char *const *names, int *out,
+                                      struct error *err)
 {
     const char *text = "";
-    enum assay_status st = word(r, i, &text, err);
+    enum assay_status st = print_word(r, i, &text, err);
 
     for (int k = 0; !st && names[k]; k++) {
         if (strcmp(names[k], text) == 0) {
@@ -140,100 +139,93 @@ static enum assay_status choice(struct reading *r, size_t i,
             return ASSAY_OK;
         }
     }
-    return st ? st
-              : fingerprint_read_refuse(r, "a word that is not known", err);
+    return st ? st : reading_refuse(r, "unknown word", err);
 }
 
 /* ---- networks and rows --------------------------------------------------- */
 
-static enum assay_status fingerprint_read_device(struct reading *r,
-                                                 struct error *err)
+/* The second word and all after it, as one name. */
+static enum assay_status whole_name(const struct print_reading *r,
+                                    struct str *out, struct error *err)
 {
-    char *name = mem_strdup(r->n_words > 1 ? r->words[1] : "");
+    return str_printf(out, "%s%s%s", r->n_words > 1 ? r->words[1] : "",
+                      *r->rest ? " " : "", r->rest)
+               ? error_nomem(err, 16, "a name")
+               : ASSAY_OK;
+}
 
-    if (!name)
-        return error_nomem(err, 16, "the device's name");
-    /* The second word and the rest are one name. */
+static enum assay_status read_device_name(struct print_reading *r,
+                                          struct error *err)
+{
+    struct str name = {0};
+    enum assay_status st = whole_name(r, &name, err);
+
+    if (st)
+        return st;
     mem_free(r->fingerprint->device);
-    r->fingerprint->device = name;
-    if (*r->rest) {
-        struct str whole = {0};
-
-        if (str_printf(&whole, "%s %s", name, r->rest)) {
-            str_release(&whole);
-            return error_nomem(err, 16, "the device's name");
-        }
-        mem_free(name);
-        r->fingerprint->device = mem_strdup(str_text(&whole));
-        str_release(&whole);
-        if (!r->fingerprint->device)
-            return error_nomem(err, 16, "the device's name");
-    }
+    r->fingerprint->device = name.text;
     return ASSAY_OK;
 }
 
-static enum assay_status read_capacity(struct reading *r, struct error *err)
+static enum assay_status read_figure(struct print_reading *r, struct error *err)
 {
-    return fingerprint_read_number(r, 1, &r->fingerprint->data.capacity_mb,
-                                   err);
+    struct data_set *data = &r->fingerprint->data;
+
+    return print_number(r, 1,
+                        strcmp(r->words[0], "lane") == 0 ? &data->lane
+                        : strcmp(r->words[0], "capacity_mb") == 0
+                            ? &data->capacity_mb
+                            : &data->available_mb,
+                        err);
 }
 
-static enum assay_status read_available(struct reading *r, struct error *err)
-{
-    return fingerprint_read_number(r, 1, &r->fingerprint->data.available_mb,
-                                   err);
-}
-
-static enum assay_status read_lane(struct reading *r, struct error *err)
-{
-    return fingerprint_read_number(r, 1, &r->fingerprint->data.lane, err);
-}
-
-static enum assay_status read_seed(struct reading *r, struct error *err)
+static enum assay_status read_seed(struct print_reading *r, struct error *err)
 {
     int64_t seed = 0;
-    enum assay_status st = integer(r, 1, 0, INT64_MAX, &seed, err);
+    enum assay_status st = print_integer(r, 1, 0, INT64_MAX, &seed, err);
 
     r->fingerprint->seed = (uint64_t)seed;
     return st;
 }
 
-static enum assay_status read_network(struct reading *r, struct error *err)
+static enum assay_status read_network(struct print_reading *r,
+                                      struct error *err)
 {
     size_t n_before = r->fingerprint->data.n_descriptions;
     int64_t level = 0;
-    enum assay_status st = integer(r, 1, 0, max_level, &level, err);
+    enum assay_status st = print_integer(r, 1, 0, max_level, &level, err);
 
     if (!st && (r->is_sorted || !*r->rest))
-        st = fingerprint_read_refuse(r, "a network has no place here", err);
+        st = reading_refuse(r, "a network cannot be here", err);
     if (!st)
         st = data_set_describe(&r->fingerprint->data, r->rest, level,
                                &r->network, err);
     if (!st && r->network != n_before)
-        st = fingerprint_read_refuse(r, "the network was there before", err);
+        st = reading_refuse(r, "duplicate network", err);
     return st;
 }
 
-static enum assay_status
-own_network(struct reading *r, struct description **out, struct error *err)
+static enum assay_status own_network(struct print_reading *r,
+                                     struct description **out,
+                                     struct error *err)
 {
     if (r->network == SIZE_MAX || r->is_sorted)
-        return fingerprint_read_refuse(r, "this belongs behind a network", err);
+        return reading_refuse(r, "this must follow a network", err);
     *out = &r->fingerprint->data.descriptions[r->network];
     return ASSAY_OK;
 }
 
-static enum assay_status fingerprint_read_count(struct reading *r,
-                                                struct error *err)
+static enum assay_status read_image_count(struct print_reading *r,
+                                          struct error *err)
 {
     struct description *own = NULL;
     double value = 0;
     enum assay_status st = own_network(r, &own, err);
 
     if (!st)
-        st = fingerprint_read_number(r, 2, &value, err);
+        st = print_number(r, 2, &value, err);
     if (!st && !(value >= 0))
-        st = fingerprint_read_refuse(r, "a count is wanted", err);
+        st = reading_refuse(r, "expected a count", err);
     for (const struct description_field *f = description_fields; !st && f->name;
          f++) {
         if (strcmp(f->name, r->words[1]) == 0) {
@@ -241,52 +233,41 @@ static enum assay_status fingerprint_read_count(struct reading *r,
             return ASSAY_OK;
         }
     }
-    return st ? st
-              : fingerprint_read_refuse(r, "a count that is not known", err);
+    return st ? st : reading_refuse(r, "unknown count", err);
 }
 
-static enum assay_status read_conv(struct reading *r, struct error *err)
+static enum assay_status read_conv(struct print_reading *r, struct error *err)
 {
-    enum { n_numbers = 12, max_size = 1 << 24 };
-    int64_t v[n_numbers] = {0};
+    enum { max_size = 1 << 24 };
+    int64_t v[CONV_NUMBERS] = {0};
     struct description *own = NULL;
     struct conv_row conv;
     enum assay_status st = own_network(r, &own, err);
 
-    for (size_t i = 0; !st && i < n_numbers; i++)
-        st = integer(r, i + 1, i == 6 || i == 7 || i == 11 ? 0 : 1, max_size,
-                     &v[i], err);
+    for (size_t i = 0; !st && i < CONV_NUMBERS; i++)
+        st = print_integer(r, i + 1, conv_least[i], max_size, &v[i], err);
     if (st)
         return st;
-    conv = (struct conv_row){.in = v[0],
-                             .out = v[1],
-                             .kernel = {v[2], v[3]},
-                             .stride = {v[4], v[5]},
-                             .pad = {v[6], v[7]},
-                             .groups = v[8],
-                             .size = {v[9], v[10]},
-                             .has_bias = v[11] != 0};
-    if (!conv_out(&conv, 0) || !conv_out(&conv, 1) || conv.in % conv.groups ||
-        conv.out % conv.groups)
-        return fingerprint_read_refuse(r, "a convolution that cannot be", err);
+    if (!conv_from_numbers(v, &conv))
+        return reading_refuse(r, "not a possible convolution", err);
     return description_add_conv(own, &conv, err);
 }
 
-static enum assay_status read_dense(struct reading *r, struct error *err)
+static enum assay_status read_dense(struct print_reading *r, struct error *err)
 {
     struct description *own = NULL;
     int64_t in = 0, out = 0;
     enum assay_status st = own_network(r, &own, err);
 
     if (!st)
-        st = integer(r, 1, 1, INT32_MAX, &in, err);
+        st = print_integer(r, 1, 1, INT32_MAX, &in, err);
     if (!st)
-        st = integer(r, 2, 1, INT32_MAX, &out, err);
+        st = print_integer(r, 2, 1, INT32_MAX, &out, err);
     return st ? st : description_add_dense(own, in, out, err);
 }
 
-static enum assay_status fingerprint_read_row(struct reading *r,
-                                              struct error *err)
+static enum assay_status read_print_row(struct print_reading *r,
+                                        struct error *err)
 {
     static const char *const ends[] = {"passed", "failed", NULL};
     struct measurement row = {.description = r->network};
@@ -295,62 +276,62 @@ static enum assay_status fingerprint_read_row(struct reading *r,
     enum assay_status st = own_network(r, &own, err);
 
     if (!st)
-        st = choice(r, 1, stage_names, &stage, err);
+        st = print_choice(r, 1, stage_names, &stage, err);
     if (!st)
-        st = fingerprint_read_number(r, 2, &row.batch, err);
+        st = print_number(r, 2, &row.batch, err);
     for (size_t t = 0; !st && t < N_TARGETS; t++)
-        st = fingerprint_read_number(r, 3 + t, &row.value[t], err);
+        st = print_number(r, 3 + t, &row.value[t], err);
     if (!st)
-        st = choice(r, 3 + N_TARGETS, ends, &end, err);
+        st = print_choice(r, 3 + N_TARGETS, ends, &end, err);
     if (!st && (!(row.batch >= 1) || row.value[TARGET_LATENCY] <= 0 ||
                 row.value[TARGET_MEMORY] <= 0))
-        st = fingerprint_read_refuse(r, "a row that cannot be", err);
+        st = reading_refuse(r, "not a possible row", err);
     row.stage = (enum stage)stage;
     row.is_failed = end;
     return st ? st : data_set_add_row(&r->fingerprint->data, &row, err);
 }
 
-static enum assay_status read_batches(struct reading *r, struct error *err)
+static enum assay_status read_batches(struct print_reading *r,
+                                      struct error *err)
 {
     int stage = 0;
-    enum assay_status st = choice(r, 1, stage_names, &stage, err);
+    enum assay_status st = print_choice(r, 1, stage_names, &stage, err);
     struct ranges *ranges = &r->fingerprint->ranges[stage];
 
     if (!st)
-        st = fingerprint_read_number(r, 2, &ranges->least_batch, err);
-    return st ? st : fingerprint_read_number(r, 3, &ranges->most_batch, err);
+        st = print_number(r, 2, &ranges->least_batch, err);
+    return st ? st : print_number(r, 3, &ranges->most_batch, err);
 }
 
-static enum assay_status read_range(struct reading *r, struct error *err)
+static enum assay_status read_range(struct print_reading *r, struct error *err)
 {
     int stage = 0;
     const char *name = "";
-    enum assay_status st = choice(r, 1, stage_names, &stage, err);
+    enum assay_status st = print_choice(r, 1, stage_names, &stage, err);
     struct ranges *ranges = &r->fingerprint->ranges[stage];
 
     if (!st)
-        st = word(r, 2, &name, err);
+        st = print_word(r, 2, &name, err);
     for (size_t f = 0; !st && f < N_FEATURES; f++) {
         if (strcmp(feature_name(f), name) != 0)
             continue;
-        st = fingerprint_read_number(r, 3, &ranges->low[f], err);
-        return st ? st : fingerprint_read_number(r, 4, &ranges->high[f], err);
+        st = print_number(r, 3, &ranges->low[f], err);
+        return st ? st : print_number(r, 4, &ranges->high[f], err);
     }
-    return st ? st
-              : fingerprint_read_refuse(r, "a feature that is not known", err);
+    return st ? st : reading_refuse(r, "unknown feature", err);
 }
 
-/* ---- what was fitted ----------------------------------------------------- */
+/* ---- fitted models ------------------------------------------------------ */
 
-static enum assay_status fingerprint_read_part(struct reading *r,
-                                               struct error *err)
+static enum assay_status read_print_part(struct print_reading *r,
+                                         struct error *err)
 {
     int stage = 0, target = 0;
     struct predictor *predictor;
-    enum assay_status st = choice(r, 1, stage_names, &stage, err);
+    enum assay_status st = print_choice(r, 1, stage_names, &stage, err);
 
     if (!st)
-        st = choice(r, 2, target_names, &target, err);
+        st = print_choice(r, 2, target_names, &target, err);
     if (!st && !r->is_sorted)
         st = fingerprint_sort_rows(r->fingerprint, err);
     if (st)
@@ -360,8 +341,7 @@ static enum assay_status fingerprint_read_part(struct reading *r,
     r->family = NULL;
     predictor = &r->part->predictor;
     if (!r->part->is_there || predictor->families)
-        return fingerprint_read_refuse(r, "a part that its rows do not make",
-                                       err);
+        return reading_refuse(r, "a part without rows", err);
     predictor->stage = predictor->physical.stage = (enum stage)stage;
     predictor->target = predictor->physical.target = (enum target)target;
     predictor->families =
@@ -371,60 +351,64 @@ static enum assay_status fingerprint_read_part(struct reading *r,
                : error_nomem(err, sizeof *predictor->families, "a network");
 }
 
-static enum assay_status fingerprint_read_parameter(struct reading *r,
-                                                    struct physical *physical,
-                                                    struct error *err)
+static enum assay_status read_parameter(struct print_reading *r,
+                                        struct physical *physical,
+                                        struct error *err)
 {
     double value = 0;
-    enum assay_status st = fingerprint_read_number(r, 2, &value, err);
+    enum assay_status st = print_number(r, 2, &value, err);
 
     if (!st && !(value > 0))
-        st = fingerprint_read_refuse(r, "a positive number is wanted", err);
+        st = reading_refuse(r, "expected a positive number", err);
     for (size_t i = 0; !st && i < physical_count(physical->target); i++) {
         if (strcmp(physical_name(physical->target, i), r->words[1]) == 0) {
             physical->log_value[i] = log(value);
             return ASSAY_OK;
         }
     }
-    return st ? st
-              : fingerprint_read_refuse(r, "a parameter that is not known",
-                                        err);
+    return st ? st : reading_refuse(r, "unknown parameter", err);
 }
 
-static enum assay_status read_physical(struct reading *r, struct error *err)
+static enum assay_status read_physical(struct print_reading *r,
+                                       struct error *err)
 {
-    return r->part
-               ? fingerprint_read_parameter(r, &r->part->predictor.physical,
-                                            err)
-               : fingerprint_read_refuse(r, "this belongs behind a part", err);
+    return r->part ? read_parameter(r, &r->part->predictor.physical, err)
+                   : reading_refuse(r, "this must follow a part", err);
 }
 
-static enum assay_status read_calibration(struct reading *r, struct error *err)
+static enum assay_status read_calibration(struct print_reading *r,
+                                          struct error *err)
 {
     static const char *const known[] = {"unknown", "known", NULL};
     struct calibration own = {0};
     int sight = 0, method = 0, is_known = 0;
     int64_t n = 0;
     enum assay_status st =
-        r->part ? choice(r, 1, sight_names, &sight, err)
-                : fingerprint_read_refuse(r, "this belongs behind a part", err);
+        r->part ? print_choice(r, 1, sight_names, &sight, err)
+                : reading_refuse(r, "this must follow a part", err);
 
     if (!st)
-        st = choice(r, 2, method_names, &method, err);
+        st = print_choice(r, 2, method_names, &method, err);
     if (!st)
-        st = choice(r, 3, known, &is_known, err);
+        st = print_choice(r, 3, known, &is_known, err);
     if (!st)
-        st = fingerprint_read_number(r, 4, &own.width, err);
+        st = print_number(r, 4, &own.width, err);
     if (!st)
-        st = fingerprint_read_number(r, 5, &own.distance, err);
+        st = print_number(r, 5, &own.distance, err);
     if (!st)
-        st = integer(r, 6, 0, INT32_MAX, &n, err);
+        st = print_integer(r, 6, 0, INT32_MAX, &n, err);
+    if (!st)
+        st = print_number(r, 7, &own.announced, err);
+    if (!st)
+        st = print_number(r, 8, &own.most, err);
     for (size_t m = 0; !st && m < N_METHODS; m++)
-        st = fingerprint_read_number(r, 7 + m, &own.error[m], err);
+        st = print_number(r, 9 + m, &own.error[m], err);
     if (!st && sight == SIGHT_NETWORKS &&
         !method_is_for_all((enum method)method))
-        st = fingerprint_read_refuse(
-            r, "a method that is for networks it was made from", err);
+        st = reading_refuse(
+            r,
+            "this method only works for networks the fingerprint was made from",
+            err);
     if (st)
         return st;
     own.method = (enum method)method;
@@ -434,71 +418,64 @@ static enum assay_status read_calibration(struct reading *r, struct error *err)
     return ASSAY_OK;
 }
 
-static enum assay_status read_family(struct reading *r, struct error *err)
+static enum assay_status read_family(struct print_reading *r, struct error *err)
 {
     struct predictor *predictor = r->part ? &r->part->predictor : NULL;
     struct str name = {0};
     enum assay_status st;
 
     if (!predictor)
-        return fingerprint_read_refuse(r, "this belongs behind a part", err);
-    if (str_printf(&name, "%s%s%s", r->n_words > 1 ? r->words[1] : "",
-                   *r->rest ? " " : "", r->rest))
-        st = error_nomem(err, 16, "a network");
-    else
-        st = predictor_add_family(predictor, &r->part->points, str_text(&name),
+        return reading_refuse(r, "this must follow a part", err);
+    st = whole_name(r, &name, err);
+    if (!st)
+        st = predictor_add_family(predictor, &r->part->points, name.text,
                                   &r->family, err);
     str_release(&name);
     if (!st && !r->family)
-        st = fingerprint_read_refuse(
-            r,
-            "a network that is not among the rows, or was there "
-            "before",
-            err);
+        st = reading_refuse(r, "a network without rows, or a duplicate", err);
     return st;
 }
 
-static enum assay_status need_family(const struct reading *r, struct error *err)
+static enum assay_status need_family(const struct print_reading *r,
+                                     struct error *err)
 {
     return r->family ? ASSAY_OK
-                     : fingerprint_read_refuse(
-                           r, "this belongs behind a family", err);
+                     : reading_refuse(r, "this must follow a family", err);
 }
 
-static enum assay_status read_curve(struct reading *r, struct error *err)
+static enum assay_status read_curve(struct print_reading *r, struct error *err)
 {
     int64_t axis = 0;
     struct curve *curve;
     enum assay_status st = need_family(r, err);
 
     if (!st)
-        st = integer(r, 1, 0, N_CURVE_AXES - 1, &axis, err);
+        st = print_integer(r, 1, 0, N_CURVE_AXES - 1, &axis, err);
     if (st)
         return st;
     curve = &r->family->curves[axis];
     curve->axis = (enum curve_axis)axis;
     curve->target = r->part->predictor.target;
-    st = fingerprint_read_number(r, 2, &curve->reference_macs, err);
+    st = print_number(r, 2, &curve->reference_macs, err);
     if (!st && !(curve->reference_macs > 0))
-        st = fingerprint_read_refuse(r, "a positive number is wanted", err);
+        st = reading_refuse(r, "expected a positive number", err);
     for (size_t i = 0; !st && i < curve_count(curve->target, curve->axis);
          i++) {
-        st = fingerprint_read_number(r, 3 + i, &curve->value[i], err);
+        st = print_number(r, 3 + i, &curve->value[i], err);
         if (!st && isnan(curve->value[i]))
-            st = fingerprint_read_refuse(r, "a number is wanted", err);
+            st = reading_refuse(r, "expected a number", err);
     }
     return st;
 }
 
-static enum assay_status read_own(struct reading *r, struct error *err)
+static enum assay_status read_own(struct print_reading *r, struct error *err)
 {
     enum assay_status st = need_family(r, err);
 
-    return st ? st : fingerprint_read_parameter(r, &r->family->physical, err);
+    return st ? st : read_parameter(r, &r->family->physical, err);
 }
 
-static enum assay_status fingerprint_read_bias(struct reading *r,
-                                               struct error *err)
+static enum assay_status read_bias(struct print_reading *r, struct error *err)
 {
     struct batch_bias *bias;
     int64_t part = 0;
@@ -506,26 +483,25 @@ static enum assay_status fingerprint_read_bias(struct reading *r,
     enum assay_status st = need_family(r, err);
 
     if (!st)
-        st = integer(r, 1, 0, N_CURVE_AXES, &part, err);
+        st = print_integer(r, 1, 0, N_CURVE_AXES, &part, err);
     for (size_t i = 0; !st && i < 3; i++) {
-        st = fingerprint_read_number(r, 2 + i, &at[i], err);
+        st = print_number(r, 2 + i, &at[i], err);
         if (!st && isnan(at[i]))
-            st = fingerprint_read_refuse(r, "a number is wanted", err);
+            st = reading_refuse(r, "expected a number", err);
     }
     if (st)
         return st;
     bias = &r->family->bias[part];
     if (bias->n == BATCH_BIAS_MAX || !(at[2] >= 0))
-        return fingerprint_read_refuse(r, "more batch sizes than there can be",
-                                       err);
+        return reading_refuse(r, "too many batch sizes", err);
     bias->log2_batch[bias->n] = at[0];
     bias->sum[bias->n] = at[1];
     bias->count[bias->n++] = at[2];
     return ASSAY_OK;
 }
 
-static enum assay_status fingerprint_read_end(struct reading *r,
-                                              struct error *err)
+static enum assay_status read_print_end(struct print_reading *r,
+                                        struct error *err)
 {
     (void)err;
     r->is_whole = true;
@@ -536,32 +512,32 @@ static enum assay_status fingerprint_read_end(struct reading *r,
 
 static const struct {
     const char *word;
-    enum assay_status (*read)(struct reading *r, struct error *err);
+    enum assay_status (*read)(struct print_reading *r, struct error *err);
 } lines[] = {
-    {"device", fingerprint_read_device},
-    {"capacity_mb", read_capacity},
-    {"available_mb", read_available},
-    {"lane", read_lane},
+    {"device", read_device_name},
+    {"capacity_mb", read_figure},
+    {"available_mb", read_figure},
+    {"lane", read_figure},
     {"seed", read_seed},
     {"network", read_network},
-    {"count", fingerprint_read_count},
+    {"count", read_image_count},
     {"conv", read_conv},
     {"dense", read_dense},
-    {"row", fingerprint_read_row},
+    {"row", read_print_row},
     {"batches", read_batches},
     {"range", read_range},
-    {"part", fingerprint_read_part},
+    {"part", read_print_part},
     {"physical", read_physical},
     {"calibration", read_calibration},
     {"family", read_family},
     {"curve", read_curve},
     {"own", read_own},
-    {"bias", fingerprint_read_bias},
-    {"end", fingerprint_read_end},
+    {"bias", read_bias},
+    {"end", read_print_end},
 };
 
-static enum assay_status fingerprint_read_line(struct reading *r, char *line,
-                                               struct error *err)
+static enum assay_status read_print_line(struct print_reading *r, char *line,
+                                         struct error *err)
 {
     enum assay_status st = split_line(r, line, err);
 
@@ -571,39 +547,33 @@ static enum assay_status fingerprint_read_line(struct reading *r, char *line,
         if (strcmp(lines[i].word, r->words[0]) == 0)
             return lines[i].read(r, err);
     }
-    return fingerprint_read_refuse(r, "a line that is not known", err);
+    return reading_refuse(r, "unknown line", err);
 }
 
-static enum assay_status fingerprint_read_check_version(struct reading *r,
-                                                        struct error *err)
+static enum assay_status check_print_version(struct print_reading *r,
+                                             struct error *err)
 {
     static const char head[] = "assay fingerprint ";
     const char *line = "";
     int64_t version = 0;
 
-    if (!fingerprint_read_next_line(r, &line) ||
-        strncmp(line, head, sizeof head - 1) != 0)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "%s: this is no fingerprint; 'assay fingerprint fit' "
-                         "makes one",
-                         r->name);
+    if (!next_print_line(r, &line) || strncmp(line, head, sizeof head - 1) != 0)
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "%s: this is not a fingerprint; 'assay fingerprint fit' makes one",
+            r->name);
     line += sizeof head - 1;
     if (!csv_is_number(line) || !decimal_int64(line, strlen(line), &version) ||
         version != FINGERPRINT_VERSION)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "%s: a fingerprint of version %.12s; this program "
-                         "reads version %d: fit it again from its data",
+                         "%s: the fingerprint has version %.12s, but this "
+                         "program reads version %d; fit it again from its data",
                          r->name, line, FINGERPRINT_VERSION);
     return ASSAY_OK;
 }
 
-static bool uses(const struct part *part, enum method method)
-{
-    return part->calibration[SIGHT_LEVELS].method == method ||
-           part->calibration[SIGHT_NETWORKS].method == method;
-}
-
-static enum assay_status grow_forests(struct reading *r, struct error *err)
+static enum assay_status grow_forests(struct print_reading *r,
+                                      struct error *err)
 {
     struct predictor_options growth =
         fingerprint_growth(r->fingerprint, r->n_threads);
@@ -612,32 +582,34 @@ static enum assay_status grow_forests(struct reading *r, struct error *err)
 
     for (int s = 0; s < N_STAGES; s++) {
         for (int t = 0; !st && t < N_TARGETS; t++) {
-            struct part *part = &r->fingerprint->parts[s][t];
+            struct print_part *part = &r->fingerprint->parts[s][t];
 
             part->is_there = part->is_there && part->predictor.families;
             if (!part->is_there)
                 continue;
             has_any = true;
-            growth.needs_correction = uses(part, METHOD_HYBRID);
+            growth.needs_correction =
+                part->calibration[SIGHT_LEVELS].method == METHOD_HYBRID ||
+                part->calibration[SIGHT_NETWORKS].method == METHOD_HYBRID;
             st = predictor_grow(&part->predictor, &part->points, &growth, err);
         }
     }
     return st || has_any ? st
                          : error_set(err, ASSAY_BAD_INPUT,
-                                     "%s: nothing was fitted in it", r->name);
+                                     "%s: it has no fitted models", r->name);
 }
 
-static enum assay_status fingerprint_read_all(struct reading *r,
-                                              struct error *err)
+static enum assay_status read_all_lines(struct print_reading *r,
+                                        struct error *err)
 {
-    enum assay_status st = fingerprint_read_check_version(r, err);
+    enum assay_status st = check_print_version(r, err);
     const char *line;
 
-    while (!st && !r->is_whole && fingerprint_read_next_line(r, &line))
-        st = fingerprint_read_line(r, (char *)line, err);
+    while (!st && !r->is_whole && next_print_line(r, &line))
+        st = read_print_line(r, (char *)line, err);
     if (!st && !r->is_whole)
-        st = error_set(err, ASSAY_BAD_INPUT, "%s: the file ends in the middle",
-                       r->name);
+        st =
+            error_set(err, ASSAY_BAD_INPUT, "%s: the file is cut off", r->name);
     return st ? st : grow_forests(r, err);
 }
 
@@ -645,7 +617,7 @@ enum assay_status fingerprint_read_text(const char *name, const char *text,
                                         int n_threads, struct fingerprint **out,
                                         struct error *err)
 {
-    struct reading r = {
+    struct print_reading r = {
         .name = name, .n_threads = n_threads, .network = SIZE_MAX};
     char *copy = mem_strdup(text);
     enum assay_status st = copy ? fingerprint_new(&r.fingerprint, err)
@@ -655,7 +627,7 @@ enum assay_status fingerprint_read_text(const char *name, const char *text,
     if (!st) {
         r.at = copy;
         r.fingerprint->device = mem_strdup("");
-        st = r.fingerprint->device ? fingerprint_read_all(&r, err)
+        st = r.fingerprint->device ? read_all_lines(&r, err)
                                    : error_nomem(err, 1, name);
         if (st)
             fingerprint_free(r.fingerprint);

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* " 1.5", or " -" for what is not known. */
-static void fingerprint_write_put(struct sink *sink, double value)
+/* Writes " 1.5", or " -" for what is unknown. */
+static void put_print_value(struct sink *sink, double value)
 {
     char text[DECIMAL_MAX];
 
@@ -19,11 +19,11 @@ static void fingerprint_write_put(struct sink *sink, double value)
     sink_printf(sink, " %s", text);
 }
 
-static void fingerprint_write_put_line(struct sink *sink, const char *key,
-                                       double value)
+/* Ends a line with these values. */
+static void put_print_values(struct sink *sink, const double *values, size_t n)
 {
-    sink_puts(sink, key);
-    fingerprint_write_put(sink, value);
+    for (size_t i = 0; i < n; i++)
+        put_print_value(sink, values[i]);
     sink_puts(sink, "\n");
 }
 
@@ -38,21 +38,16 @@ static void write_network(const struct description *description,
                 description->network);
     for (const struct description_field *f = description_fields; f->name; f++) {
         sink_printf(sink, "count %s", f->name);
-        fingerprint_write_put(sink, *description_count(&counts, f));
-        sink_puts(sink, "\n");
+        put_print_values(sink, description_count(&counts, f), 1);
     }
     for (size_t i = 0; i < description->n_convs; i++) {
-        const struct conv_row *c = &description->convs[i];
+        int64_t numbers[CONV_NUMBERS];
 
-        sink_printf(sink,
-                    "conv %lld %lld %lld %lld %lld %lld %lld %lld %lld %lld "
-                    "%lld %d\n",
-                    (long long)c->in, (long long)c->out,
-                    (long long)c->kernel[0], (long long)c->kernel[1],
-                    (long long)c->stride[0], (long long)c->stride[1],
-                    (long long)c->pad[0], (long long)c->pad[1],
-                    (long long)c->groups, (long long)c->size[0],
-                    (long long)c->size[1], c->has_bias);
+        conv_to_numbers(&description->convs[i], numbers);
+        sink_puts(sink, "conv");
+        for (size_t k = 0; k < CONV_NUMBERS; k++)
+            sink_printf(sink, " %lld", (long long)numbers[k]);
+        sink_puts(sink, "\n");
     }
     for (size_t i = 0; i < description->n_denses; i++)
         sink_printf(sink, "dense %lld %lld\n",
@@ -70,7 +65,7 @@ static void write_rows(const struct data_set *data, size_t description,
             continue;
         sink_printf(sink, "row %s %.0f", stage_names[row->stage], row->batch);
         for (int t = 0; t < N_TARGETS; t++)
-            fingerprint_write_put(sink, row->value[t]);
+            put_print_value(sink, row->value[t]);
         sink_puts(sink, row->is_failed ? " failed\n" : " passed\n");
     }
 }
@@ -84,27 +79,24 @@ static void write_ranges(const struct fingerprint *fingerprint,
         if (ranges->most_batch <= 0)
             continue;
         sink_printf(sink, "batches %s", stage_names[s]);
-        fingerprint_write_put(sink, ranges->least_batch);
-        fingerprint_write_put(sink, ranges->most_batch);
-        sink_puts(sink, "\n");
+        put_print_values(
+            sink, (double[]){ranges->least_batch, ranges->most_batch}, 2);
         for (size_t f = 0; f < N_FEATURES; f++) {
             sink_printf(sink, "range %s %s", stage_names[s], feature_name(f));
-            fingerprint_write_put(sink, ranges->low[f]);
-            fingerprint_write_put(sink, ranges->high[f]);
-            sink_puts(sink, "\n");
+            put_print_values(sink, (double[]){ranges->low[f], ranges->high[f]},
+                             2);
         }
     }
 }
 
-/* ---- what was fitted ----------------------------------------------------- */
+/* ---- fitted models ------------------------------------------------------ */
 
 static void write_physical(const char *key, const struct physical *physical,
                            struct sink *sink)
 {
     for (size_t i = 0; i < physical_count(physical->target); i++) {
         sink_printf(sink, "%s %s", key, physical_name(physical->target, i));
-        fingerprint_write_put(sink, exp(physical->log_value[i]));
-        sink_puts(sink, "\n");
+        put_print_values(sink, (double[]){exp(physical->log_value[i])}, 1);
     }
 }
 
@@ -113,12 +105,12 @@ static void write_calibration(const struct calibration *own, const char *sight,
 {
     sink_printf(sink, "calibration %s %s %s", sight, method_names[own->method],
                 own->is_known ? "known" : "unknown");
-    fingerprint_write_put(sink, own->width);
-    fingerprint_write_put(sink, own->distance);
+    put_print_value(sink, own->width);
+    put_print_value(sink, own->distance);
     sink_printf(sink, " %zu", own->n);
-    for (int m = 0; m < N_METHODS; m++)
-        fingerprint_write_put(sink, own->error[m]);
-    sink_puts(sink, "\n");
+    put_print_value(sink, own->announced);
+    put_print_value(sink, own->most);
+    put_print_values(sink, own->error, N_METHODS);
 }
 
 static void write_family(const struct family *family, struct sink *sink)
@@ -128,10 +120,9 @@ static void write_family(const struct family *family, struct sink *sink)
         const struct curve *curve = &family->curves[axis];
 
         sink_printf(sink, "curve %d", axis);
-        fingerprint_write_put(sink, curve->reference_macs);
-        for (size_t i = 0; i < curve_count(curve->target, curve->axis); i++)
-            fingerprint_write_put(sink, curve->value[i]);
-        sink_puts(sink, "\n");
+        put_print_value(sink, curve->reference_macs);
+        put_print_values(sink, curve->value,
+                         curve_count(curve->target, curve->axis));
     }
     write_physical("own", &family->physical, sink);
     for (int k = 0; k <= N_CURVE_AXES; k++) {
@@ -139,15 +130,15 @@ static void write_family(const struct family *family, struct sink *sink)
 
         for (size_t i = 0; i < bias->n; i++) {
             sink_printf(sink, "bias %d", k);
-            fingerprint_write_put(sink, bias->log2_batch[i]);
-            fingerprint_write_put(sink, bias->sum[i]);
-            fingerprint_write_put(sink, bias->count[i]);
-            sink_puts(sink, "\n");
+            put_print_values(
+                sink,
+                (double[]){bias->log2_batch[i], bias->sum[i], bias->count[i]},
+                3);
         }
     }
 }
 
-static void fingerprint_write_part(const struct part *part, struct sink *sink)
+static void write_print_part(const struct print_part *part, struct sink *sink)
 {
     const struct predictor *predictor = &part->predictor;
 
@@ -167,9 +158,12 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
 
     sink_printf(sink, "assay fingerprint %d\n", FINGERPRINT_VERSION);
     sink_printf(sink, "device %s\n", fingerprint->device);
-    fingerprint_write_put_line(sink, "capacity_mb", data->capacity_mb);
-    fingerprint_write_put_line(sink, "available_mb", data->available_mb);
-    fingerprint_write_put_line(sink, "lane", data->lane);
+    sink_puts(sink, "capacity_mb");
+    put_print_values(sink, &data->capacity_mb, 1);
+    sink_puts(sink, "available_mb");
+    put_print_values(sink, &data->available_mb, 1);
+    sink_puts(sink, "lane");
+    put_print_values(sink, &data->lane, 1);
     sink_printf(sink, "seed %llu\n", (unsigned long long)fingerprint->seed);
     for (size_t i = 0; i < data->n_descriptions; i++) {
         write_network(&data->descriptions[i], sink);
@@ -179,7 +173,7 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
     for (int s = 0; s < N_STAGES; s++) {
         for (int t = 0; t < N_TARGETS; t++) {
             if (fingerprint->parts[s][t].is_there)
-                fingerprint_write_part(&fingerprint->parts[s][t], sink);
+                write_print_part(&fingerprint->parts[s][t], sink);
         }
     }
     sink_puts(sink, "end\n");

@@ -1,10 +1,8 @@
 /* predict/forest.h - means of many regression trees.
  *
  * Extremely randomised trees (Geurts, Ernst, Wehenkel 2006): every tree sees
- * all rows, and cuts a node at the best of one random threshold a feature.
- * Random forests (Breiman 2001): every tree sees a bootstrap point, and cuts
- * at the best threshold of some random features. The same seed gives the same
- * forest with any number of threads.
+ * all rows, and cuts a node at the best of one random threshold per feature.
+ * The same seed gives the same forest with any number of threads.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_FOREST_H
@@ -15,19 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum forest_kind { FOREST_EXTRA_TREES, FOREST_RANDOM };
-
 struct forest_options {
-    enum forest_kind kind;
-    size_t n_trees;      /* 0: 300 */
-    size_t min_leaf;     /* rows of a leaf, at least; 0: 1 */
-    size_t n_candidates; /* features tried at a cut of a random forest; 0: a
-                            third of them */
+    size_t n_trees;  /* 0: 300 */
+    size_t min_leaf; /* least rows per leaf; 0: 1 */
     uint64_t seed;
     int n_threads; /* 0: one */
 };
 
-/* n rows of n_features, one behind the other, and what they should give. */
+/* n rows of n_features, one after the other, and their values. */
 struct forest_rows {
     const double *x;
     const double *y;
@@ -42,9 +35,8 @@ enum assay_status forest_fit(const struct forest_rows *rows,
                              struct forest **out, struct error *err);
 void forest_free(struct forest *forest); /* accepts NULL */
 
-/* x: as many features as the rows had. */
+/* x: as many features as the rows have. */
 double forest_predict(const struct forest *forest, const double *x);
-size_t forest_tree_count(const struct forest *forest);
 size_t forest_node_count(const struct forest *forest); /* of all trees */
 
 #endif

@@ -1,13 +1,11 @@
 /* predict/latency_model.c - the physical model of latency; see physical.h.
  *
- * For a given set of parameters the time of a network is a line in the batch
- * size, one for small batches and one for others. */
+ * For given parameters, the time of a network is a line in the batch size: one
+ * line for small batches and one for all others. */
 #include "predict/physical_internal.h"
 
 #include "base/doubles.h"
 #include "base/mem.h"
-#include "base/vec.h"
-#include "predict/levenberg_internal.h"
 
 #include <math.h>
 
@@ -36,17 +34,17 @@ enum parameter {
     RAGGED_CONCAT,
     LANE,
     N_PARAMETERS,
-    N_FITTED = LANE /* that one is chosen, not fitted */
+    N_FITTED = LANE /* LANE is chosen, not fitted */
 };
 
-/* Rates are about that of 1x1 kernels, 27 multiply-adds in the time of one
- * element that is read or written: the balance of processors of this kind,
- * large and small. How fast the device is, and how long its launches take, is
- * found from the rows before anything else. */
+/* Rates are relative to 1x1 kernels, which do 27 multiply-adds in the time of
+ * reading or writing one element: typical for large and small processors of
+ * this kind. The speed of the device and its launch times are found from the
+ * rows first. */
 const struct prior latency_priors[] = {
-    [RATE_1X1] = {"rate_1x1", "ms a GMAC", 1, 0.4, ON_ALL},
-    [RATE_3X3] = {"rate_3x3", "ms a GMAC", 0.6, 0.5, ON_ALL},
-    [RATE_OTHER] = {"rate_other", "ms a GMAC", 1, 0.5, ON_ALL},
+    [RATE_1X1] = {"rate_1x1", "ms per GMAC", 1, 0.4, ON_ALL},
+    [RATE_3X3] = {"rate_3x3", "ms per GMAC", 0.6, 0.5, ON_ALL},
+    [RATE_OTHER] = {"rate_other", "ms per GMAC", 1, 0.5, ON_ALL},
     [BY_WEIGHTS] = {"by_weights", "of the forward pass", 1.2, 0.4, ON_ALL},
     [PAD_ROWS] = {"pad_rows", "channels", 32, 0.7, ON_ALL},
     [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7, ON_ALL},
@@ -57,17 +55,17 @@ const struct prior latency_priors[] = {
     [PAD_PIXELS] = {"pad_pixels", "pixels", 64, 1, ON_ALL},
     [SMALL_1X1] = {"small_batch_1x1", "times", 1.05, 0.2, ON_ALL},
     [SMALL_OTHER] = {"small_batch_other", "times", 1.2, 0.3, ON_ALL},
-    [DEPTHWISE] = {"depthwise", "ms a GMAC", 12, 1, ON_ALL},
-    [MAPS] = {"maps", "ms a G elements", 27, 0.4, ON_ALL},
-    [ELEMENTWISE] = {"elementwise", "ms a G elements", 27, 0.3, ON_ALL},
-    [MAX_POOL] = {"max_pool", "ms a G elements", 27, 1, ON_ALL},
-    [PARAMETERS] = {"parameters", "ms a M parameters", 0.4, 0.5, ON_ALL},
-    [LAYER] = {"layer", "ms a convolution", 0.2, 1, ON_ALL},
-    [LAUNCH_CONV] = {"launch_conv", "ms a convolution", 1, 0.5, ON_ALL},
-    [LAUNCH_NORM] = {"launch_norm", "ms a norm", 0.4, 0.5, ON_ALL},
-    [LAUNCH_OTHER] = {"launch_other", "ms an op", 0.2, 0.7, ON_ALL},
-    [RAGGED] = {"ragged", "ms a G elements", 9, 1.5, IN_LANES},
-    [RAGGED_CONCAT] = {"ragged_concat", "ms a G elements", 270, 1, IN_LANES},
+    [DEPTHWISE] = {"depthwise", "ms per GMAC", 12, 1, ON_ALL},
+    [MAPS] = {"maps", "ms per G elements", 27, 0.4, ON_ALL},
+    [ELEMENTWISE] = {"elementwise", "ms per G elements", 27, 0.3, ON_ALL},
+    [MAX_POOL] = {"max_pool", "ms per G elements", 27, 1, ON_ALL},
+    [PARAMETERS] = {"parameters", "ms per M parameters", 0.4, 0.5, ON_ALL},
+    [LAYER] = {"layer", "ms per convolution", 0.2, 1, ON_ALL},
+    [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 1, 0.5, ON_ALL},
+    [LAUNCH_NORM] = {"launch_norm", "ms per norm", 0.4, 0.5, ON_ALL},
+    [LAUNCH_OTHER] = {"launch_other", "ms per op", 0.2, 0.7, ON_ALL},
+    [RAGGED] = {"ragged", "ms per G elements", 9, 1.5, IN_LANES},
+    [RAGGED_CONCAT] = {"ragged_concat", "ms per G elements", 270, 1, IN_LANES},
     [LANE] = {"lane", "channels", 1, 1, IN_LANES},
 };
 
@@ -104,36 +102,39 @@ static bool is_scaled(size_t parameter, enum scale scale)
     }
 }
 
-static const double small_batch = 16; /* slower kernels are chosen below */
+static const double small_batch = 16; /* below, slower kernels are chosen */
 static const double deviation = 0.1;  /* of a good prediction, in logarithms */
-static const double corner = 4;       /* of work against launches */
-/* Images from which on a fully connected layer in lanes takes longer. */
+static const double corner = 4;       /* between work and launches */
+/* Batches from this size on slow a fully connected layer in lanes down. */
 static const double dense_rows = 8;
 
 /* ---- networks as the model sees them ------------------------------------- */
 
-struct term {
-    double in, out; /* channels of a group */
+struct conv_term {
+    double in, out; /* channels per group */
     double tiled_in, tiled_out;
     double taps, pixels, groups;
     double maps;         /* elements in and out */
-    enum parameter rate; /* DEPTHWISE too */
+    enum parameter rate; /* may be DEPTHWISE */
     bool has_input_gradient;
 };
 
 struct network_terms {
     const struct description *description;
-    const struct term *terms; /* one a convolution; NULL: made as they are
-                                 needed */
+    const struct conv_term *terms; /* one per convolution; NULL: compute them on
+                                 demand */
     double parameters, n_convs, n_norms, n_others;
-    double elementwise, max_pool; /* elements of an image that are moved */
-    double ragged, ragged_concat; /* elements of maps that end in a lane */
-    double dense;                 /* padded multiply-adds of an image */
+    double elementwise, max_pool; /* elements moved per image */
+    double ragged, ragged_concat; /* elements of maps that end within a lane */
+    double biased, n_biased;      /* outputs of convolutions with a bias */
+    double forked, n_forked;      /* inputs that another branch reads too */
+    double dense;                 /* padded multiply-adds per image */
     double lane;
     bool is_training;
 };
 
-/* Rows are handled in tiles of 32, 64 or 128; smaller ones are less busy. */
+/* Rows are handled in tiles of 32, 64 or 128; smaller tiles are less
+ * efficient. */
 static double tiled(double width)
 {
     return fmin(fmin(ceil(width / 32) * 32 * 1.3, ceil(width / 64) * 64 * 1.1),
@@ -152,14 +153,14 @@ static enum parameter rate_of(const struct conv_row *conv)
                                                                    : RATE_OTHER;
 }
 
-static struct term term_of(const struct conv_row *conv, bool is_first,
-                           double lane)
+static struct conv_term term_of(const struct conv_row *conv, bool is_first,
+                                double lane)
 {
     double groups = (double)conv->groups;
     double pixels = (double)(conv_out(conv, 0) * conv_out(conv, 1));
     double in = widened_input(conv, is_first, lane);
     double out = widened((double)conv->out, lane);
-    struct term term = {
+    struct conv_term term = {
         .in = conv->groups > 1 ? (double)conv->in / groups : in,
         .out = conv->groups > 1 ? out / groups : out,
         .taps = (double)(conv->kernel[0] * conv->kernel[1]),
@@ -175,16 +176,16 @@ static struct term term_of(const struct conv_row *conv, bool is_first,
     return term;
 }
 
-static struct term network_term(const struct network_terms *network, size_t i)
+static struct conv_term network_term(const struct network_terms *network,
+                                     size_t i)
 {
     return network->terms ? network->terms[i]
                           : term_of(&network->description->convs[i], i == 0,
                                     network->lane);
 }
 
-/* Where channels are handled in lanes, all that lies between convolutions is
- * as much wider as their outputs are, and what ends within a lane is
- * ragged. */
+/* If channels are handled in lanes, everything between convolutions widens as
+ * much as their outputs do, and maps that end within a lane are ragged. */
 static void count_lanes(struct network_terms *network)
 {
     const struct description *own = network->description;
@@ -208,37 +209,77 @@ static void count_lanes(struct network_terms *network)
         own->counts.concat_elements * network->ragged / fmax(exact, 1);
 }
 
-/* Norms, ReLUs and additions are part of a convolution. */
-static bool latency_model_is_fused(const struct network_terms *network)
+/* Norms, ReLUs and additions are fused into convolutions. */
+static bool is_fused(const struct network_terms *network)
 {
     return network->lane > 1 && !network->is_training;
 }
 
-/* How often an element of each kind of layer is read or written. */
+/* Whether a convolution reads what the one before it wrote: directly, or
+ * through layers that keep the channels, such as norms and pools. */
+static bool is_chained(const struct conv_row *conv,
+                       const struct conv_row *before)
+{
+    return conv->in == before->out && conv->size[0] <= conv_out(before, 0);
+}
+
+/* Libraries of GPUs add the bias in a kernel of its own, and sum its gradient
+ * in another. Where branches begin, the gradients of all readers of a map are
+ * added: a convolution that does not read what the one before it wrote reads a
+ * map that others read too, except for one reader per concatenation. Additions
+ * of residual networks are counted as such. */
+static void count_branches(struct network_terms *network)
+{
+    const struct description *own = network->description;
+    const struct image_counts *counts = &own->counts;
+
+    if (network->lane > 1)
+        return;
+    for (size_t i = 0; i < own->n_convs; i++) {
+        const struct conv_row *conv = &own->convs[i];
+
+        if (conv->has_bias) {
+            network->biased += (double)conv->out * (double)conv_out(conv, 0) *
+                               (double)conv_out(conv, 1);
+            network->n_biased++;
+        }
+        if (i > 0 && counts->n_concat > 0 && !is_chained(conv, conv - 1)) {
+            network->forked += (double)conv->in * (double)conv->size[0] *
+                               (double)conv->size[1];
+            network->n_forked++;
+        }
+    }
+    network->forked = fmax(network->forked - counts->concat_elements, 0);
+    network->n_forked = fmax(network->n_forked - counts->n_concat, 0);
+}
+
+/* Counts how often elements are read or written, per kind of layer. */
 static void count_traffic(struct network_terms *network)
 {
     const struct image_counts *counts = &network->description->counts;
 
-    if (latency_model_is_fused(network)) {
+    if (is_fused(network)) {
         network->elementwise = 2 * counts->concat_elements;
         network->max_pool = counts->max_pool_taps;
     } else if (network->is_training) {
         network->elementwise =
             8 * counts->norm_elements + 5 * counts->relu_elements +
-            6 * counts->add_elements + 4 * counts->concat_elements;
+            6 * counts->add_elements + 4 * counts->concat_elements +
+            3 * network->biased + 3 * network->forked;
         network->max_pool = 2 * counts->max_pool_inputs + counts->max_pool_taps;
     } else {
         network->elementwise =
             2 * counts->norm_elements + 2 * counts->relu_elements +
-            3 * counts->add_elements + 2 * counts->concat_elements;
+            3 * counts->add_elements + 2 * counts->concat_elements +
+            2 * network->biased;
         network->max_pool = counts->max_pool_taps;
     }
 }
 
-/* Puts the terms into *terms, which has room for them; NULL: nowhere. */
+/* Stores the terms in *terms, which must have room for them; NULL: does not. */
 static void network_fill(struct network_terms *network,
                          const struct description *description,
-                         enum stage stage, double lane, struct term *terms)
+                         enum stage stage, double lane, struct conv_term *terms)
 {
     const struct image_counts *counts = &description->counts;
 
@@ -253,12 +294,16 @@ static void network_fill(struct network_terms *network,
         .lane = lane,
         .is_training = stage == STAGE_TRAINING,
     };
-    if (latency_model_is_fused(network)) {
+    if (is_fused(network)) {
         network->n_norms = 0;
         network->n_others = counts->n_concat + counts->n_max_pool;
     }
     for (size_t i = 0; terms && i < description->n_convs; i++)
         terms[i] = term_of(&description->convs[i], i == 0, lane);
+    count_branches(network);
+    network->n_others += network->n_biased;
+    if (network->is_training)
+        network->n_others += network->n_biased + network->n_forked;
     count_traffic(network);
     count_lanes(network);
     for (size_t i = 0; i < description->n_denses; i++) {
@@ -274,13 +319,13 @@ static void network_fill(struct network_terms *network,
 
 /* Milliseconds of a network: slope * batch + start, for small batches [1] and
  * others [0]. */
-struct line {
+struct latency_line {
     double slope[2], start[2];
     double launch, dense, lane;
 };
 
-/* Multiply-adds of a pixel, padded as the device pads them, all passes. */
-static double padded_work(const struct term *term, const double *q,
+/* Multiply-adds per pixel, padded as the device pads them, in all passes. */
+static double padded_work(const struct conv_term *term, const double *q,
                           bool is_training)
 {
     double forward = (term->tiled_out + q[PAD_ROWS]) *
@@ -296,8 +341,9 @@ static double padded_work(const struct term *term, const double *q,
                            q[BY_WEIGHTS] * by_weights);
 }
 
-static void latency_model_add_term(struct line *line, const struct term *term,
-                                   const double *q, bool is_training)
+static void line_add_term(struct latency_line *line,
+                          const struct conv_term *term, const double *q,
+                          bool is_training)
 {
     double moved = q[MAPS] * (is_training ? 3 : 1) * term->maps * 1e-9;
 
@@ -320,10 +366,10 @@ static void latency_model_add_term(struct line *line, const struct term *term,
     }
 }
 
-static struct line latency_model_line_of(const struct network_terms *network,
-                                         const double *q)
+static struct latency_line line_of(const struct network_terms *network,
+                                   const double *q)
 {
-    struct line line = {.lane = network->lane};
+    struct latency_line line = {.lane = network->lane};
     double passes = network->is_training ? 3 : 1;
     double traffic = q[ELEMENTWISE] * network->elementwise * 1e-9 +
                      q[MAX_POOL] * network->max_pool * 1e-9 +
@@ -334,9 +380,9 @@ static struct line latency_model_line_of(const struct network_terms *network,
     if (network->is_training)
         start += q[PARAMETERS] * network->parameters * 1e-6;
     for (size_t i = 0; i < network->description->n_convs; i++) {
-        struct term term = network_term(network, i);
+        struct conv_term term = network_term(network, i);
 
-        latency_model_add_term(&line, &term, q, network->is_training);
+        line_add_term(&line, &term, q, network->is_training);
     }
     for (int small = 0; small < 2; small++) {
         line.slope[small] += traffic;
@@ -349,7 +395,7 @@ static struct line latency_model_line_of(const struct network_terms *network,
     return line;
 }
 
-static double line_at(const struct line *line, double batch)
+static double line_at(const struct latency_line *line, double batch)
 {
     int small = batch < small_batch;
     double rows = line->lane > 1 ? widened(batch, dense_rows) : tiled(batch);
@@ -359,7 +405,7 @@ static double line_at(const struct line *line, double batch)
     return soft_max(work, fmax(line->launch, 1e-6), corner);
 }
 
-static void latency_model_take_exp(const double *log_value, double *q)
+static void latency_exp(const double *log_value, double *q)
 {
     for (size_t i = 0; i < N_FITTED; i++)
         q[i] = exp(log_value[i]);
@@ -370,31 +416,31 @@ double latency_predict(const struct physical *physical,
 {
     double q[N_FITTED];
     struct network_terms network;
-    struct line line;
+    struct latency_line line;
 
     network_fill(&network, description, physical->stage,
                  physical_lane(physical), NULL);
-    latency_model_take_exp(physical->log_value, q);
-    line = latency_model_line_of(&network, q);
+    latency_exp(physical->log_value, q);
+    line = line_of(&network, q);
     return line_at(&line, batch);
 }
 
 /* ---- fitting ------------------------------------------------------------- */
 
-struct fitting {
+struct latency_fitting {
     const struct data_points *points;
     const double *weights;
-    size_t *network_of; /* one a point */
+    size_t *network_of; /* one per point */
     struct network_terms *networks;
-    struct line *lines;
-    struct term *terms;
+    struct latency_line *lines;
+    struct conv_term *terms;
     size_t n_networks;
-    double centre[N_FITTED]; /* of the priors, logarithms */
-    double share;            /* of their deviations */
+    double centre[N_FITTED]; /* of the priors, as logarithms */
+    double share;            /* factor on their deviations */
     double scale_centre[N_SCALES];
 };
 
-static void fitting_release(struct fitting *fitting)
+static void fitting_release(struct latency_fitting *fitting)
 {
     mem_free(fitting->network_of);
     mem_free(fitting->networks);
@@ -402,9 +448,9 @@ static void fitting_release(struct fitting *fitting)
     mem_free(fitting->terms);
 }
 
-/* Samples of one description lie together or not; each is prepared once. */
-static size_t latency_model_find_network(const struct fitting *fitting,
-                                         const struct description *description)
+/* Points of one description need not be adjacent; each is prepared once. */
+static size_t fitting_find(const struct latency_fitting *fitting,
+                           const struct description *description)
 {
     size_t i = fitting->n_networks;
 
@@ -415,9 +461,9 @@ static size_t latency_model_find_network(const struct fitting *fitting,
     return fitting->n_networks;
 }
 
-static enum assay_status latency_model_prepare(struct fitting *fitting,
-                                               const struct data_points *points,
-                                               double lane, struct error *err)
+static enum assay_status fitting_prepare(struct latency_fitting *fitting,
+                                         const struct data_points *points,
+                                         double lane, struct error *err)
 {
     size_t n_terms = 0, used = 0;
 
@@ -428,8 +474,7 @@ static enum assay_status latency_model_prepare(struct fitting *fitting,
     if (!fitting->network_of || !fitting->networks || !fitting->lines)
         return error_nomem(err, points->n * sizeof *fitting->networks, "a fit");
     for (size_t i = 0; i < points->n; i++) {
-        size_t at =
-            latency_model_find_network(fitting, points->items[i].description);
+        size_t at = fitting_find(fitting, points->items[i].description);
 
         fitting->network_of[i] = at;
         if (at < fitting->n_networks)
@@ -451,15 +496,15 @@ static enum assay_status latency_model_prepare(struct fitting *fitting,
     return ASSAY_OK;
 }
 
-/* Logarithms of prediction over value, all points. */
-static void miss(const struct fitting *fitting, const double *log_value,
-                 double *out)
+/* Logarithms of prediction over value, for all points. */
+static void fitting_miss(const struct latency_fitting *fitting,
+                         const double *log_value, double *out)
 {
     double q[N_FITTED];
 
-    latency_model_take_exp(log_value, q);
+    latency_exp(log_value, q);
     for (size_t i = 0; i < fitting->n_networks; i++)
-        fitting->lines[i] = latency_model_line_of(&fitting->networks[i], q);
+        fitting->lines[i] = line_of(&fitting->networks[i], q);
     for (size_t i = 0; i < fitting->points->n; i++) {
         const struct data_point *point = &fitting->points->items[i];
 
@@ -469,14 +514,14 @@ static void miss(const struct fitting *fitting, const double *log_value,
     }
 }
 
-static void latency_model_weigh(const struct fitting *fitting, double *out)
+static void fitting_weigh(const struct latency_fitting *fitting, double *out)
 {
     for (size_t i = 0; i < fitting->points->n; i++)
         out[i] = fitting->weights[i] * least_squares_huber(out[i], deviation);
 }
 
-static void apply_scales(const struct fitting *fitting, const double *scales,
-                         double *log_value)
+static void apply_scales(const struct latency_fitting *fitting,
+                         const double *scales, double *log_value)
 {
     for (size_t i = 0; i < N_FITTED; i++) {
         log_value[i] = fitting->centre[i];
@@ -485,38 +530,38 @@ static void apply_scales(const struct fitting *fitting, const double *scales,
     }
 }
 
-/* How fast the device is: very little is known before. */
+/* Very little is known in advance about the speed of a device. */
 static const double scale_deviation = 2;
 
 static void scale_residuals(const void *context, const double *scales,
                             double *out)
 {
-    const struct fitting *fitting = context;
+    const struct latency_fitting *fitting = context;
     double log_value[N_FITTED];
 
     apply_scales(fitting, scales, log_value);
-    miss(fitting, log_value, out);
-    latency_model_weigh(fitting, out);
+    fitting_miss(fitting, log_value, out);
+    fitting_weigh(fitting, out);
     for (int s = 0; s < N_SCALES; s++)
         out[fitting->points->n + (size_t)s] =
             (scales[s] - fitting->scale_centre[s]) / scale_deviation;
 }
 
-static void latency_model_residuals(const void *context,
-                                    const double *log_value, double *out)
+static void latency_residuals(const void *context, const double *log_value,
+                              double *out)
 {
-    const struct fitting *fitting = context;
+    const struct latency_fitting *fitting = context;
 
-    miss(fitting, log_value, out);
-    latency_model_weigh(fitting, out);
+    fitting_miss(fitting, log_value, out);
+    fitting_weigh(fitting, out);
     for (size_t i = 0; i < N_FITTED; i++)
         out[fitting->points->n + i] =
             (log_value[i] - fitting->centre[i]) /
             (latency_priors[i].deviation * fitting->share);
 }
 
-/* Where the scales begin: so that the median row is right. */
-static enum assay_status guess_scales(struct fitting *fitting,
+/* Starts the scales so that the median row is right. */
+static enum assay_status guess_scales(struct latency_fitting *fitting,
                                       struct error *err)
 {
     static const double ratio[N_SCALES] = {1, 0.3};
@@ -529,7 +574,7 @@ static enum assay_status guess_scales(struct fitting *fitting,
     for (int s = 0; s < N_SCALES; s++)
         fitting->scale_centre[s] = log(ratio[s]);
     apply_scales(fitting, fitting->scale_centre, log_value);
-    miss(fitting, log_value, misses);
+    fitting_miss(fitting, log_value, misses);
     doubles_sort(misses, n);
     for (int s = 0; s < N_SCALES; s++)
         fitting->scale_centre[s] -= misses[n / 2];
@@ -537,10 +582,9 @@ static enum assay_status guess_scales(struct fitting *fitting,
     return ASSAY_OK;
 }
 
-/* Puts the priors about what is thought of processors of all kinds, once it is
- * known how fast this one is. */
-static enum assay_status find_scales(struct fitting *fitting, double *log_value,
-                                     struct error *err)
+/* Centres the priors on what is expected of a device as fast as this one. */
+static enum assay_status find_scales(struct latency_fitting *fitting,
+                                     double *log_value, struct error *err)
 {
     struct least_squares scales = {.n_parameters = N_SCALES,
                                    .n_residuals = fitting->points->n + N_SCALES,
@@ -565,14 +609,14 @@ static enum assay_status find_scales(struct fitting *fitting, double *log_value,
     return ASSAY_OK;
 }
 
-static enum assay_status latency_model_solve(struct fitting *fitting,
-                                             double *log_value,
-                                             const struct physical *about,
-                                             struct error *err)
+static enum assay_status fitting_solve(struct latency_fitting *fitting,
+                                       double *log_value,
+                                       const struct physical *about,
+                                       struct error *err)
 {
     struct least_squares all = {.n_parameters = N_FITTED,
                                 .n_residuals = fitting->points->n + N_FITTED,
-                                .residuals = latency_model_residuals,
+                                .residuals = latency_residuals,
                                 .context = fitting};
     enum assay_status st = ASSAY_OK;
 
@@ -589,16 +633,16 @@ enum assay_status latency_fit(struct physical *physical,
                               double n_effective, const struct physical *about,
                               struct error *err)
 {
-    struct fitting fitting = {0};
+    struct latency_fitting fitting = {0};
     double *weights = point_weights(points, n_effective, deviation);
     enum assay_status st =
-        weights ? latency_model_prepare(&fitting, points,
-                                        physical_lane(physical), err)
-                : error_nomem(err, points->n * sizeof *weights, "a fit");
+        weights
+            ? fitting_prepare(&fitting, points, physical_lane(physical), err)
+            : error_nomem(err, points->n * sizeof *weights, "a fit");
 
     fitting.weights = weights;
     if (!st)
-        st = latency_model_solve(&fitting, physical->log_value, about, err);
+        st = fitting_solve(&fitting, physical->log_value, about, err);
     fitting_release(&fitting);
     mem_free(weights);
     return st;

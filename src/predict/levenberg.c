@@ -1,12 +1,12 @@
-/* predict/levenberg.c - see levenberg_internal.h. */
-#include "predict/levenberg_internal.h"
+/* predict/levenberg.c - see physical_internal.h. */
+#include "predict/physical_internal.h"
 
 #include "base/mem.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { most_tries = 12 }; /* of a longer damping in one iteration */
+enum { most_tries = 12 }; /* attempts with more damping per iteration */
 
 double least_squares_huber(double r, double c)
 {
@@ -37,7 +37,7 @@ static void evaluate(const struct solving *s, const double *parameters,
     s->problem->residuals(s->problem->context, parameters, out);
 }
 
-/* One column a parameter. */
+/* One column per parameter. */
 static void differentiate(struct solving *s, const double *parameters)
 {
     double moved[LEVENBERG_MAX_PARAMETERS];
@@ -76,8 +76,8 @@ static void make_normal(struct solving *s)
     }
 }
 
-/* Solves the damped normal equations by Cholesky; false where they are not
- * positive. */
+/* Solves the damped normal equations by Cholesky; false if they are not
+ * positive definite. */
 static bool solve_step(const struct solving *s, double *step)
 {
     double l[LEVENBERG_MAX_PARAMETERS][LEVENBERG_MAX_PARAMETERS];
@@ -106,7 +106,7 @@ static bool solve_step(const struct solving *s, double *step)
     return true;
 }
 
-/* Steps with more and more damping until one is downhill. */
+/* Takes steps with more and more damping until one goes downhill. */
 static bool descend(struct solving *s, double *parameters, double *gain)
 {
     double step[LEVENBERG_MAX_PARAMETERS], tried[LEVENBERG_MAX_PARAMETERS];

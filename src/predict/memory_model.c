@@ -2,7 +2,6 @@
 #include "predict/physical_internal.h"
 
 #include "base/mem.h"
-#include "predict/levenberg_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,12 +26,12 @@ enum parameter {
     LIMIT,
     LANE,
     N_PARAMETERS,
-    N_TERMS = FLOOR, /* these add up */
-    N_FITTED = LANE  /* that one is chosen, not fitted */
+    N_TERMS = FLOOR, /* the terms of a sum */
+    N_FITTED = LANE  /* LANE is chosen, not fitted */
 };
 
-/* What is in MB is about the smallest or the largest value that was measured,
- * see centre_of(). */
+/* Parameters in MB are relative to the smallest or largest measured value, see
+ * centre_of(). */
 const struct prior memory_priors[] = {
     [CONTEXT] = {"context", "MB", 0.65, 0.3, ON_ALL},
     [SMALL_BATCH] = {"small_batch", "MB", 0.15, 0.7, NOT_IN_LANES},
@@ -45,9 +44,9 @@ const struct prior memory_priors[] = {
     [MAPS_LARGEST] = {"maps_largest", "times their bytes", 0.2, 1, ON_ALL},
     [IM2COL_LARGEST] = {"im2col_largest", "times its bytes", 0.05, 1, ON_ALL},
     [PACKED] = {"packed", "times their bytes", 1, 0.7, IN_LANES},
-    [RAGGED] = {"ragged", "MB a layer", 0.5, 1, IN_LANES},
+    [RAGGED] = {"ragged", "MB per layer", 0.5, 1, IN_LANES},
     [RAGGED_LARGEST] = {"ragged_largest", "times its bytes", 0.3, 1, IN_LANES},
-    [LAYERS] = {"layers", "MB a layer", 0.5, 1, IN_LANES},
+    [LAYERS] = {"layers", "MB per layer", 0.5, 1, IN_LANES},
     [WINOGRAD_WEIGHTS] = {"winograd_weights", "times their bytes", 0.5, 1,
                           IN_LANES},
     [IMAGES] = {"images", "times their bytes", 1.2, 0.5, IN_LANES},
@@ -62,7 +61,7 @@ const size_t n_memory_priors = N_PARAMETERS;
 static const double small_batch = 64; /* below, the allocator keeps more */
 static const double deviation = 0.05; /* of a good prediction, in logarithms */
 static const double corner = 24;
-/* Without a run that failed nothing says where the ceiling is; far above. */
+/* If no run failed, nothing shows where the ceiling is: assume far above. */
 static const double far_ceiling = 4, far_deviation = 0.3;
 
 /* ---- the model ----------------------------------------------------------- */
@@ -71,14 +70,14 @@ struct terms {
     double of[N_TERMS];
 };
 
-/* A convolution, its channels in whole lanes. */
+/* A convolution with its channels in whole lanes. */
 struct wide {
     const struct conv_row *conv;
     double in, out;
 };
 
-static struct wide memory_model_widen(const struct description *description,
-                                      size_t i, double lane)
+static struct wide wide_conv(const struct description *description, size_t i,
+                             double lane)
 {
     const struct conv_row *conv = &description->convs[i];
 
@@ -86,17 +85,17 @@ static struct wide memory_model_widen(const struct description *description,
                          widened((double)conv->out, lane)};
 }
 
-static double memory_model_count_tiles(const struct wide *wide, double batch)
+static double wide_tiles(const struct wide *wide, double batch)
 {
     return batch * ceil((double)conv_out(wide->conv, 0) / 4) *
            ceil((double)conv_out(wide->conv, 1) / 4);
 }
 
-/* Bytes that F(4x4, 3x3) works in. */
-static double memory_model_winograd_bytes(const struct wide *wide, double batch)
+/* Bytes of workspace for F(4x4, 3x3). */
+static double winograd_bytes(const struct wide *wide, double batch)
 {
     const struct conv_row *conv = wide->conv;
-    double tiles = memory_model_count_tiles(wide, batch);
+    double tiles = wide_tiles(wide, batch);
 
     if (conv->groups > 1 || conv->kernel[0] != 3 || conv->kernel[1] != 3 ||
         conv->stride[0] != 1 || conv->stride[1] != 1)
@@ -124,7 +123,7 @@ static double map_bytes(const struct wide *wide, double batch)
             wide->out * (double)(conv_out(conv, 0) * conv_out(conv, 1)));
 }
 
-/* Weights as kernels in lanes want them. */
+/* Weights as repacked for kernels in lanes. */
 static double packed_bytes(const struct wide *wide)
 {
     const struct conv_row *conv = wide->conv;
@@ -140,35 +139,32 @@ static bool is_ragged(const struct wide *wide)
            wide->out > (double)wide->conv->out;
 }
 
-/* How often F(4x4, 3x3) is chosen: it is worth it where there are tiles
- * enough. */
+/* How often F(4x4, 3x3) is chosen: it pays off with enough tiles. */
 static double winograd_share(const struct wide *wide, double batch)
 {
     static const double enough = 11;
-    double odds = pow(memory_model_count_tiles(wide, batch) / enough, 8);
+    double odds = pow(wide_tiles(wide, batch) / enough, 8);
 
-    return memory_model_winograd_bytes(wide, batch) > 0 ? odds / (1 + odds) : 0;
+    return winograd_bytes(wide, batch) > 0 ? odds / (1 + odds) : 0;
 }
 
-/* Weights as F(4x4, 3x3) wants them. */
+/* Weights as transformed for F(4x4, 3x3). */
 static double winograd_weights(const struct wide *wide)
 {
     return 4 * 36 * wide->in * wide->out;
 }
 
-/* Scratch memory of F(4x4, 3x3) for one image after another: the weights, and
- * as many tiles as caches hold. */
+/* Scratch memory of F(4x4, 3x3), one image at a time: the weights, and as many
+ * tiles as fit into caches. */
 static double winograd_scratch(const struct wide *wide, double batch)
 {
     static const double most_tiles = 7 * 0x1p20;
-    double tiles =
-        4 * 36 * memory_model_count_tiles(wide, batch) * (wide->in + wide->out);
+    double tiles = 4 * 36 * wide_tiles(wide, batch) * (wide->in + wide->out);
 
     return winograd_weights(wide) + fmin(tiles, most_tiles);
 }
 
-/* What devices in lanes have beside the others' terms; the sum of all
- * workspaces is none of theirs. */
+/* Terms of devices in lanes; the sum of all workspaces is not one of them. */
 static void add_lanes(struct terms *terms, const struct description *own,
                       const struct wide *wide, double batch)
 {
@@ -186,9 +182,9 @@ static void add_lanes(struct terms *terms, const struct description *own,
             fmax(terms->of[RAGGED_LARGEST], map_bytes(wide, batch));
 }
 
-/* The same of inference alone: one piece of scratch memory, which the engine
- * here keeps within 40 MiB, serves all kernels that need any, and is there
- * beside the maps of these. */
+/* The same, for inference only: all kernels share one piece of scratch memory,
+ * at most 40 MiB in our engine, which is in use at the same time as their
+ * maps. */
 static void share_scratch(struct terms *terms,
                           const struct description *description, double batch,
                           double lane)
@@ -197,14 +193,14 @@ static void share_scratch(struct terms *terms,
     double scratch = 0, peak = 0;
 
     for (size_t i = 0; i < description->n_convs; i++) {
-        struct wide wide = memory_model_widen(description, i, lane);
+        struct wide wide = wide_conv(description, i, lane);
 
         scratch = fmax(scratch, winograd_share(&wide, batch) *
                                     winograd_scratch(&wide, batch));
     }
     scratch = fmin(scratch, most);
     for (size_t i = 0; i < description->n_convs; i++) {
-        struct wide wide = memory_model_widen(description, i, lane);
+        struct wide wide = wide_conv(description, i, lane);
 
         peak = fmax(peak, map_bytes(&wide, batch) +
                               winograd_share(&wide, batch) * scratch);
@@ -223,8 +219,8 @@ static double image_bytes(const struct description *description, double batch)
                : 0;
 }
 
-/* Input maps in whole lanes, of those as they are: about that many times more
- * is kept, too. */
+/* Size of the input maps in whole lanes, relative to their own; what is kept
+ * for the backward pass grows by about as much. */
 static double widening(const struct description *description, double lane)
 {
     double exact = 0, padded = 0;
@@ -245,8 +241,8 @@ static struct terms terms_of(const struct description *description,
     struct terms terms = {0};
 
     for (size_t i = 0; i < description->n_convs; i++) {
-        struct wide wide = memory_model_widen(description, i, lane);
-        double winograd = memory_model_winograd_bytes(&wide, batch);
+        struct wide wide = wide_conv(description, i, lane);
+        double winograd = winograd_bytes(&wide, batch);
 
         terms.of[WINOGRAD_ALL] += winograd;
         terms.of[WINOGRAD_LARGEST] = fmax(terms.of[WINOGRAD_LARGEST], winograd);
@@ -272,7 +268,7 @@ static struct terms terms_of(const struct description *description,
     return terms;
 }
 
-static double memory_model_demand_of(const struct terms *terms, const double *q)
+static double demand_of(const struct terms *terms, const double *q)
 {
     double sum = 0;
 
@@ -286,7 +282,7 @@ static double used_of(double demand, const double *q)
     return soft_min(soft_max(demand, q[FLOOR], corner), q[CEILING], corner);
 }
 
-static void memory_model_take_exp(const double *log_value, double *q)
+static void memory_exp(const double *log_value, double *q)
 {
     for (size_t i = 0; i < N_FITTED; i++)
         q[i] = exp(log_value[i]);
@@ -299,8 +295,8 @@ double memory_demand(const struct physical *physical,
         terms_of(description, batch, physical->stage, physical_lane(physical));
     double q[N_FITTED];
 
-    memory_model_take_exp(physical->log_value, q);
-    return soft_max(memory_model_demand_of(&terms, q), q[FLOOR], corner);
+    memory_exp(physical->log_value, q);
+    return soft_max(demand_of(&terms, q), q[FLOOR], corner);
 }
 
 double memory_predict(const struct physical *physical,
@@ -310,8 +306,8 @@ double memory_predict(const struct physical *physical,
         terms_of(description, batch, physical->stage, physical_lane(physical));
     double q[N_FITTED];
 
-    memory_model_take_exp(physical->log_value, q);
-    return used_of(memory_model_demand_of(&terms, q), q);
+    memory_exp(physical->log_value, q);
+    return used_of(demand_of(&terms, q), q);
 }
 
 double memory_limit(const struct physical *physical)
@@ -319,32 +315,32 @@ double memory_limit(const struct physical *physical)
     double limit = exp(physical->log_value[LIMIT]);
     double ceiling = exp(physical->log_value[CEILING]);
 
-    /* A ceiling far above all that was seen: nothing failed. */
+    /* A ceiling far above everything that was seen: nothing failed. */
     return limit < ceiling / 2 ? (double)NAN : limit;
 }
 
 /* ---- fitting ------------------------------------------------------------- */
 
-struct fitting {
+struct memory_fitting {
     const struct data_points *points;
     const double *weights;
-    struct terms *terms; /* one a point */
+    struct terms *terms; /* one per point */
     double centre[N_FITTED], deviation[N_FITTED];
 };
 
-/* Two residuals a point: what it used, and on which side of the limit it
- * lies. A run that failed has only the second. */
-static void memory_model_residuals(const void *context, const double *log_value,
-                                   double *out)
+/* Two residuals per point: the memory used, and the side of the limit it is on.
+ * A failed run has only the second. */
+static void memory_residuals(const void *context, const double *log_value,
+                             double *out)
 {
-    const struct fitting *fitting = context;
+    const struct memory_fitting *fitting = context;
     size_t n = fitting->points->n;
     double q[N_FITTED];
 
-    memory_model_take_exp(log_value, q);
+    memory_exp(log_value, q);
     for (size_t i = 0; i < n; i++) {
         const struct data_point *point = &fitting->points->items[i];
-        double demand = memory_model_demand_of(&fitting->terms[i], q);
+        double demand = demand_of(&fitting->terms[i], q);
         double beyond = log(demand) - log_value[LIMIT];
         double wrong = point->is_bound ? fmin(beyond, 0) : fmax(beyond, 0);
         double miss =
@@ -359,10 +355,10 @@ static void memory_model_residuals(const void *context, const double *log_value,
             (log_value[i] - fitting->centre[i]) / fitting->deviation[i];
 }
 
-/* Where they are others for devices in lanes: these compute cheap values again
- * instead of keeping them, and their own kernels are small. What a network has
- * in inference is known piece by piece: its weights, once as they are and once
- * as kernels want them, images, maps and scratch memory. */
+/* Priors that differ for devices in lanes: these recompute cheap values instead
+ * of keeping them, and their kernels are small. In inference the memory of a
+ * network is known piece by piece: its weights, once plain and once repacked,
+ * images, maps and scratch memory. */
 static const struct lane_prior {
     enum parameter place;
     double centre, deviation;
@@ -397,8 +393,8 @@ static double centre_of(enum parameter parameter,
     }
 }
 
-static void memory_model_set_priors(struct fitting *fitting, double lane,
-                                    const struct physical *about)
+static void memory_set_priors(struct memory_fitting *fitting, double lane,
+                              const struct physical *about)
 {
     const struct data_points *points = fitting->points;
     const struct lane_prior *own = lane_priors[points->stage];
@@ -427,10 +423,10 @@ enum assay_status memory_fit(struct physical *physical,
                              double n_effective, const struct physical *about,
                              struct error *err)
 {
-    struct fitting fitting = {.points = points};
+    struct memory_fitting fitting = {.points = points};
     struct least_squares problem = {.n_parameters = N_FITTED,
                                     .n_residuals = 2 * points->n + N_FITTED,
-                                    .residuals = memory_model_residuals,
+                                    .residuals = memory_residuals,
                                     .context = &fitting};
     double *weights = point_weights(points, n_effective, deviation);
     enum assay_status st = ASSAY_OK;
@@ -444,7 +440,7 @@ enum assay_status memory_fit(struct physical *physical,
             fitting.terms[i] =
                 terms_of(points->items[i].description, points->items[i].batch,
                          points->stage, physical_lane(physical));
-        memory_model_set_priors(&fitting, physical_lane(physical), about);
+        memory_set_priors(&fitting, physical_lane(physical), about);
         memcpy(physical->log_value, fitting.centre, sizeof fitting.centre);
         st = least_squares_solve(&problem, physical->log_value, NULL, err);
     }

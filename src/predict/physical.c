@@ -85,7 +85,7 @@ double widened_input(const struct conv_row *conv, bool is_first, double lane)
     return is_first ? (double)conv->in : widened((double)conv->in, lane);
 }
 
-/* What the corner adds: 1 where the smaller number is much smaller. */
+/* The factor of the corner: 1 if one number is much smaller. */
 static double rounding(double ratio, double sharpness)
 {
     return exp(log1p(pow(ratio, sharpness)) / sharpness);

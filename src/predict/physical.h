@@ -1,10 +1,10 @@
-/* predict/physical.h - what a device is: a few positive numbers.
+/* predict/physical.h - a device as a few positive numbers.
  *
- * Latency: for each convolution the padded multiply-adds of its passes at a
- * rate for its kind of kernel, the traffic of maps and elementwise layers at a
- * bandwidth, costs a layer and a parameter; against that the time that
- * launching takes, whichever is more. Memory: what is there before the first
- * layer, parameters, activations, workspaces, between a floor and a ceiling.
+ * Latency: the padded multiply-adds of each convolution's passes at a rate for
+ * its kind of kernel, the traffic of maps and elementwise layers at a
+ * bandwidth, and costs per layer and parameter; or the time to launch it all,
+ * whichever is more. Memory: what is there before the first layer, parameters,
+ * activations and workspaces, between a floor and a ceiling.
  * docs/fingerprint.md has the formulas.
  *
  * SPDX-License-Identifier: MIT */
@@ -23,32 +23,31 @@ struct physical {
 
 size_t physical_count(enum target target);
 const char *physical_name(enum target target, size_t i);
-/* "ms a GMAC", "MB" */
+/* "ms per GMAC", "MB" */
 const char *physical_unit(enum target target, size_t i);
 
 /* How many channels are computed together: a width counts as the next multiple
- * of it. 1: the device pads in other ways. The last of the parameters. */
+ * of it. 1: the device pads in other ways. It is the last parameter. */
 double physical_lane(const struct physical *physical);
-/* Whether its predictions depend on the parameter: some are of devices in lanes
- * alone, some of all others. */
+/* Whether its predictions depend on the parameter: some are only for devices in
+ * lanes, some only for others. */
 bool physical_uses(const struct physical *physical, size_t i);
 
 /* Fits by least squares of logarithms, with priors: every network counts as
- * n_effective rows, however many it has. about: the priors are closer, and
- * about the parameters of this model of the same device; may be NULL. */
+ * n_effective rows, however many it has. about: a model of the same device to
+ * centre narrower priors on; may be NULL. */
 enum assay_status physical_fit(struct physical *physical,
                                const struct data_points *points,
                                double n_effective, const struct physical *about,
                                struct error *err);
 
-/* Milliseconds a step, or MB. */
+/* Milliseconds per step, or MB. */
 double physical_predict(const struct physical *physical,
                         const struct description *description, double batch);
-/* Of memory: what it would take if the device had no limits. */
+/* Of memory: the demand if the device had no limit. */
 double physical_demand(const struct physical *physical,
                        const struct description *description, double batch);
-/* The demand from which on runs failed; NAN where the points had no failed
- * ones or it is latency. */
+/* The demand from which on runs failed; NAN for latency, or if none failed. */
 double physical_limit(const struct physical *physical);
 
 #endif

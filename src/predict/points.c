@@ -35,9 +35,10 @@ enum assay_status points_add(struct data_points *points,
     return ASSAY_OK;
 }
 
-/* The number of a network: that of a point of it, or a new one. Samples of a
- * network mostly come one behind the other. */
-static size_t number_of(const struct data_points *points, const char *network)
+/* The number of a network, or a new one. Searches backwards, because the rows
+ * of a network are mostly adjacent. */
+static size_t points_number_of(const struct data_points *points,
+                               const char *network)
 {
     for (size_t i = points->n; i-- > 0;) {
         const struct data_point *point = &points->items[i];
@@ -71,7 +72,7 @@ enum assay_status points_take(struct data_points *points,
         if (row->stage != points->stage || (isnan(value) && !is_bound) ||
             (takes && !takes(row, description, context)))
             continue;
-        point.network = number_of(points, description->network);
+        point.network = points_number_of(points, description->network);
         st = points_add(points, &point, err);
     }
     return st;

@@ -15,13 +15,13 @@ bool method_is_for_all(enum method method)
     return method != METHOD_CURVE && method != METHOD_BLEND;
 }
 
-/* How much rows count beside the priors: a network alone is fitted closely,
+/* Weight of the rows against the priors: a single network is fitted closely;
  * for others the model must not bend too far. */
 static const double rows_of_family = 200;
 static const double rows_of_network[N_TARGETS] = {30, 200};
 
 static const double correction_share = 0.5;
-/* Beyond the first and the last level a step is so many. */
+/* Distances count so many times beyond the first and the last level. */
 static const double outside_distance = 3;
 
 enum { correction_leaf = 5 };
@@ -44,14 +44,14 @@ void predictor_release(struct predictor *predictor)
 
 /* ---- forests ------------------------------------------------------------- */
 
-/* The features of all points that have a value, and the logarithm of what a
- * forest should give for them. */
-struct table {
+/* The features of all points with a value, and the logarithms that a forest
+ * should predict. */
+struct feature_table {
     double *x, *y;
     size_t n;
 };
 
-static enum assay_status table_make(struct table *table,
+static enum assay_status table_make(struct feature_table *table,
                                     const struct data_points *points,
                                     struct error *err)
 {
@@ -74,7 +74,7 @@ static enum assay_status table_make(struct table *table,
     return ASSAY_OK;
 }
 
-static void subtract_physical(struct table *table,
+static void subtract_physical(struct feature_table *table,
                               const struct physical *physical,
                               const struct data_points *points)
 {
@@ -118,7 +118,7 @@ enum assay_status predictor_grow(struct predictor *predictor,
     struct forest_options growth = {.n_trees = options->n_trees,
                                     .seed = options->seed,
                                     .n_threads = options->n_threads};
-    struct table table = {0};
+    struct feature_table table = {0};
     enum assay_status st = table_make(&table, points, err);
     struct forest_rows rows = {table.x, table.y, table.n, N_FEATURES};
 
@@ -165,7 +165,7 @@ static bool has_level(const struct family *family, double level)
     return false;
 }
 
-/* Levels in ascending order, by insertion: there are few. */
+/* Keeps levels in ascending order, by insertion: there are few. */
 static void note_level(struct family *family,
                        const struct description *description)
 {
@@ -224,9 +224,8 @@ static void note_bias(struct family *family, const struct data_points *own)
     }
 }
 
-/* all: the model of all networks; NULL where this is the only one. What the
- * device takes its time for is much the same for all of them; what it keeps in
- * memory beside tensors is not. */
+/* all: the model of all networks; NULL if this is the only one. Time is spent
+ * in much the same way by all networks; memory outside of tensors is not. */
 static enum assay_status family_fit(struct family *family,
                                     const struct data_points *own,
                                     const struct physical *all,
@@ -325,7 +324,7 @@ enum assay_status predictor_fit(struct predictor *predictor,
     return st;
 }
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- predicting --------------------------------------------------------- */
 
 const struct family *predictor_family(const struct predictor *predictor,
                                       const char *network)
@@ -339,8 +338,8 @@ const struct family *predictor_family(const struct predictor *predictor,
     return NULL;
 }
 
-/* Between the two levels whose multiply-adds are next to these; they fall as
- * the level rises. */
+/* Interpolates between the two levels with the nearest multiply-adds, which
+ * fall as the level rises. */
 static double level_of_macs(const struct family *family, double macs)
 {
     size_t last = family->n_levels - 1, i = 0;
@@ -410,7 +409,7 @@ static double log_physical(const struct predictor *predictor,
                                          batch));
 }
 
-/* The mean of four, and of three where the forest cannot reach. */
+/* The mean of four, or of three if the forest cannot reach that far. */
 static double log_blend(const struct predictor *predictor,
                         const struct family *family,
                         const struct description *description, double batch)

@@ -17,9 +17,9 @@ enum method {
     N_METHODS
 };
 
-extern const char *const method_names[]; /* NULL at the end */
+extern const char *const method_names[]; /* ends with NULL */
 
-/* Curves and blends are of networks that were trained on. */
+/* Curves and blends only work for networks that were trained on. */
 bool method_is_for_all(enum method method);
 
 /* A network with enough levels to be fitted by itself. */
@@ -27,7 +27,8 @@ struct family {
     const char *network; /* borrowed from a description */
     struct curve curves[N_CURVE_AXES];
     struct physical physical;
-    struct batch_bias bias[N_CURVE_AXES + 1]; /* the physical model's last */
+    struct batch_bias bias[N_CURVE_AXES + 1]; /* that of the physical model
+                                                 last */
     /* Its levels and their multiply-adds, in ascending order of the level. */
     double *levels, *macs;
     size_t n_levels;
@@ -39,8 +40,8 @@ struct predictor {
     enum stage stage;
     struct physical physical; /* of all networks */
     struct forest *forest, *correction;
-    double least, most; /* of the values: forests know nothing beyond */
-    double most_macs;   /* of a row's batch: nor beyond that */
+    double least, most; /* of the values: forests cannot predict beyond them */
+    double most_macs;   /* of a row's batch: nor beyond this */
     struct family *families;
     size_t n_families;
 };
@@ -49,42 +50,41 @@ void predictor_release(struct predictor *predictor);
 
 struct predictor_options {
     uint64_t seed;
-    size_t n_trees; /* of a forest; 0: as many as forests have */
+    size_t n_trees; /* per forest; 0: the default */
     int n_threads;
-    bool needs_correction, needs_families; /* what is left out cannot be asked
-                                              for */
+    bool needs_correction, needs_families; /* what is left out cannot be
+                                              predicted with */
 };
 
-/* The points' descriptions must outlive it. Networks with fewer than two
- * levels are no family. */
+/* The points' descriptions must outlive it. A network with fewer than two
+ * levels is not a family. */
 enum assay_status predictor_fit(struct predictor *predictor,
                                 const struct data_points *points,
                                 const struct predictor_options *options,
                                 struct error *err);
-/* The parts of that for a predictor whose parameters are known: grows the
- * forests alone. */
+/* Grows only the forests, for a predictor whose parameters are known. */
 enum assay_status predictor_grow(struct predictor *predictor,
                                  const struct data_points *points,
                                  const struct predictor_options *options,
                                  struct error *err);
 
-/* A family whose parameters are known, with its levels; *out is NULL where the
- * points have no such network or it is there already. predictor->families has
- * room for one a network. */
+/* Adds a family whose parameters are known, with its levels; *out is NULL if
+ * the points have no such network or it is already there. predictor->families
+ * must have room for one per network. */
 enum assay_status predictor_add_family(struct predictor *predictor,
                                        const struct data_points *points,
                                        const char *network, struct family **out,
                                        struct error *err);
 
-/* By name; NULL where it was not trained on. */
+/* By name; NULL if it was not trained on. */
 const struct family *predictor_family(const struct predictor *predictor,
                                       const char *network);
 /* The level of a network of the family: its own, or what its multiply-adds
- * tell. */
+ * suggest. */
 double family_level(const struct family *family,
                     const struct description *description);
-/* How far that is from the nearest level that was trained on; three times as
- * far where it does not lie between two of them. */
+/* The distance to the nearest level that was trained on, times three outside of
+ * their range. */
 double family_distance(const struct family *family, double level);
 
 /* Milliseconds or MB. family NULL: a network that was not trained on. */

@@ -61,7 +61,7 @@ static enum assay_status read_levels(const char *text, const char *at, size_t n,
     bool is_range, has_any;
 
     if (n >= sizeof word)
-        return selection_refuse(text, at, "a level is wanted", err);
+        return selection_refuse(text, at, "expected a level", err);
     memcpy(word, at, n);
     word[n] = '\0';
     has_any = scan_number(&end, most, &low);
@@ -71,17 +71,12 @@ static enum assay_status read_levels(const char *text, const char *at, size_t n,
     else
         high = low;
     if (!has_any || *end)
-        return selection_refuse(text, at, "a level is wanted", err);
+        return selection_refuse(text, at, "expected a level", err);
     if (high > max_level || low > high)
-        return selection_refuse(text, at, "levels lie between 0 and 95", err);
+        return selection_refuse(text, at, "levels must be from 0 to 95", err);
     *first = (int64_t)low;
     *last = (int64_t)high;
     return ASSAY_OK;
-}
-
-static bool begins_level(const char *at)
-{
-    return strchr("0123456789.", *at) && *at;
 }
 
 enum assay_status selection_parse(struct selection *selection, const char *text,
@@ -93,12 +88,12 @@ enum assay_status selection_parse(struct selection *selection, const char *text,
 
     if (blank)
         return selection_refuse(text, blank,
-                                "a comma is wanted instead of the blank", err);
+                                "expected a comma instead of the blank", err);
     while (!st) {
         size_t n = strcspn(at, ",");
         int64_t first = 0, last = max_level;
 
-        if (name && begins_level(at)) {
+        if (name && *at && strchr("0123456789.", *at)) {
             st = read_levels(text, at, n, &first, &last, err);
         } else {
             const char *colon = memchr(at, ':', n);
@@ -106,7 +101,7 @@ enum assay_status selection_parse(struct selection *selection, const char *text,
             name = at;
             n_name = colon ? (size_t)(colon - at) : n;
             if (!n_name)
-                return selection_refuse(text, at, "a network is wanted", err);
+                return selection_refuse(text, at, "expected a network", err);
             if (colon)
                 st = read_levels(text, colon + 1, n - n_name - 1, &first, &last,
                                  err);
@@ -136,7 +131,7 @@ bool selection_has(const struct selection *selection,
     return selection->n == 0;
 }
 
-/* The networks that have rows, each once. */
+/* Lists the networks that have rows, each once. */
 static void list_networks(const struct data_set *set, struct str *names)
 {
     const char *before = "";
@@ -144,14 +139,14 @@ static void list_networks(const struct data_set *set, struct str *names)
     for (size_t i = 0; i < set->n_rows; i++) {
         const char *name = set->descriptions[set->rows[i].description].network;
 
-        /* Without memory the message is shorter. */
+        /* If memory runs out, the message is shorter. */
         if (strcmp(name, before) != 0 && !strstr(str_text(names), name))
             (void)str_printf(names, "%s%s", names->n ? ", " : "", name);
         before = name;
     }
 }
 
-/* The levels at which a network has rows, each once. */
+/* Lists the levels at which a network has rows, each once. */
 static void list_levels(const struct data_set *set, const char *network,
                         struct str *levels)
 {
@@ -168,7 +163,7 @@ static void list_levels(const struct data_set *set, const char *network,
     }
 }
 
-/* Rows of a network; of the levels alone that are selected. */
+/* Whether a network has rows, optionally only at selected levels. */
 static bool has_rows(const struct data_set *set, const char *network,
                      const struct selection *selection)
 {
@@ -195,15 +190,14 @@ enum assay_status selection_check(const struct selection *selection,
             continue;
         if (has_rows(set, network, NULL)) {
             list_levels(set, network, &there);
-            st = error_set(err, ASSAY_BAD_USAGE,
-                           "there are no rows of '%s' at these levels that "
-                           "could be used; its levels are%s",
-                           network, str_text(&there));
+            st = error_set(
+                err, ASSAY_BAD_USAGE,
+                "no usable rows of '%s' at these levels; it has levels%s",
+                network, str_text(&there));
         } else {
             list_networks(set, &there);
             st = error_set(err, ASSAY_BAD_USAGE,
-                           "there are no rows of '%s' that could be used; "
-                           "those there are: %s",
+                           "no usable rows of '%s'; there are rows of %s",
                            network, str_text(&there));
         }
         str_release(&there);

@@ -18,17 +18,17 @@ struct selection {
     size_t n, capacity;
 };
 
-/* Names separated by commas, each with levels behind a colon or without: all.
- * What follows a comma and is a number or a range is another level of the
- * network before. Levels outside of 0 to 95 are refused, with the place. */
+/* Names separated by commas, each with levels after a colon, or all levels. A
+ * number or range after a comma is another level of the network before it.
+ * Levels outside of 0 to 95 are refused with their position. */
 enum assay_status selection_parse(struct selection *selection, const char *text,
                                   struct error *err);
 void selection_release(struct selection *selection);
 
 bool selection_has(const struct selection *selection,
                    const struct description *description);
-/* Fails where a network of the selection has no rows in the set, or none at the
- * selected levels, and names those that do, or the levels. */
+/* Fails if a network of the selection has no rows in the set, or none at the
+ * selected levels; the message lists the networks or levels that have. */
 enum assay_status selection_check(const struct selection *selection,
                                   const struct data_set *set,
                                   struct error *err);

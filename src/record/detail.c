@@ -1,9 +1,9 @@
-/* record/detail.c - see detail.h.
+/* record/detail.c - see detail_internal.h.
  *
  * Samples of iterations wait, in the order they came, until their iteration is
- * complete. Each settling then looks at the durations alone and copies the
+ * complete. detail_settle() then looks only at the durations and copies the
  * samples of the few iterations it chooses. */
-#include "record/detail.h"
+#include "record/detail_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -12,46 +12,46 @@
 
 enum { max_waiting = 128 * 1024 };
 
-struct samples {
+struct sample_list {
     struct sample *items;
     size_t n, capacity;
 };
 
-/* Neighbours among the waiting samples that belong to one iteration. */
-struct stretch {
+/* Consecutive waiting samples of one iteration. */
+struct detail_stretch {
     uint32_t iteration;
     size_t n;
 };
 
-/* An iteration that was seen and not yet chosen or passed over. */
+/* An iteration that is neither chosen nor passed over yet. */
 struct waiting {
-    int64_t duration_ns; /* -1 while it lasts */
+    int64_t duration_ns; /* -1 until it ends */
     uint32_t n_samples;
 };
 
 /* An iteration that is kept until a better one comes. */
-struct choice {
+struct detail_choice {
     bool is_made;
     uint32_t iteration;
     int64_t duration_ns;
-    struct samples samples;
+    struct sample_list samples;
 };
 
 enum { FIRST, SLOWEST, MEDIAN, LAST, N_CHOICES };
 
 struct detail {
-    struct choice choices[N_CHOICES];
+    struct detail_choice choices[N_CHOICES];
     struct sketch durations;
 
-    struct samples samples; /* waiting ones */
-    struct stretch *stretches;
+    struct sample_list samples; /* waiting ones */
+    struct detail_stretch *stretches;
     size_t n_stretches, stretches_capacity;
     struct waiting *waiting; /* iterations base, base + 1, ... */
     size_t n_waiting, waiting_capacity;
     uint32_t base;
-    size_t n_ended; /* waiting ones that had ended at the last settling */
+    size_t n_ended; /* waiting ones that had ended when last settled */
 
-    struct samples first_outside, last_outside;
+    struct sample_list first_outside, last_outside;
     uint64_t n_last_outside; /* ever; the oldest are overwritten */
 };
 
@@ -77,32 +77,30 @@ void detail_free(struct detail *detail)
     mem_free(detail);
 }
 
-static enum assay_status no_memory(struct error *err)
+static enum assay_status detail_no_memory(struct error *err)
 {
     return error_nomem(err, sizeof(struct sample), "the detail of a run");
 }
 
-static bool append(struct samples *to, const struct sample *items, size_t n)
+static bool samples_append(struct sample_list *to, const struct sample *items,
+                           size_t n)
 {
-    struct sample *moved =
-        vec_reserve(to->items, &to->capacity, to->n + n, sizeof *moved);
-
-    if (!moved)
+    if (!vec_grow(&to->items, &to->capacity, to->n + n, sizeof *items))
         return false;
-    to->items = moved;
     memcpy(to->items + to->n, items, n * sizeof *items);
     to->n += n;
     return true;
 }
 
-static bool add_outside(struct detail *detail, const struct sample *sample)
+static bool detail_add_outside(struct detail *detail,
+                               const struct sample *sample)
 {
-    struct samples *last = &detail->last_outside;
+    struct sample_list *last = &detail->last_outside;
 
     if (detail->first_outside.n < DETAIL_MAX_OUTSIDE)
-        return append(&detail->first_outside, sample, 1);
+        return samples_append(&detail->first_outside, sample, 1);
     if (detail->n_last_outside < DETAIL_MAX_OUTSIDE) {
-        if (!append(last, sample, 1))
+        if (!samples_append(last, sample, 1))
             return false;
     } else {
         last->items[detail->n_last_outside % DETAIL_MAX_OUTSIDE] = *sample;
@@ -111,37 +109,30 @@ static bool add_outside(struct detail *detail, const struct sample *sample)
     return true;
 }
 
-static bool reach_iteration(struct detail *detail, size_t index)
+static bool detail_reach(struct detail *detail, size_t index)
 {
-    struct waiting *moved;
-
-    moved = vec_reserve(detail->waiting, &detail->waiting_capacity, index + 1,
-                        sizeof *moved);
-    if (!moved)
+    if (!vec_grow(&detail->waiting, &detail->waiting_capacity, index + 1,
+                  sizeof *detail->waiting))
         return false;
-    detail->waiting = moved;
     while (detail->n_waiting <= index)
         detail->waiting[detail->n_waiting++] =
             (struct waiting){.duration_ns = -1};
     return true;
 }
 
-static bool add_to_stretch(struct detail *detail, uint32_t iteration)
+static bool detail_add_to_stretch(struct detail *detail, uint32_t iteration)
 {
     size_t n = detail->n_stretches;
-    struct stretch *moved;
 
     if (n && detail->stretches[n - 1].iteration == iteration) {
         detail->stretches[n - 1].n++;
         return true;
     }
-    moved = vec_reserve(detail->stretches, &detail->stretches_capacity, n + 1,
-                        sizeof *moved);
-    if (!moved)
+    if (!vec_grow(&detail->stretches, &detail->stretches_capacity, n + 1,
+                  sizeof *detail->stretches))
         return false;
-    detail->stretches = moved;
     detail->stretches[detail->n_stretches++] =
-        (struct stretch){.iteration = iteration, .n = 1};
+        (struct detail_stretch){.iteration = iteration, .n = 1};
     return true;
 }
 
@@ -153,31 +144,32 @@ enum assay_status detail_add(struct detail *detail, const struct sample *sample,
     struct waiting *waiting;
 
     if (sample->iteration == RUN_NONE)
-        return add_outside(detail, sample) ? ASSAY_OK : no_memory(err);
-    if (sample->iteration < detail->base) /* came too late to be chosen */
+        return detail_add_outside(detail, sample) ? ASSAY_OK
+                                                  : detail_no_memory(err);
+    if (sample->iteration < detail->base) /* too late to be chosen */
         return ASSAY_OK;
-    if (!reach_iteration(detail, index))
-        return no_memory(err);
+    if (!detail_reach(detail, index))
+        return detail_no_memory(err);
     waiting = &detail->waiting[index];
     if (is_end)
         waiting->duration_ns = sample->duration_ns;
     if (!is_end && (waiting->n_samples >= DETAIL_MAX_OF_ITERATION ||
                     detail->samples.n >= 2 * max_waiting))
         return ASSAY_OK;
-    if (!append(&detail->samples, sample, 1))
-        return no_memory(err);
-    if (!add_to_stretch(detail, sample->iteration)) {
+    if (!samples_append(&detail->samples, sample, 1))
+        return detail_no_memory(err);
+    if (!detail_add_to_stretch(detail, sample->iteration)) {
         detail->samples.n--;
-        return no_memory(err);
+        return detail_no_memory(err);
     }
     waiting->n_samples++;
     return detail->samples.n % max_waiting ? ASSAY_OK
                                            : detail_settle(detail, err);
 }
 
-static bool choose(struct detail *detail, int which, uint32_t iteration)
+static bool detail_choose(struct detail *detail, int which, uint32_t iteration)
 {
-    struct choice *choice = &detail->choices[which];
+    struct detail_choice *choice = &detail->choices[which];
     const struct sample *at = detail->samples.items;
 
     choice->is_made = true;
@@ -185,17 +177,17 @@ static bool choose(struct detail *detail, int which, uint32_t iteration)
     choice->duration_ns = detail->waiting[iteration - detail->base].duration_ns;
     choice->samples.n = 0;
     for (size_t i = 0; i < detail->n_stretches; i++) {
-        const struct stretch *stretch = &detail->stretches[i];
+        const struct detail_stretch *stretch = &detail->stretches[i];
 
         if (stretch->iteration == iteration &&
-            !append(&choice->samples, at, stretch->n))
+            !samples_append(&choice->samples, at, stretch->n))
             return false;
         at += stretch->n;
     }
     return true;
 }
 
-static int64_t distance(int64_t a, double b)
+static int64_t detail_distance(int64_t a, double b)
 {
     double d = (double)a - b;
 
@@ -203,15 +195,16 @@ static int64_t distance(int64_t a, double b)
 }
 
 /* Chooses among the first n waiting iterations. */
-static bool choose_among(struct detail *detail, size_t n)
+static bool detail_choose_among(struct detail *detail, size_t n)
 {
-    const struct choice *slowest = &detail->choices[SLOWEST];
-    const struct choice *middle = &detail->choices[MEDIAN];
+    const struct detail_choice *slowest = &detail->choices[SLOWEST];
+    const struct detail_choice *middle = &detail->choices[MEDIAN];
     size_t longest = n, nearest = n, last = n;
     double median = sketch_quantile(&detail->durations, 0.5);
     int64_t most = slowest->is_made ? slowest->duration_ns : -1;
-    int64_t least =
-        middle->is_made ? distance(middle->duration_ns, median) : INT64_MAX;
+    int64_t least = middle->is_made
+                        ? detail_distance(middle->duration_ns, median)
+                        : INT64_MAX;
 
     for (size_t i = 0; i < n; i++) {
         int64_t duration_ns = detail->waiting[i].duration_ns;
@@ -223,31 +216,32 @@ static bool choose_among(struct detail *detail, size_t n)
             most = duration_ns;
             longest = i;
         }
-        if (distance(duration_ns, median) < least) {
-            least = distance(duration_ns, median);
+        if (detail_distance(duration_ns, median) < least) {
+            least = detail_distance(duration_ns, median);
             nearest = i;
         }
         if (!detail->choices[FIRST].is_made &&
-            !choose(detail, FIRST, detail->base + (uint32_t)i))
+            !detail_choose(detail, FIRST, detail->base + (uint32_t)i))
             return false;
     }
     return (longest == n ||
-            choose(detail, SLOWEST, detail->base + (uint32_t)longest)) &&
+            detail_choose(detail, SLOWEST, detail->base + (uint32_t)longest)) &&
            (nearest == n ||
-            choose(detail, MEDIAN, detail->base + (uint32_t)nearest)) &&
-           (last == n || choose(detail, LAST, detail->base + (uint32_t)last));
+            detail_choose(detail, MEDIAN, detail->base + (uint32_t)nearest)) &&
+           (last == n ||
+            detail_choose(detail, LAST, detail->base + (uint32_t)last));
 }
 
-/* Forgets the first n waiting iterations and their samples. */
-static void pass_over(struct detail *detail, size_t n)
+/* Drops the first n waiting iterations and their samples. */
+static void detail_drop(struct detail *detail, size_t n)
 {
-    struct samples *samples = &detail->samples;
+    struct sample_list *samples = &detail->samples;
     const struct sample *at = samples->items;
     size_t kept = 0;
 
     samples->n = 0;
     for (size_t i = 0; i < detail->n_stretches; i++) {
-        struct stretch stretch = detail->stretches[i];
+        struct detail_stretch stretch = detail->stretches[i];
 
         if (stretch.iteration - detail->base >= n) {
             memmove(samples->items + samples->n, at, stretch.n * sizeof *at);
@@ -264,9 +258,9 @@ static void pass_over(struct detail *detail, size_t n)
     detail->base += (uint32_t)n;
 }
 
-/* The waiting iterations up to the last that has ended; one among them that
- * has not never will. */
-static size_t count_ended(const struct detail *detail)
+/* The number of waiting iterations up to the last that has ended; if one before
+ * it has not, it never will. */
+static size_t detail_count_ended(const struct detail *detail)
 {
     size_t n = detail->n_waiting;
 
@@ -280,23 +274,24 @@ enum assay_status detail_settle(struct detail *detail, struct error *err)
     size_t n = detail->n_ended;
 
     if (detail->samples.n >= max_waiting)
-        n = count_ended(detail);
+        n = detail_count_ended(detail);
     for (size_t i = 0; i < n; i++) {
         int64_t duration_ns = detail->waiting[i].duration_ns;
 
         if (duration_ns >= 0 && sketch_add(&detail->durations, duration_ns, 1))
-            return no_memory(err);
+            return detail_no_memory(err);
     }
-    if (n && !choose_among(detail, n))
-        return no_memory(err);
+    if (n && !detail_choose_among(detail, n))
+        return detail_no_memory(err);
     if (n)
-        pass_over(detail, n);
-    detail->n_ended = count_ended(detail);
+        detail_drop(detail, n);
+    detail->n_ended = detail_count_ended(detail);
     return ASSAY_OK;
 }
 
-static enum assay_status keep(struct run *run, const struct samples *samples,
-                              struct error *err)
+static enum assay_status samples_keep(struct run *run,
+                                      const struct sample_list *samples,
+                                      struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -305,7 +300,7 @@ static enum assay_status keep(struct run *run, const struct samples *samples,
     return st;
 }
 
-static bool is_chosen_before(const struct detail *detail, int which)
+static bool detail_is_chosen_before(const struct detail *detail, int which)
 {
     for (int i = 0; i < which; i++) {
         if (detail->choices[i].is_made &&
@@ -323,14 +318,14 @@ enum assay_status detail_keep(const struct detail *detail, struct run *run,
 
     run_forget_kept(run);
     for (int i = 0; i < N_CHOICES && !st; i++) {
-        if (!detail->choices[i].is_made || is_chosen_before(detail, i))
+        if (!detail->choices[i].is_made || detail_is_chosen_before(detail, i))
             continue;
         has_iterations = true;
-        st = keep(run, &detail->choices[i].samples, err);
+        st = samples_keep(run, &detail->choices[i].samples, err);
     }
     if (!st)
-        st = keep(run, &detail->first_outside, err);
+        st = samples_keep(run, &detail->first_outside, err);
     if (!st && !has_iterations)
-        st = keep(run, &detail->last_outside, err);
+        st = samples_keep(run, &detail->last_outside, err);
     return st;
 }

@@ -1,9 +1,9 @@
-/* record/drain.c - from records to a run.
+/* record/drain.c - turns records into a run.
  *
  * The records of a thread come in order of their end: children before their
- * parent. So a span's self time is what it took less what has ended one level
- * below it since the last span of its own level. Groups are no level: what is
- * inside one counts for the span around it. */
+ * parent. So a span's self time is its duration minus what has ended one level
+ * below it since the last span of its own level. Groups are not a level: what
+ * is inside one counts for the span around it. */
 #include "record/record_internal.h"
 
 #include "base/mem.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum {
-    batch_samples = 4096,  /* given to the file at once */
-    release_records = 1024 /* given back to the thread at once */
+    batch_samples = 4096,  /* appended to the file at once */
+    release_records = 1024 /* returned to the thread at once */
 };
 
 enum assay_status recording_init(struct recording *recording, struct error *err)
@@ -29,7 +29,7 @@ enum assay_status recording_init(struct recording *recording, struct error *err)
     return recording->batch
                ? ASSAY_OK
                : error_nomem(err, batch_samples * sizeof *recording->batch,
-                             "the samples on their way to the file");
+                             "samples for the file");
 }
 
 void recording_release(struct recording *recording)
@@ -56,32 +56,29 @@ void recording_fail(struct recording *recording, enum assay_status status,
     recording->error = *err;
 }
 
-/* Room for the id of a name. */
-static bool reserve_id(struct recording *recording, uint32_t number)
+/* Makes room for the id of a name. */
+static bool recording_reserve_id(struct recording *recording, uint32_t number)
 {
-    uint32_t *moved;
-
     if (number < recording->n_ids)
         return true;
-    moved = vec_reserve(recording->ids, &recording->ids_capacity,
-                        (size_t)number + 1, sizeof *moved);
-    if (!moved)
+    if (!vec_grow(&recording->ids, &recording->ids_capacity, (size_t)number + 1,
+                  sizeof *recording->ids))
         return false;
-    recording->ids = moved;
     while (recording->n_ids <= number)
         recording->ids[recording->n_ids++] = RUN_NONE;
     return true;
 }
 
-static enum thread_kind lane_kind(const struct name *lane)
+static enum thread_kind drain_lane_kind(const struct name *lane)
 {
     return strcmp(lane->detail, thread_kind_text(THREAD_DEVICE)) == 0
                ? THREAD_DEVICE
                : THREAD_CPU;
 }
 
-static enum assay_status name_in_run(struct recording *recording,
-                                     const struct name *name, struct error *err)
+static enum assay_status recording_add_name(struct recording *recording,
+                                            const struct name *name,
+                                            struct error *err)
 {
     uint32_t *id = &recording->ids[name->number];
 
@@ -95,26 +92,25 @@ static enum assay_status name_in_run(struct recording *recording,
         return run_counter_add(recording->run, name->text,
                                name->detail ? name->detail : "", id, err);
     case NAME_LANE:
-        return run_thread_add(recording->run, name->text, lane_kind(name), id,
-                              err);
+        return run_thread_add(recording->run, name->text, drain_lane_kind(name),
+                              id, err);
     case NAME_THREAD: /* has no records */
-    case NAME_TEXT:   /* is not a thing of its own */
-    case NAME_SPACE:  /* is known to the run by its texts */
+    case NAME_TEXT:   /* has no id */
+    case NAME_SPACE:  /* the run has its texts */
         break;
     }
     return ASSAY_OK;
 }
 
-/* Gives a name its id in the run; its parents are made first. False where that
- * cannot be. */
-static bool know(struct recording *recording, const struct name *name)
+/* Adds a name to the run, after its parents. False on failure. */
+static bool recording_know(struct recording *recording, const struct name *name)
 {
     const struct name *missing[MAX_OPEN_SPANS + 1];
     struct error err = {0};
     size_t n = 0;
 
-    if (!reserve_id(recording, name->number) ||
-        !reserve_id(recording, NAMES_GIVEN))
+    if (!recording_reserve_id(recording, name->number) ||
+        !recording_reserve_id(recording, NAMES_GIVEN))
         return false;
     recording->ids[NAME_ROOT] = RUN_ROOT;
     while (recording->ids[name->number] == RUN_NONE) {
@@ -124,11 +120,11 @@ static bool know(struct recording *recording, const struct name *name)
         if (name->kind != NAME_SCOPE)
             break;
         name = names_at(name_parent(name));
-        if (!reserve_id(recording, name->number))
+        if (!recording_reserve_id(recording, name->number))
             return false;
     }
     while (n--) {
-        enum assay_status st = name_in_run(recording, missing[n], &err);
+        enum assay_status st = recording_add_name(recording, missing[n], &err);
 
         if (st) {
             recording_fail(recording, st, &err);
@@ -143,10 +139,11 @@ uint32_t recording_id(struct recording *recording, const struct name *name)
     if (name->number < recording->n_ids &&
         recording->ids[name->number] != RUN_NONE)
         return recording->ids[name->number];
-    return know(recording, name) ? recording->ids[name->number] : RUN_NONE;
+    return recording_know(recording, name) ? recording->ids[name->number]
+                                           : RUN_NONE;
 }
 
-static void flush_batch(struct recording *recording)
+static void recording_flush(struct recording *recording)
 {
     struct error err = {0};
     enum assay_status st;
@@ -159,41 +156,50 @@ static void flush_batch(struct recording *recording)
     recording->n_batch = 0;
 }
 
-/* Whether it goes to the file whatever comes behind it. */
-static bool is_kept(const struct recording *recording,
-                    const struct sample *sample)
+/* Whether it goes to the file unconditionally. */
+static bool recording_keeps(const struct recording *recording,
+                            const struct sample *sample)
 {
     return recording->keep_all || sample->iteration < recording->keep_first;
 }
 
-/* Whether it is kept if it proves to be of interest. */
-static bool is_candidate(const struct recording *recording,
-                         const struct sample *sample)
+/* Whether it is kept if it turns out to be of interest. */
+static bool recording_may_keep(const struct recording *recording,
+                               const struct sample *sample)
 {
     return !recording->keep_first || sample->iteration == RUN_NONE;
 }
 
-static void keep_sample(struct recording *recording,
-                        const struct sample *sample)
+static void recording_keep(struct recording *recording,
+                           const struct sample *sample)
 {
     recording->batch[recording->n_batch++] = *sample;
     if (recording->n_batch == batch_samples)
-        flush_batch(recording);
+        recording_flush(recording);
 }
 
-/* err: {0}, which costs too much to make twice for a sample. */
-static inline void show_sample(struct recording *recording,
-                               const struct sample *sample, struct error *err)
+/* err is {0}; clearing it twice per sample would cost too much. */
+static inline void recording_show(struct recording *recording,
+                                  const struct sample *sample,
+                                  struct error *err)
 {
-    if (is_kept(recording, sample))
-        keep_sample(recording, sample);
-    else if (is_candidate(recording, sample))
+    if (recording_keeps(recording, sample))
+        recording_keep(recording, sample);
+    else if (recording_may_keep(recording, sample))
         recording_fail(recording, detail_add(recording->detail, sample, err),
                        err);
 }
 
-static void take_sample(struct recording *recording,
-                        const struct sample *sample)
+void recording_show_helper(struct recording *recording,
+                           const struct sample *sample)
+{
+    struct error err = {0};
+
+    recording_show(recording, sample, &err);
+}
+
+static void recording_count(struct recording *recording,
+                            const struct sample *sample)
 {
     struct error err = {0};
     enum assay_status st = run_count(recording->run, sample, &err);
@@ -203,11 +209,11 @@ static void take_sample(struct recording *recording,
         recording_fail(recording, st, &err);
         return;
     }
-    show_sample(recording, sample, &err);
+    recording_show(recording, sample, &err);
 }
 
-/* Its times are the caller's: what makes no sense of them is not the
- * recording's failure. */
+/* Its times come from the caller: if they make no sense, the recording has not
+ * failed. */
 void recording_take_given(struct recording *recording,
                           const struct sample *sample)
 {
@@ -215,7 +221,7 @@ void recording_take_given(struct recording *recording,
     enum assay_status st = run_count(recording->run, sample, &err);
 
     if (!st) {
-        show_sample(recording, sample, &err);
+        recording_show(recording, sample, &err);
         return;
     }
     recording->ended.lost_spans++;
@@ -223,21 +229,21 @@ void recording_take_given(struct recording *recording,
         recording_fail(recording, st, &err);
 }
 
-static uint32_t phase_of(const struct drain_state *state)
+static uint32_t drain_phase(const struct drain_state *state)
 {
     return state->n_phases ? state->phases[state->n_phases - 1] : 0;
 }
 
-/* The sample of a record, without self time. */
-static struct sample to_sample(struct recording *recording,
-                               const struct thread_buffer *buffer,
-                               const struct record *record, uint32_t scope)
+/* A sample from a record, without self time. */
+static struct sample drain_sample(struct recording *recording,
+                                  const struct thread_buffer *buffer,
+                                  const struct record *record, uint32_t scope)
 {
     int64_t start_ns = ticks_map_ns(&recording->clock, record->start);
     int64_t end_ns = ticks_map_ns(&recording->clock, record->end);
 
     return (struct sample){.scope = scope,
-                           .phase = phase_of(&buffer->drain),
+                           .phase = drain_phase(&buffer->drain),
                            .thread = buffer->thread,
                            .iteration = record->iteration,
                            .start_ns = start_ns,
@@ -247,56 +253,64 @@ static struct sample to_sample(struct recording *recording,
                            .peak_bytes = record->peak_bytes};
 }
 
-static int64_t without(int64_t duration_ns, int64_t child_ns)
+static int64_t drain_without(int64_t duration_ns, int64_t child_ns)
 {
     return duration_ns > child_ns ? duration_ns - child_ns : 0;
 }
 
-static void take_span(struct recording *recording, struct thread_buffer *buffer,
-                      const struct record *record, uint32_t id)
+static void drain_span(struct recording *recording,
+                       struct thread_buffer *buffer,
+                       const struct record *record, uint32_t id)
 {
     struct drain_state *state = &buffer->drain;
     uint32_t depth = record_depth(record);
-    struct sample sample = to_sample(recording, buffer, record, id);
+    struct sample sample = drain_sample(recording, buffer, record, id);
 
-    sample.self_ns = without(sample.duration_ns, state->child_ns[depth + 1]);
+    sample.self_ns =
+        drain_without(sample.duration_ns, state->child_ns[depth + 1]);
     state->child_ns[depth + 1] = 0;
     state->child_ns[depth] += sample.duration_ns;
     if (state->in_iteration && depth == state->iteration_open + 1)
         state->iteration_child_ns += sample.duration_ns;
-    if (record->iteration != ITERATION_WARM_UP)
-        take_sample(recording, &sample);
+    if (record->iteration == ITERATION_WARM_UP)
+        return;
+    /* Outside iterations nobody asks who helped, and there is little room. */
+    if (buffer->is_helper && sample.iteration != RUN_NONE)
+        recording_show_helper(recording, &sample);
+    if (!buffer->is_helper)
+        recording_count(recording, &sample);
 }
 
-static void take_iteration(struct recording *recording,
-                           struct thread_buffer *buffer,
-                           const struct record *record)
+static void drain_iteration(struct recording *recording,
+                            struct thread_buffer *buffer,
+                            const struct record *record)
 {
     struct drain_state *state = &buffer->drain;
-    struct sample sample = to_sample(recording, buffer, record, RUN_ROOT);
+    struct sample sample = drain_sample(recording, buffer, record, RUN_ROOT);
 
-    sample.self_ns = without(sample.duration_ns, state->iteration_child_ns);
+    sample.self_ns =
+        drain_without(sample.duration_ns, state->iteration_child_ns);
     state->in_iteration = false;
     given_iteration(recording, sample.start_ns,
                     sample.start_ns + sample.duration_ns, record->iteration);
     if (record->iteration == ITERATION_WARM_UP)
         recording->ended.warm_up++;
     else {
-        take_sample(recording, &sample);
+        recording_count(recording, &sample);
         live_iteration(&recording->live, sample.start_ns,
                        sample.start_ns + sample.duration_ns);
     }
 }
 
-static void take_mark(struct drain_state *state, const struct record *record)
+static void drain_mark(struct drain_state *state, const struct record *record)
 {
     state->in_iteration = true;
     state->iteration_open = (uint32_t)record->bytes;
     state->iteration_child_ns = 0;
 }
 
-static void take_phase_end(struct recording *recording,
-                           struct drain_state *state)
+static void drain_phase_end(struct recording *recording,
+                            struct drain_state *state)
 {
     if (state->n_phases_ignored)
         state->n_phases_ignored--;
@@ -306,8 +320,8 @@ static void take_phase_end(struct recording *recording,
         recording->ended.unbalanced_ends++;
 }
 
-static void take_phase_begin(struct recording *recording,
-                             struct drain_state *state, uint32_t phase)
+static void drain_phase_begin(struct recording *recording,
+                              struct drain_state *state, uint32_t phase)
 {
     if (state->n_phases < MAX_OPEN_PHASES) {
         state->phases[state->n_phases++] = phase;
@@ -317,24 +331,24 @@ static void take_phase_begin(struct recording *recording,
     }
 }
 
-static void take_record(struct recording *recording,
-                        struct thread_buffer *buffer,
-                        const struct record *record)
+static void drain_record(struct recording *recording,
+                         struct thread_buffer *buffer,
+                         const struct record *record)
 {
     const struct name *name;
     uint32_t id;
 
     if (record->name == NAME_ROOT) {
-        take_iteration(recording, buffer, record);
+        drain_iteration(recording, buffer, record);
         return;
     }
     if (record->name == NAME_MARK) {
-        take_mark(&buffer->drain, record);
+        drain_mark(&buffer->drain, record);
         given_mark(recording, record);
         return;
     }
     if (record->name == NAME_PHASES) {
-        take_phase_end(recording, &buffer->drain);
+        drain_phase_end(recording, &buffer->drain);
         return;
     }
     name = names_at(record_name(record));
@@ -353,10 +367,10 @@ static void take_record(struct recording *recording,
     }
     switch (name->kind) {
     case NAME_SCOPE:
-        take_span(recording, buffer, record, id);
+        drain_span(recording, buffer, record, id);
         return;
     case NAME_PHASE:
-        take_phase_begin(recording, &buffer->drain, id);
+        drain_phase_begin(recording, &buffer->drain, id);
         return;
     case NAME_COUNTER:
         values_add_counter(recording, record, id);
@@ -379,15 +393,16 @@ void recording_drain(struct recording *recording, struct thread_buffer *buffer)
 
     recording_fail(recording, threads_seat(recording->run, buffer, &err), &err);
     while (tail < head) {
-        take_record(recording, buffer, &buffer->ring[tail % RING_RECORDS]);
+        drain_record(recording, buffer, &buffer->ring[tail % RING_RECORDS]);
         if (++tail % release_records == 0)
             atomic_store_explicit(&buffer->tail, tail, memory_order_release);
     }
     atomic_store_explicit(&buffer->tail, tail, memory_order_release);
-    flush_batch(recording);
+    recording_flush(recording);
 }
 
-static void settle_given(struct recording *recording, uint64_t horizon_ticks)
+static void recording_settle_given(struct recording *recording,
+                                   uint64_t horizon_ticks)
 {
     if (recording->given.n == 0)
         return;
@@ -395,7 +410,7 @@ static void settle_given(struct recording *recording, uint64_t horizon_ticks)
                  horizon_ticks == UINT64_MAX
                      ? INT64_MAX
                      : ticks_map_ns(&recording->clock, horizon_ticks));
-    flush_batch(recording);
+    recording_flush(recording);
 }
 
 void recording_settle(struct recording *recording, uint64_t horizon_ticks)
@@ -403,7 +418,7 @@ void recording_settle(struct recording *recording, uint64_t horizon_ticks)
     struct error err = {0};
     enum assay_status st = values_settle(recording, horizon_ticks, &err);
 
-    settle_given(recording, horizon_ticks);
+    recording_settle_given(recording, horizon_ticks);
     if (!st && recording->detail)
         st = detail_settle(recording->detail, &err);
     recording_fail(recording, st, &err);

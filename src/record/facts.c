@@ -1,4 +1,4 @@
-/* record/facts.c - what is known of the machine and the program. */
+/* record/facts.c - facts about the machine and the program. */
 #include "record/record_internal.h"
 
 #include "base/processor.h"
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static enum assay_status set_processor(struct run *run, struct error *err)
+static enum assay_status facts_set_processor(struct run *run, struct error *err)
 {
     const char *simd = processor_simd();
     enum assay_status st = ASSAY_OK;
@@ -23,8 +23,8 @@ static enum assay_status set_processor(struct run *run, struct error *err)
     return st;
 }
 
-/* The words of the command line, which /proc ends with a NUL each. */
-static enum assay_status set_command(struct run *run, struct error *err)
+/* The words of the command line; in /proc each ends with a NUL. */
+static enum assay_status facts_set_command(struct run *run, struct error *err)
 {
     FILE *file = fopen("/proc/self/cmdline", "re");
     char command[1024];
@@ -44,7 +44,7 @@ static enum assay_status set_command(struct run *run, struct error *err)
     return n ? run_fact_set(run, "program.command", command, err) : ASSAY_OK;
 }
 
-static enum assay_status set_system(struct run *run, struct error *err)
+static enum assay_status facts_set_system(struct run *run, struct error *err)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -62,7 +62,7 @@ static enum assay_status set_system(struct run *run, struct error *err)
     return st;
 }
 
-static enum assay_status set_time(struct run *run, struct error *err)
+static enum assay_status facts_set_time(struct run *run, struct error *err)
 {
     time_t now = time(NULL);
     struct tm utc;
@@ -76,17 +76,17 @@ static enum assay_status set_time(struct run *run, struct error *err)
 
 enum assay_status facts_set(struct run *run, struct error *err)
 {
-    enum assay_status st = set_processor(run, err);
+    enum assay_status st = facts_set_processor(run, err);
 
     if (!st)
-        st = set_system(run, err);
+        st = facts_set_system(run, err);
     if (!st)
         st = run_fact_set(run, "program.name", program_invocation_short_name,
                           err);
     if (!st)
-        st = set_command(run, err);
+        st = facts_set_command(run, err);
     if (!st)
-        st = set_time(run, err);
+        st = facts_set_time(run, err);
     if (!st)
         st = run_fact_set(run, "clock.source", ticks_source(), err);
     if (!st)

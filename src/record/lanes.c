@@ -1,18 +1,18 @@
-/* record/lanes.c - scopes and lanes as numbers, and spans that are given; see
- * assay/lane.h.
+/* record/lanes.c - handles for scopes and lanes, and spans reported with their
+ * times; see assay/lane.h.
  *
- * A handle is the number of a name, which stays what it is for the life of the
+ * A handle is the number of a name, which never changes during the life of the
  * process. */
 #include "record/record_internal.h"
 
 #include <string.h>
 
-static uint32_t number_of(const struct name *name)
+static uint32_t lanes_number(const struct name *name)
 {
     return name ? name->number : NAME_NONE;
 }
 
-static bool is_parent(assay_scope_t scope)
+static bool lanes_is_parent(assay_scope_t scope)
 {
     return scope == ASSAY_SCOPE_ROOT || scope_is_there(scope);
 }
@@ -24,25 +24,39 @@ bool scope_is_there(assay_scope_t scope)
     return name && name->kind == NAME_SCOPE;
 }
 
-bool lane_is_there(assay_lane_t lane)
+static bool lane_is_there(assay_lane_t lane)
 {
     const struct name *name = lane >= NAMES_GIVEN ? names_find(lane) : NULL;
 
     return name && name->kind == NAME_LANE;
 }
 
+assay_scope_t assay_scope_here(void)
+{
+    struct thread_buffer *buffer = assay_is_recording() ? spans_buffer() : NULL;
+
+    return buffer ? thread_buffer_scope(buffer) : ASSAY_SCOPE_ROOT;
+}
+
+assay_scope_t record_group(assay_scope_t parent, const char *name,
+                           const char *class_name)
+{
+    if (!lanes_is_parent(parent))
+        return ASSAY_SCOPE_NONE;
+    return lanes_number(names_intern(parent | NAME_GROUP, name, class_name));
+}
+
 assay_scope_t assay_scope(assay_scope_t parent, const char *name,
                           const char *class_name)
 {
-    if (!is_parent(parent))
+    if (!lanes_is_parent(parent))
         return ASSAY_SCOPE_NONE;
-    return number_of(names_intern(parent, name ? name : "", class_name));
+    return lanes_number(names_intern(parent, name ? name : "", class_name));
 }
 
-/* A scope that is there, or a new one. The text of one part of a path is not
- * ended by a NUL: `part` is where it is copied to. */
-static assay_scope_t step_down(assay_scope_t parent, const char *text, size_t n,
-                               const char *class_name)
+/* Finds or adds a scope. The text, part of a path, has no NUL at its end. */
+static assay_scope_t lanes_step_down(assay_scope_t parent, const char *text,
+                                     size_t n, const char *class_name)
 {
     const struct name *name = names_find_scope(parent, text, n, class_name);
     char part[256];
@@ -64,7 +78,7 @@ assay_scope_t assay_scope_path(const char *path, const char *class_name)
         size_t n = strcspn(path, ".");
         bool is_last = path[n] == '\0';
 
-        scope = step_down(scope, path, n, is_last ? class_name : NULL);
+        scope = lanes_step_down(scope, path, n, is_last ? class_name : NULL);
         path += is_last ? n : n + 1;
     }
     return scope;
@@ -83,35 +97,34 @@ assay_lane_t assay_lane_open(const char *name, enum assay_lane_kind kind)
         kind == ASSAY_LANE_DEVICE ? THREAD_DEVICE : THREAD_CPU;
 
     atomic_store(&has_lanes, true);
-    return number_of(names_intern(NAME_LANES, name ? name : "",
-                                  thread_kind_text(stands_for)));
+    return lanes_number(names_intern(NAME_LANES, name ? name : "",
+                                     thread_kind_text(stands_for)));
 }
 
-/* ---- spans ---------------------------------------------------------------
- */
+/* ---- spans --------------------------------------------------------------- */
 
 int64_t assay_clock_ns(void)
 {
     return clock_monotonic_ns();
 }
 
-static bool span_is_possible(int64_t begin_ns, int64_t end_ns)
+static bool lanes_span_is_possible(int64_t begin_ns, int64_t end_ns)
 {
     return begin_ns >= 0 && end_ns >= begin_ns && end_ns <= RUN_MAX_NS;
 }
 
-/* 0 where it is not known, or not before the span began. */
-static int64_t launch_of(const struct assay_span_details *details,
-                         int64_t begin_ns)
+/* 0 if unknown, or not before the begin of the span. */
+static int64_t lanes_launch(const struct assay_span_details *details,
+                            int64_t begin_ns)
 {
     return details->launched_ns > 0 && details->launched_ns < begin_ns
                ? details->launched_ns
                : 0;
 }
 
-/* Its name; NAME_PHASES for none. */
-static uint32_t phase_name(struct thread_buffer *buffer,
-                           const struct assay_span_details *details)
+/* The name of the phase; NAME_PHASES for none. */
+static uint32_t lanes_phase(struct thread_buffer *buffer,
+                            const struct assay_span_details *details)
 {
     uint32_t phase = NAME_PHASES;
 
@@ -129,16 +142,17 @@ void assay_span_at_(assay_lane_t lane, assay_scope_t scope, int64_t begin_ns,
     if (!buffer)
         return;
     if (!lane_is_there(lane) || !scope_is_there(scope) ||
-        !span_is_possible(begin_ns, end_ns)) {
+        !lanes_span_is_possible(begin_ns, end_ns)) {
         counter_increment(&buffer->n_lost);
         return;
     }
     if (!details)
         details = &nothing;
-    spans_put(buffer, (struct record){.start = (uint64_t)begin_ns,
-                                      .end = (uint64_t)end_ns,
-                                      .bytes = launch_of(details, begin_ns),
-                                      .peak_bytes = phase_name(buffer, details),
-                                      .name = lane,
-                                      .iteration = scope});
+    spans_put(buffer,
+              (struct record){.start = (uint64_t)begin_ns,
+                              .end = (uint64_t)end_ns,
+                              .bytes = lanes_launch(details, begin_ns),
+                              .peak_bytes = lanes_phase(buffer, details),
+                              .name = lane,
+                              .iteration = scope});
 }

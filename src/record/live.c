@@ -1,5 +1,5 @@
-/* record/live.c - see live.h. */
-#include "record/live.h"
+/* record/live.c - the live bytes of the last iteration. */
+#include "record/record_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { most_points = 1 << 16 }; /* of an iteration, the later ones */
+enum { most_points = 1 << 16 }; /* of an iteration; keeps the later ones */
 
 void live_release(struct live *live)
 {
@@ -15,7 +15,7 @@ void live_release(struct live *live)
     *live = (struct live){0};
 }
 
-static void forget_first(struct live *live, size_t n)
+static void live_forget_first(struct live *live, size_t n)
 {
     if (n == 0)
         return;
@@ -25,23 +25,18 @@ static void forget_first(struct live *live, size_t n)
 
 enum assay_status live_add(struct live *live, int64_t time_ns, double bytes)
 {
-    struct counter_point *moved;
-
     if (live->n == most_points)
-        forget_first(live, most_points / 2);
-    moved =
-        vec_reserve(live->points, &live->capacity, live->n + 1, sizeof *moved);
-    if (!moved)
+        live_forget_first(live, most_points / 2);
+    if (!vec_grow(&live->points, &live->capacity, live->n + 1,
+                  sizeof *live->points))
         return ASSAY_NOMEM;
-    live->points = moved;
     live->points[live->n++] =
         (struct counter_point){.time_ns = time_ns, .value = bytes};
     return ASSAY_OK;
 }
 
-/* The last change before the iteration: it tells what was live when it
- * began. */
-static size_t first_point(const struct live *live)
+/* The last change before the iteration: what was live when it began. */
+static size_t live_first_point(const struct live *live)
 {
     size_t i = 0;
 
@@ -55,10 +50,10 @@ void live_iteration(struct live *live, int64_t start_ns, int64_t end_ns)
     live->has_iteration = true;
     live->start_ns = start_ns;
     live->end_ns = end_ns;
-    forget_first(live, first_point(live));
+    live_forget_first(live, live_first_point(live));
 }
 
-static void count(struct counter *counter, struct counter_point point)
+static void live_count(struct counter *counter, struct counter_point point)
 {
     counter->points[counter->n_points++] = point;
     counter->n++;
@@ -84,14 +79,14 @@ enum assay_status live_finish(const struct live *live, struct run *run,
         return error_nomem(err, live->n * sizeof *counter.points,
                            "the live bytes of an iteration");
     counter.points_capacity = live->n;
-    for (size_t i = first_point(live); i < live->n; i++) {
+    for (size_t i = live_first_point(live); i < live->n; i++) {
         struct counter_point point = live->points[i];
 
         if (point.time_ns > live->end_ns)
             break;
         if (point.time_ns < live->start_ns)
             point.time_ns = live->start_ns;
-        count(&counter, point);
+        live_count(&counter, point);
     }
     if (counter.n_points)
         return run_counter_restore(run, &counter, err);

@@ -1,10 +1,10 @@
-/* record/names.c - see names.h.
+/* record/names.c - see names_internal.h.
  *
- * A table of lists that only ever grow, at their heads, by compare-and-swap. A
- * list is read without a lock because what is in it never changes. Of two
- * threads that make the same name at once, one finds the other's; what it made
- * itself stays behind, with a number that no record has. */
-#include "record/names.h"
+ * A table of lists that only grow, at their heads, by compare-and-swap. Lists
+ * are read without a lock, because their contents never change. If two threads
+ * make the same name at once, one finds the other's; its own stays unused, with
+ * a number that no record has. */
+#include "record/names_internal.h"
 
 #include "base/mem.h"
 
@@ -15,12 +15,12 @@
 enum {
     n_lists = 1 << 14,
     part_names = 512,    /* a page of pointers */
-    max_parts = 1 << 15, /* so many names are enough for any program */
+    max_parts = 1 << 15, /* enough names for any program */
     chunk_bytes = 1 << 14
 };
 
 _Static_assert((uint64_t)part_names *max_parts <= UINT64_C(1) << NAME_BITS,
-               "a number has room in NAME_BITS");
+               "a number fits in NAME_BITS");
 
 static const struct name given[NAMES_GIVEN] = {
     [NAME_ROOT] = {.number = NAME_ROOT, .kind = NAME_SCOPE, .text = ""},
@@ -41,42 +41,43 @@ static const struct name given[NAMES_GIVEN] = {
     [NAME_PARAMETERS] = {.number = NAME_PARAMETERS,
                          .kind = NAME_TEXT,
                          .text = ""},
+    [NAME_DONE] = {.number = NAME_DONE, .kind = NAME_TEXT, .text = ""},
+    [NAME_FUSED] = {.number = NAME_FUSED, .kind = NAME_TEXT, .text = ""},
 };
 
-/* Names by number, in parts that are made when they are needed. */
-struct part {
+/* Names by number, in parts that are made when needed. */
+struct names_part {
     _Atomic(const struct name *) names[part_names];
 };
 
-/* Memory that names are cut from. */
-struct chunk {
-    atomic_size_t used; /* of chunk_bytes, this included; more: it is full */
+/* Memory for names. */
+struct names_chunk {
+    atomic_size_t used; /* of chunk_bytes, including this; more: full */
 };
 
 static _Atomic(const struct name *) lists[n_lists];
-static _Atomic(struct part *) parts[max_parts];
-static _Atomic(struct chunk *) newest_chunk;
+static _Atomic(struct names_part *) parts[max_parts];
+static _Atomic(struct names_chunk *) newest_chunk;
 static atomic_uint n_numbers = NAMES_GIVEN;
 
-/* ---- memory --------------------------------------------------------------
- */
+/* ---- memory -------------------------------------------------------------- */
 
-static struct chunk *add_chunk(struct chunk *newest)
+static struct names_chunk *names_add_chunk(struct names_chunk *newest)
 {
-    struct chunk *chunk = mem_map(chunk_bytes);
+    struct names_chunk *chunk = mem_map(chunk_bytes);
 
     if (!chunk)
         return NULL;
     atomic_init(&chunk->used, sizeof *chunk);
     if (atomic_compare_exchange_strong(&newest_chunk, &newest, chunk))
         return chunk;
-    mem_unmap(chunk, chunk_bytes); /* somebody was faster */
+    mem_unmap(chunk, chunk_bytes); /* another thread was faster */
     return newest;
 }
 
-static void *take_bytes(size_t bytes)
+static void *names_take_bytes(size_t bytes)
 {
-    struct chunk *chunk = atomic_load(&newest_chunk);
+    struct names_chunk *chunk = atomic_load(&newest_chunk);
 
     bytes = (bytes + alignof(struct name) - 1) / alignof(struct name) *
             alignof(struct name);
@@ -89,44 +90,43 @@ static void *take_bytes(size_t bytes)
             if (from <= chunk_bytes - bytes)
                 return (char *)chunk + from;
         }
-        chunk = add_chunk(chunk);
+        chunk = names_add_chunk(chunk);
         if (!chunk)
             return NULL;
     }
 }
 
-/* ---- names by number -----------------------------------------------------
- */
+/* ---- names by number ----------------------------------------------------- */
 
-static _Atomic(const struct name *) *place_of(uint32_t number)
+static _Atomic(const struct name *) *names_place(uint32_t number)
 {
-    struct part *part = atomic_load(&parts[number / part_names]);
+    struct names_part *part = atomic_load(&parts[number / part_names]);
 
     return part ? &part->names[number % part_names] : NULL;
 }
 
-/* The place of a new number; NULL where there is no memory for it. */
-static _Atomic(const struct name *) *make_place(uint32_t number)
+/* The place for a new number; NULL if memory runs out. */
+static _Atomic(const struct name *) *names_make_place(uint32_t number)
 {
-    struct part *none = NULL, *part;
+    struct names_part *none = NULL, *part;
 
     if (number / part_names >= max_parts)
         return NULL;
-    if (!place_of(number)) {
+    if (!names_place(number)) {
         part = mem_map(sizeof *part);
         if (!part)
             return NULL;
         if (!atomic_compare_exchange_strong(&parts[number / part_names], &none,
                                             part))
-            mem_unmap(part, sizeof *part); /* somebody was faster */
+            mem_unmap(part, sizeof *part); /* another thread was faster */
     }
-    return place_of(number);
+    return names_place(number);
 }
 
 const struct name *names_at(uint32_t number)
 {
     return number < NAMES_GIVEN ? &given[number]
-                                : atomic_load(place_of(number));
+                                : atomic_load(names_place(number));
 }
 
 uint32_t names_count(void)
@@ -142,12 +142,12 @@ const struct name *names_find(uint32_t number)
         return &given[number];
     if (number >= (uint32_t)part_names * max_parts)
         return NULL;
-    place = place_of(number);
+    place = names_place(number);
     return place ? atomic_load(place) : NULL;
 }
 
-/* A name that lost the race of two threads is found too: it has the same texts
- * below the same parent, and is the same scope in a run. */
+/* May find a name that lost the race between two threads: it has the same texts
+ * and parent, and is the same scope in a run. */
 const struct name *names_find_scope(uint32_t parent, const char *text,
                                     size_t n_text, const char *class_name)
 {
@@ -165,7 +165,7 @@ const struct name *names_find_scope(uint32_t parent, const char *text,
     return NULL;
 }
 
-static uint32_t take_number(const struct name *name)
+static uint32_t names_take_number(const struct name *name)
 {
     _Atomic(const struct name *) *place;
     uint32_t number;
@@ -173,18 +173,17 @@ static uint32_t take_number(const struct name *name)
     if (atomic_load(&n_numbers) >= (uint32_t)part_names * max_parts)
         return NAME_NONE;
     number = atomic_fetch_add(&n_numbers, 1);
-    place = make_place(number);
+    place = names_make_place(number);
     if (!place)
         return NAME_NONE;
     atomic_store(place, name);
     return number;
 }
 
-/* ---- making and finding --------------------------------------------------
- */
+/* ---- making and finding -------------------------------------------------- */
 
-static struct name *make_name(uint32_t below, const char *text,
-                              const char *detail)
+static struct name *names_make(uint32_t below, const char *text,
+                               const char *detail)
 {
     const struct name *parent = names_at(below & ~NAME_GROUP);
     size_t n_text = strlen(text) + 1;
@@ -194,7 +193,7 @@ static struct name *make_name(uint32_t below, const char *text,
 
     if (parent->depth == NAME_MAX_DEPTH && !(below & NAME_GROUP))
         return NULL;
-    name = take_bytes(sizeof *name + n_text + n_detail);
+    name = names_take_bytes(sizeof *name + n_text + n_detail);
     if (!name)
         return NULL;
     copy = (char *)(name + 1);
@@ -206,32 +205,32 @@ static struct name *make_name(uint32_t below, const char *text,
                           .kind = parent->kind,
                           .text = copy,
                           .detail = detail ? copy + n_text : NULL};
-    name->number = take_number(name);
+    name->number = names_take_number(name);
     return name->number == NAME_NONE ? NULL : name;
 }
 
 /* FNV-1a. */
-static uint32_t mix_text(uint32_t hash, const char *text)
+static uint32_t names_mix(uint32_t hash, const char *text)
 {
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * UINT32_C(16777619);
     return hash * UINT32_C(16777619);
 }
 
-static _Atomic(const struct name *) *list_of(uint32_t below, const char *text,
-                                             const char *detail)
+static _Atomic(const struct name *) *
+names_list(uint32_t below, const char *text, const char *detail)
 {
-    uint32_t hash = mix_text(UINT32_C(2166136261) ^ below, text);
+    uint32_t hash = names_mix(UINT32_C(2166136261) ^ below, text);
 
     if (detail)
-        hash = mix_text(hash, detail);
+        hash = names_mix(hash, detail);
     return &lists[(hash ^ hash >> 16) % n_lists];
 }
 
-/* In a list from its head on, up to what was looked at before. */
-static const struct name *find(const struct name *head, const struct name *seen,
-                               uint32_t below, const char *text,
-                               const char *detail)
+/* Searches a list from its head to the part searched before. */
+static const struct name *names_find_in(const struct name *head,
+                                        const struct name *seen, uint32_t below,
+                                        const char *text, const char *detail)
 {
     for (; head != seen; head = head->next) {
         if (name_is(head, below, text, detail))
@@ -240,17 +239,17 @@ static const struct name *find(const struct name *head, const struct name *seen,
     return NULL;
 }
 
-static const struct name *intern(uint32_t below, const char *text,
-                                 const char *detail)
+static const struct name *names_find_or_make(uint32_t below, const char *text,
+                                             const char *detail)
 {
-    _Atomic(const struct name *) *list = list_of(below, text, detail);
+    _Atomic(const struct name *) *list = names_list(below, text, detail);
     const struct name *head = atomic_load(list);
-    const struct name *found = find(head, NULL, below, text, detail);
+    const struct name *found = names_find_in(head, NULL, below, text, detail);
     struct name *made;
 
     if (found)
         return found;
-    made = make_name(below, text, detail);
+    made = names_make(below, text, detail);
     if (!made)
         return NULL;
     for (;;) {
@@ -259,7 +258,7 @@ static const struct name *intern(uint32_t below, const char *text,
         made->next = head;
         if (atomic_compare_exchange_strong(list, &head, made))
             return made;
-        found = find(head, seen, below, text, detail);
+        found = names_find_in(head, seen, below, text, detail);
         if (found)
             return found;
     }
@@ -268,8 +267,8 @@ static const struct name *intern(uint32_t below, const char *text,
 const struct name *names_intern(uint32_t below, const char *text,
                                 const char *detail)
 {
-    int before = errno; /* of whom a signal has interrupted */
-    const struct name *name = intern(below, text, detail);
+    int before = errno; /* of the code that a signal interrupted */
+    const struct name *name = names_find_or_make(below, text, detail);
 
     errno = before;
     return name;

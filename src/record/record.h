@@ -1,9 +1,9 @@
-/* record/record.h - recording what this process does into a run file.
+/* record/record.h - records what this process does into a run file.
  *
  * Other rooms mark spans, iterations, phases, counters, bytes and facts with
  * the inline functions of assay/span.h, as a user's program does; this adds
- * starting and stopping with the errors the program speaks in. Stands on run
- * and store. Thread-safe.
+ * starting and stopping with struct error. Stands on run and store.
+ * Thread-safe.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_RECORD_H
@@ -12,60 +12,80 @@
 #include "base/error.h"
 #include "store/store.h"
 
-#include <assay/span.h>
+#include <assay/lane.h>
 
-/* See assay_start(): ASSAY_BAD_USAGE where a recording is under way,
+/* See assay_start(): ASSAY_BAD_USAGE if a recording is under way,
  * ASSAY_UNSUPPORTED in the forked child of a process that was recording. On
- * failure nothing is recorded and no file is left. */
+ * failure nothing is recorded and no file is left behind. */
 enum assay_status record_start(const char *path,
                                const struct assay_options *options,
                                struct error *err);
 
-/* See assay_stop(): the first thing that went wrong while recording or now.
- * Spans that are open on the calling thread end here; those and what is open
- * elsewhere are counted in the run's health. Where the file cannot be finished
- * nothing is left of it: assay_stop() leaves what a program of others can still
- * be told from. */
+/* See assay_stop(): returns the first thing that went wrong while recording or
+ * now. Spans open on the calling thread end here; they and those open elsewhere
+ * are counted in the run's health. If the file cannot be finished it is
+ * removed, whereas assay_stop() leaves the .part file. */
 enum assay_status record_stop(struct error *err);
 
-/* The same without a file: what is recorded comes with record_stop_run(). */
+/* The same without a file: record_stop_run() returns the run. */
 enum assay_status record_start_in_memory(const struct assay_options *options,
                                          struct error *err);
 
-/* What a recording came to. Start from {0}. */
+/* The result of a recording. Initialise to {0}. */
 struct recorded {
     struct run *run;           /* sealed; NULL: nothing was recorded */
-    struct store_writer *file; /* where it is to go; NULL: nowhere */
+    struct store_writer *file; /* where to save it; NULL: nowhere */
+    uint32_t *ids;             /* of the run's scopes, by handle */
+    size_t n_ids;
 };
 
-/* Ends the recording as record_stop() does and hands the run over in memory.
- * Nothing is written by that: until recorded_save() a crash leaves the .part as
- * the recorder brought it up to date last. ASSAY_NOT_FOUND where nothing was
- * being recorded. */
+/* Ends the recording as record_stop() does and returns the run in memory,
+ * without writing it: until recorded_save() a crash leaves the recorder's last
+ * .part file. ASSAY_NOT_FOUND if nothing was being recorded. */
 enum assay_status record_stop_run(struct recorded *out, struct error *err);
 
-/* Puts the run, which may have been added to, where record_start() was told to;
- * nowhere without a file. Once. */
+/* The scope of the run that a handle stands for; RUN_NONE: it has none. */
+uint32_t recorded_scope(const struct recorded *recorded, assay_scope_t scope);
+
+/* Saves the run, which may have been changed, under the path given to
+ * record_start(); does nothing without a file. Call it once. */
 enum assay_status recorded_save(struct recorded *recorded, struct error *err);
-/* The run is the caller's from here on. */
+/* The caller then owns the run. */
 struct run *recorded_take_run(struct recorded *recorded);
-/* What was not saved or taken is gone. */
+/* Discards what was not saved or taken. */
 void recorded_release(struct recorded *recorded);
 
-/* Between the two every mark of every thread is passed over at the cost of a
- * load and a branch, as where nothing is recorded; the recording goes on
- * behind it. For telling what recording costs. The same spans are open at
- * both; bytes taken meanwhile are unknown to the recording: assay_bytes() tells
- * their sum after the resumption. Nothing happens where nothing is recorded; a
- * recording starts resumed. */
+/* Between the two, marks of all threads are ignored at the cost of a load and a
+ * branch, as if nothing were recorded, while the recording goes on: for
+ * measuring what recording costs. The same spans must be open at both. Bytes
+ * taken in between are not seen: pass their sum to assay_bytes() afterwards. Do
+ * nothing if nothing is recorded; a recording starts resumed. */
 void record_pause(void);
 void record_resume(void);
 
-/* Opens a group inside what is open on this thread: it gives what is inside
- * its place in the tree and is not measured itself. A group has no calls and
- * lasts as long as its children together; the span around it has their time
- * as its children's. Texts as for assay_begin_class(). */
-void record_group_begin(const char *name, const char *class_name);
-void record_group_end(void); /* closes it, as assay_end() closes a span */
+/* Which recording of this process is under way, from 1 on; 0: none. */
+unsigned record_number(void);
+
+/* A group is a place in the tree for what is inside, not measured itself. It
+ * has no calls and lasts as long as its children together; the span around it
+ * counts their time as its children's. The handle is as that of
+ * assay_scope(); spans below it are opened by handles too. */
+assay_scope_t record_group(assay_scope_t parent, const char *name,
+                           const char *class_name);
+void record_group_begin(assay_scope_t group);
+void record_group_end(void); /* like assay_end() for a span */
+
+/* ---- threads that help --------------------------------------------------- */
+
+/* Opens a span of the scope on the calling thread, which works for the thread
+ * that is in the scope: timelines show it on a lane of that name, but it counts
+ * for no statistics. assay_end() closes it. Returns false, and opens nothing,
+ * if nothing is recorded. */
+bool record_help_begin(const char *name, assay_scope_t scope);
+
+/* Whether recordings that start after this show when the recorder's own thread
+ * worked, on lanes that count for no statistics: their samples are of the root,
+ * outside iterations. */
+void record_show_writer(bool is_shown);
 
 #endif

@@ -1,5 +1,7 @@
-/* record/recorder.c - starting and stopping; see record.h. */
+/* record/recorder.c - starts and stops recordings; see record.h. */
 #include "record/record_internal.h"
+
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +10,11 @@
 atomic_uint recorder_generation;
 
 static struct {
-    pthread_mutex_t control; /* of starting and stopping */
+    pthread_mutex_t control; /* for starting and stopping */
     bool is_prepared;
     unsigned n_generations;
 
-    pthread_mutex_t lock; /* of the recording */
+    pthread_mutex_t lock; /* for the recording */
     struct recording recording;
 } recorder = {.control = PTHREAD_MUTEX_INITIALIZER,
               .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -25,34 +27,34 @@ bool recorder_is_inside(void)
     return is_inside;
 }
 
-static void lock_recording(void)
+static void recorder_lock(void)
 {
     is_inside = 1;
     pthread_mutex_lock(&recorder.lock);
 }
 
-static void unlock_recording(void)
+static void recorder_unlock(void)
 {
     pthread_mutex_unlock(&recorder.lock);
     is_inside = 0;
 }
 
-/* In a child that was forked while something was going on: the buffers, the
- * file and the locks are copies of what belongs to the parent. */
+/* In a child forked during a recording: the buffers, the file and the locks are
+ * copies of the parent's. */
 static atomic_bool is_orphan;
 
-static void set_marking(bool is_marking)
+static void recorder_set_marking(bool is_marking)
 {
     __atomic_store_n(&assay_is_recording_, is_marking, __ATOMIC_RELAXED);
 }
 
-static void set_recording(unsigned generation)
+static void recorder_set(unsigned generation)
 {
     atomic_store(&recorder_generation, generation);
-    set_marking(generation != 0);
+    recorder_set_marking(generation != 0);
 }
 
-static bool is_free(pthread_mutex_t *mutex)
+static bool recorder_is_free(pthread_mutex_t *mutex)
 {
     if (pthread_mutex_trylock(mutex))
         return false;
@@ -60,22 +62,22 @@ static bool is_free(pthread_mutex_t *mutex)
     return true;
 }
 
-static void leave_to_parent(void)
+static void recorder_leave_to_parent(void)
 {
-    if (atomic_load(&recorder_generation) == 0 && is_free(&recorder.control) &&
-        is_free(&recorder.lock))
+    if (atomic_load(&recorder_generation) == 0 &&
+        recorder_is_free(&recorder.control) && recorder_is_free(&recorder.lock))
         return;
-    set_recording(0);
+    recorder_set(0);
     atomic_store(&is_orphan, true);
 }
 
-static void stop_at_exit(void)
+static void recorder_stop_at_exit(void)
 {
     (void)assay_stop(NULL);
 }
 
-/* Once in a process. */
-static enum assay_status prepare(struct error *err)
+/* Once per process. */
+static enum assay_status recorder_prepare(struct error *err)
 {
     enum assay_status st;
     int failed;
@@ -85,18 +87,20 @@ static enum assay_status prepare(struct error *err)
     st = threads_prepare(err);
     if (st)
         return st;
-    failed = pthread_atfork(NULL, NULL, leave_to_parent);
+    failed = pthread_atfork(NULL, NULL, recorder_leave_to_parent);
     if (failed)
         return error_errno(err, failed, "preparing for a fork");
-    if (atexit(stop_at_exit))
-        return error_set(err, ASSAY_NOMEM, "preparing for the end: atexit()");
+    if (atexit(recorder_stop_at_exit))
+        return error_set(err, ASSAY_NOMEM,
+                         "preparing for the end of the program: atexit()");
     ticks_choose();
     recorder.is_prepared = true;
     return ASSAY_OK;
 }
 
-static enum assay_status start_clock(struct ticks_map *clock,
-                                     struct ticks_pair first, struct error *err)
+static enum assay_status recorder_start_clock(struct ticks_map *clock,
+                                              struct ticks_pair first,
+                                              struct error *err)
 {
     static const struct timespec baseline = {.tv_nsec = 2 * 1000 * 1000};
 
@@ -104,10 +108,10 @@ static enum assay_status start_clock(struct ticks_map *clock,
     return ticks_map_start(clock, first, ticks_pair_now(), err);
 }
 
-static enum assay_status open_recording(struct recording *recording,
-                                        const char *path,
-                                        const struct assay_options *options,
-                                        struct error *err)
+static enum assay_status recorder_open(struct recording *recording,
+                                       const char *path,
+                                       const struct assay_options *options,
+                                       struct error *err)
 {
     struct ticks_pair first = ticks_pair_now();
     enum assay_status st =
@@ -115,6 +119,9 @@ static enum assay_status open_recording(struct recording *recording,
 
     recording->keep_all = options->keep_all != 0;
     recording->keep_first = options->keep_first;
+    recording->shows_writer = writer_is_shown();
+    for (int i = 0; i < N_WRITER_LANES; i++)
+        recording->writer_lanes[i] = RUN_NONE;
     if (!st)
         st = run_new(&recording->run, err);
     if (!st)
@@ -128,12 +135,13 @@ static enum assay_status open_recording(struct recording *recording,
     if (!st && recording->store)
         st = store_checkpoint(recording->store, recording->run, err);
     if (!st)
-        st = start_clock(&recording->clock, first, err);
+        st = recorder_start_clock(&recording->clock, first, err);
     return st;
 }
 
-static enum assay_status
-start(const char *path, const struct assay_options *options, struct error *err)
+static enum assay_status recorder_start(const char *path,
+                                        const struct assay_options *options,
+                                        struct error *err)
 {
     struct recording *recording = &recorder.recording;
     enum assay_status st;
@@ -142,12 +150,12 @@ start(const char *path, const struct assay_options *options, struct error *err)
         return error_set(err, ASSAY_BAD_USAGE,
                          "a recording is under way; stop it before starting "
                          "another");
-    st = prepare(err);
+    st = recorder_prepare(err);
     if (st)
         return st;
     threads_reset();
     spans_reset(options->warm_up);
-    st = open_recording(recording, path, options, err);
+    st = recorder_open(recording, path, options, err);
     if (!st) {
         recording->generation = ++recorder.n_generations;
         st = writer_start(recording, &recorder.lock, err);
@@ -156,26 +164,26 @@ start(const char *path, const struct assay_options *options, struct error *err)
         recording_release(recording);
         return st;
     }
-    set_recording(recording->generation);
+    recorder_set(recording->generation);
     return ASSAY_OK;
 }
 
 /* path NULL: in memory. */
-static enum assay_status start_locked(const char *path,
-                                      const struct assay_options *options,
-                                      struct error *err)
+static enum assay_status
+recorder_start_locked(const char *path, const struct assay_options *options,
+                      struct error *err)
 {
     static const struct assay_options defaults;
     enum assay_status st;
 
     if (atomic_load(&is_orphan))
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "the parent of this process records; a forked child "
-                         "cannot record, a program it starts can");
+                         "the parent of this process is recording; a forked "
+                         "child cannot record, but a program it starts can");
     pthread_mutex_lock(&recorder.control);
-    lock_recording();
-    st = start(path, options ? options : &defaults, err);
-    unlock_recording();
+    recorder_lock();
+    st = recorder_start(path, options ? options : &defaults, err);
+    recorder_unlock();
     pthread_mutex_unlock(&recorder.control);
     return st;
 }
@@ -187,7 +195,7 @@ enum assay_status record_start(const char *path,
     if (!path || !path[0])
         return error_set(err, ASSAY_BAD_USAGE,
                          "a recording needs the path of a run file");
-    return start_locked(path, options, err);
+    return recorder_start_locked(path, options, err);
 }
 
 enum assay_status record_start_in_memory(const struct assay_options *options,
@@ -195,11 +203,11 @@ enum assay_status record_start_in_memory(const struct assay_options *options,
 {
     if (options && (options->keep_all || options->keep_first))
         return error_set(err, ASSAY_BAD_USAGE,
-                         "samples are kept in a file, not in memory");
-    return start_locked(NULL, options, err);
+                         "keeping samples in full needs a file");
+    return recorder_start_locked(NULL, options, err);
 }
 
-static enum assay_status set_waited(struct run *run, struct error *err)
+static enum assay_status recorder_set_facts(struct run *run, struct error *err)
 {
     int64_t waited_ns = writer_waited_ns();
     uint64_t n_left_out = works_texts_left_out();
@@ -218,34 +226,38 @@ typedef enum assay_status store_ending(struct store_writer *writer,
                                        const struct run *run,
                                        struct error *err);
 
-/* How a recording ends: what is done with its file, or who gets it and the
- * run. */
+/* How a recording ends: what becomes of its file, or who gets the run. */
 struct ending {
     store_ending *store;
     struct recorded *out;
 };
 
-static enum assay_status end_store(struct recording *recording,
-                                   const struct ending *ending,
-                                   struct error *err)
+static enum assay_status recorder_end_store(struct recording *recording,
+                                            const struct ending *ending,
+                                            struct error *err)
 {
     struct store_writer *store = recording->store;
     enum assay_status st = ASSAY_OK;
 
-    recording->store = NULL; /* finishing takes it over */
+    recording->store = NULL; /* finishing takes ownership */
     if (ending->out) {
-        *ending->out = (struct recorded){.run = recording->run, .file = store};
+        *ending->out = (struct recorded){.run = recording->run,
+                                         .file = store,
+                                         .ids = recording->ids,
+                                         .n_ids = recording->n_ids};
         recording->run = NULL;
+        recording->ids = NULL;
     } else if (store) {
         st = ending->store(store, recording->run, err);
     }
     return st;
 }
 
-/* Takes out what is left, and writes the file, as much as there is even where
- * something failed; answers the first failure. */
-static enum assay_status finish(struct recording *recording,
-                                const struct ending *ending, struct error *err)
+/* Drains the rest and writes the file, as much as there is even if something
+ * failed; returns the first failure. */
+static enum assay_status recorder_finish(struct recording *recording,
+                                         const struct ending *ending,
+                                         struct error *err)
 {
     struct error last = {0};
 
@@ -254,13 +266,14 @@ static enum assay_status finish(struct recording *recording,
     writer_bring_up(recording);
     recording_fail(recording,
                    live_finish(&recording->live, recording->run, &last), &last);
-    recording_fail(recording, set_waited(recording->run, &last), &last);
+    recording_fail(recording, recorder_set_facts(recording->run, &last), &last);
     if (ending->out && recording->store)
         recording_fail(recording,
                        store_complete(recording->store, recording->run, &last),
                        &last);
     recording_fail(recording, run_seal(recording->run, &last), &last);
-    recording_fail(recording, end_store(recording, ending, &last), &last);
+    recording_fail(recording, recorder_end_store(recording, ending, &last),
+                   &last);
     if (!recording->status)
         return ASSAY_OK;
     if (ending->out)
@@ -268,7 +281,8 @@ static enum assay_status finish(struct recording *recording,
     return error_set(err, recording->status, "%s", recording->error.text);
 }
 
-static enum assay_status stop(const struct ending *ending, struct error *err)
+static enum assay_status recorder_stop(const struct ending *ending,
+                                       struct error *err)
 {
     struct recording *recording = &recorder.recording;
     struct thread_buffer *own = threads_own;
@@ -278,18 +292,18 @@ static enum assay_status stop(const struct ending *ending, struct error *err)
     if (own && atomic_load(&own->generation) == recording->generation)
         n_open = spans_close(own);
     n_open += spans_in_iteration();
-    set_recording(0);
+    recorder_set(0);
     writer_stop();
-    lock_recording();
+    recorder_lock();
     recording->ended.open_at_end += n_open;
-    st = finish(recording, ending, err);
+    st = recorder_finish(recording, ending, err);
     recording_release(recording);
-    unlock_recording();
+    recorder_unlock();
     return st;
 }
 
-static enum assay_status stop_if_recording(const struct ending *ending,
-                                           struct error *err)
+static enum assay_status recorder_stop_if_recording(const struct ending *ending,
+                                                    struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -297,14 +311,15 @@ static enum assay_status stop_if_recording(const struct ending *ending,
         return ASSAY_OK;
     pthread_mutex_lock(&recorder.control);
     if (recorder.recording.generation)
-        st = stop(ending, err);
+        st = recorder_stop(ending, err);
     pthread_mutex_unlock(&recorder.control);
     return st;
 }
 
 enum assay_status record_stop(struct error *err)
 {
-    return stop_if_recording(&(struct ending){.store = store_finish}, err);
+    return recorder_stop_if_recording(&(struct ending){.store = store_finish},
+                                      err);
 }
 
 enum assay_status record_stop_run(struct recorded *out, struct error *err)
@@ -312,43 +327,80 @@ enum assay_status record_stop_run(struct recorded *out, struct error *err)
     enum assay_status st;
 
     *out = (struct recorded){0};
-    st = stop_if_recording(&(struct ending){.out = out}, err);
+    st = recorder_stop_if_recording(&(struct ending){.out = out}, err);
     if (!st && !out->run)
         st = error_set(err, ASSAY_NOT_FOUND, "nothing was recorded");
     return st;
 }
 
-static void mark_if_recording(bool is_marking)
+static void recorder_mark(bool is_marking)
 {
     if (atomic_load(&is_orphan))
         return;
     pthread_mutex_lock(&recorder.control);
-    set_marking(is_marking && recorder.recording.generation);
+    recorder_set_marking(is_marking && recorder.recording.generation);
     pthread_mutex_unlock(&recorder.control);
 }
 
 void record_pause(void)
 {
-    mark_if_recording(false);
+    recorder_mark(false);
 }
 
 void record_resume(void)
 {
-    mark_if_recording(true);
+    recorder_mark(true);
 }
 
-void recorder_thread_ended(struct thread_buffer *buffer)
+unsigned record_number(void)
 {
+    return atomic_load(&recorder_generation);
+}
+
+uint32_t recorded_scope(const struct recorded *recorded, assay_scope_t scope)
+{
+    if (scope == ASSAY_SCOPE_ROOT)
+        return RUN_ROOT;
+    return scope < recorded->n_ids ? recorded->ids[scope] : RUN_NONE;
+}
+
+enum assay_status recorded_save(struct recorded *recorded, struct error *err)
+{
+    struct store_writer *file = recorded->file;
+
+    recorded->file = NULL;
+    return file ? store_replace(file, recorded->run, err) : ASSAY_OK;
+}
+
+struct run *recorded_take_run(struct recorded *recorded)
+{
+    struct run *run = recorded->run;
+
+    recorded->run = NULL;
+    return run;
+}
+
+void recorded_release(struct recorded *recorded)
+{
+    store_abandon(recorded->file);
+    run_free(recorded->run);
+    mem_free(recorded->ids);
+    *recorded = (struct recorded){0};
+}
+
+void recorder_thread_ended(void *ended)
+{
+    struct thread_buffer *buffer = ended;
     struct recording *recording = &recorder.recording;
     struct error err = {0};
     unsigned n_open = 0;
 
     if (atomic_load(&is_orphan))
         return;
-    if (atomic_load(&buffer->generation) == atomic_load(&recorder_generation))
+    if (recorder_has(buffer))
         n_open = spans_close(buffer);
     threads_forget();
-    lock_recording();
+    recorder_lock();
     if (recording->generation &&
         atomic_load(&buffer->generation) == recording->generation) {
         recording_fail(
@@ -360,7 +412,7 @@ void recorder_thread_ended(struct thread_buffer *buffer)
         recording->ended.open_at_end += n_open;
     }
     threads_leave(buffer);
-    unlock_recording();
+    recorder_unlock();
 }
 
 void assay_fact_(const char *key, const char *value)
@@ -370,11 +422,11 @@ void assay_fact_(const char *key, const char *value)
 
     if (!key || !value || atomic_load(&recorder_generation) == 0)
         return;
-    lock_recording();
+    recorder_lock();
     if (recording->generation)
         recording_fail(recording,
                        run_fact_set(recording->run, key, value, &err), &err);
-    unlock_recording();
+    recorder_unlock();
 }
 
 enum assay_status assay_start(const char *path,
@@ -392,7 +444,7 @@ enum assay_status assay_stop(struct assay_error *error)
 
     return error_export(
         &err,
-        stop_if_recording(&(struct ending){.store = store_finish_or_keep},
-                          &err),
+        recorder_stop_if_recording(
+            &(struct ending){.store = store_finish_or_keep}, &err),
         error);
 }

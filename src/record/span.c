@@ -1,17 +1,19 @@
-/* record/span.c - what a measured program calls; see assay/span.h.
+/* record/span.c - the functions that a measured program calls; see
+ * assay/span.h.
  *
- * A call stamps the time as near to the caller as it can, and leaves the rest
- * to whoever drains the buffer. */
+ * A call takes the time as close to the caller as it can, and leaves the rest
+ * to the drainer. */
 #include "record/record_internal.h"
 
 #include <string.h>
 
 int assay_is_recording_;
 
-/* The one iteration that may be under way. Whoever has made it his own, or is
- * about to give it back, may look at the rest. */
+/* The current iteration; there is at most one. Only its owner may use the other
+ * fields. */
 static struct {
-    /* The thread that marked it, CHANGING while it begins or ends; 0: none. */
+    /* The thread that marked it, plus CHANGING while it begins or ends; 0:
+     * none. */
     atomic_uintptr_t owner;
     uint64_t start;
     int64_t bytes;
@@ -20,13 +22,13 @@ static struct {
 
 #define CHANGING ((uintptr_t)1)
 
-/* What a span that ends now belongs to. */
+/* The iteration of a span that ends now. */
 static atomic_uint iteration_now = RUN_NONE;
 
 static atomic_llong live_bytes;
 static atomic_llong iteration_peak_bytes = RUN_UNKNOWN;
 
-static struct thread_buffer *own_buffer(void)
+static struct thread_buffer *span_own_buffer(void)
 {
     struct thread_buffer *own = threads_own;
 
@@ -41,52 +43,53 @@ static struct thread_buffer *own_buffer(void)
 
 struct thread_buffer *spans_buffer(void)
 {
-    struct thread_buffer *buffer = own_buffer();
+    struct thread_buffer *buffer = span_own_buffer();
 
     if (__builtin_expect(!buffer, 0) && atomic_load(&recorder_generation))
         atomic_fetch_add(&threads_lost, 1);
     return buffer;
 }
 
-static unsigned open_spans(const struct thread_buffer *buffer)
+static unsigned span_n_open(const struct thread_buffer *buffer)
 {
     return atomic_load_explicit(&buffer->n_open, memory_order_relaxed);
 }
 
-static void set_open_spans(struct thread_buffer *buffer, unsigned n)
+static void span_set_n_open(struct thread_buffer *buffer, unsigned n)
 {
     atomic_store_explicit(&buffer->n_open, n, memory_order_relaxed);
 }
 
-static int64_t bytes_of(const struct thread_buffer *buffer)
+static int64_t span_bytes(const struct thread_buffer *buffer)
 {
     return atomic_load_explicit(&buffer->bytes, memory_order_relaxed);
 }
 
 /* Takes the next frame. NULL: there is none left. */
-static inline struct frame *take_frame(struct thread_buffer *buffer)
+static inline struct open_frame *span_take_frame(struct thread_buffer *buffer)
 {
-    unsigned n_open = open_spans(buffer);
+    unsigned n_open = span_n_open(buffer);
 
     if (n_open == MAX_OPEN_SPANS) {
         buffer->n_ignored++;
         counter_increment(&buffer->n_too_deep);
         return NULL;
     }
-    set_open_spans(buffer, n_open + 1);
+    span_set_n_open(buffer, n_open + 1);
     atomic_signal_fence(memory_order_seq_cst); /* the frame is ours now */
     buffer->frames[n_open].outer = thread_buffer_place(buffer);
     return &buffer->frames[n_open];
 }
 
-/* A handler that comes before the new scope is entered has its spans in the old
- * one, behind it in the new one, whichever moment the time is stamped at. */
-static inline void enter_frame(struct thread_buffer *buffer,
-                               struct frame *frame, uint32_t name,
-                               bool is_group)
+/* The spans of a handler that comes before the new scope is entered are in the
+ * old scope, those of a later one in the new scope, whenever the time is
+ * taken. */
+static inline void span_enter_frame(struct thread_buffer *buffer,
+                                    struct open_frame *frame, uint32_t name,
+                                    bool is_group)
 {
     frame->name = name;
-    frame->bytes = bytes_of(buffer);
+    frame->bytes = span_bytes(buffer);
     atomic_store_explicit(&frame->peak_bytes, RUN_UNKNOWN,
                           memory_order_relaxed);
     frame->is_group = is_group;
@@ -95,41 +98,47 @@ static inline void enter_frame(struct thread_buffer *buffer,
     frame->start = ticks_now();
 }
 
-/* Opens a span, or with NAME_GROUP as its kind a group. */
-static inline void open_frame(const char *name, const char *class_name,
-                              uint32_t kind)
+void assay_begin_(const char *name, const char *class_name)
 {
     struct thread_buffer *buffer = spans_buffer();
-    struct frame *frame = buffer ? take_frame(buffer) : NULL;
+    struct open_frame *frame = buffer ? span_take_frame(buffer) : NULL;
     uint32_t number = NAME_NONE;
 
     if (!frame)
         return;
     if ((uint32_t)frame->outer != NAME_NONE)
-        number = thread_buffer_name(buffer, (uint32_t)frame->outer | kind,
+        number = thread_buffer_name(buffer, (uint32_t)frame->outer,
                                     name ? name : "", class_name);
-    enter_frame(buffer, frame, number, kind == NAME_GROUP);
+    span_enter_frame(buffer, frame, number, false);
 }
 
-void assay_begin_(const char *name, const char *class_name)
+static inline void span_open(assay_scope_t scope, bool is_group)
 {
-    open_frame(name, class_name, 0);
+    struct thread_buffer *buffer = spans_buffer();
+    struct open_frame *frame = buffer ? span_take_frame(buffer) : NULL;
+
+    if (frame)
+        span_enter_frame(buffer, frame,
+                         scope_is_there(scope) ? scope : NAME_NONE, is_group);
 }
 
 void assay_begin_scope_(assay_scope_t scope)
 {
-    struct thread_buffer *buffer = spans_buffer();
-    struct frame *frame = buffer ? take_frame(buffer) : NULL;
-
-    if (frame)
-        enter_frame(buffer, frame, scope_is_there(scope) ? scope : NAME_NONE,
-                    false);
+    span_open(scope, false);
 }
 
-void record_group_begin(const char *name, const char *class_name)
+bool record_help_begin(const char *name, assay_scope_t scope)
+{
+    if (!assay_is_recording() || !threads_join_helper(name))
+        return false;
+    span_open(scope, false);
+    return true;
+}
+
+void record_group_begin(assay_scope_t group)
 {
     if (assay_is_recording())
-        open_frame(name, class_name, NAME_GROUP);
+        span_open(group, true);
 }
 
 void record_group_end(void)
@@ -137,23 +146,23 @@ void record_group_end(void)
     assay_end();
 }
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t span_larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-/* Wraps around, as the atomic count of live bytes does. */
-static int64_t sum(int64_t a, int64_t b)
+/* Wraps around, like the atomic count of live bytes. */
+static int64_t span_sum(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static int64_t difference(int64_t a, int64_t b)
+static int64_t span_difference(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-static void raise_to(atomic_llong *peak, int64_t value)
+static void span_raise(atomic_llong *peak, int64_t value)
 {
     long long seen = atomic_load_explicit(peak, memory_order_relaxed);
 
@@ -161,20 +170,21 @@ static void raise_to(atomic_llong *peak, int64_t value)
         ;
 }
 
-/* What was live inside of it was live inside of what is around it. */
-static void pass_peak_on(struct thread_buffer *buffer, unsigned frame)
+/* What was live inside a span was live inside the one around it. */
+static void span_pass_peak_on(struct thread_buffer *buffer, unsigned frame)
 {
     int64_t peak = atomic_load_explicit(&buffer->frames[frame].peak_bytes,
                                         memory_order_relaxed);
 
     if (frame && peak != RUN_UNKNOWN)
-        raise_to(&buffer->frames[frame - 1].peak_bytes, peak);
+        span_raise(&buffer->frames[frame - 1].peak_bytes, peak);
 }
 
-/* Bytes are known of a span in which some were taken or given back. */
-static inline void fill_record(struct record *record,
-                               const struct thread_buffer *buffer,
-                               const struct frame *frame, uint64_t now)
+/* Bytes are known only if some were taken or given back in the span. */
+static inline void span_fill_record(struct record *record,
+                                    const struct thread_buffer *buffer,
+                                    const struct open_frame *frame,
+                                    uint64_t now)
 {
     int64_t peak =
         atomic_load_explicit(&frame->peak_bytes, memory_order_relaxed);
@@ -182,7 +192,7 @@ static inline void fill_record(struct record *record,
     record->start = frame->start;
     record->end = now;
     record->bytes = peak != RUN_UNKNOWN
-                        ? difference(bytes_of(buffer), frame->bytes)
+                        ? span_difference(span_bytes(buffer), frame->bytes)
                         : RUN_UNKNOWN;
     record->peak_bytes = peak;
     record->name = record_span(frame->name, place_depth(frame->outer) + 1);
@@ -190,35 +200,35 @@ static inline void fill_record(struct record *record,
         atomic_load_explicit(&iteration_now, memory_order_relaxed);
 }
 
-/* Closes a frame that leaves no record. */
-static void leave_frame(struct thread_buffer *buffer, unsigned frame)
+/* Closes a frame without writing a record. */
+static void span_leave_frame(struct thread_buffer *buffer, unsigned frame)
 {
     thread_buffer_enter(buffer, buffer->frames[frame].outer);
-    pass_peak_on(buffer, frame);
+    span_pass_peak_on(buffer, frame);
     atomic_signal_fence(memory_order_seq_cst);
-    set_open_spans(buffer, frame);
+    span_set_n_open(buffer, frame);
 }
 
-/* The frame is given back last: until then a handler takes the next one. */
-static inline void end_frame(struct thread_buffer *buffer, unsigned number,
-                             uint64_t now)
+/* The frame is released last: until then a handler takes the next one. */
+static inline void span_end_frame(struct thread_buffer *buffer, unsigned number,
+                                  uint64_t now)
 {
-    const struct frame *frame = &buffer->frames[number];
+    const struct open_frame *frame = &buffer->frames[number];
     struct writing writing = thread_buffer_write(buffer, frame->outer);
 
     if (writing.record)
-        fill_record(writing.record, buffer, frame, now);
+        span_fill_record(writing.record, buffer, frame, now);
     thread_buffer_write_end(buffer, writing);
-    pass_peak_on(buffer, number);
+    span_pass_peak_on(buffer, number);
     atomic_signal_fence(memory_order_seq_cst);
-    set_open_spans(buffer, number);
+    span_set_n_open(buffer, number);
 }
 
 void assay_end_(void)
 {
     uint64_t now = ticks_now();
-    struct thread_buffer *buffer = own_buffer();
-    const struct frame *frame;
+    struct thread_buffer *buffer = span_own_buffer();
+    const struct open_frame *frame;
     unsigned n_open;
 
     if (!buffer)
@@ -227,19 +237,19 @@ void assay_end_(void)
         buffer->n_ignored--;
         return;
     }
-    n_open = open_spans(buffer);
+    n_open = span_n_open(buffer);
     if (n_open == 0) {
         counter_increment(&buffer->n_unbalanced);
         return;
     }
     frame = &buffer->frames[n_open - 1];
     if (frame->name != NAME_NONE && !frame->is_group) {
-        end_frame(buffer, n_open - 1, now);
+        span_end_frame(buffer, n_open - 1, now);
         return;
     }
     if (!frame->is_group)
         counter_increment(&buffer->n_lost);
-    leave_frame(buffer, n_open - 1);
+    span_leave_frame(buffer, n_open - 1);
 }
 
 void spans_put(struct thread_buffer *buffer, struct record filled)
@@ -272,7 +282,7 @@ static void iteration_begin(struct thread_buffer *buffer)
 static void iteration_end(struct thread_buffer *buffer, uint64_t now)
 {
     int64_t peak = atomic_load(&iteration_peak_bytes);
-    int64_t gained = difference(atomic_load(&live_bytes), iteration.bytes);
+    int64_t gained = span_difference(atomic_load(&live_bytes), iteration.bytes);
 
     spans_put(buffer, (struct record){
                           .start = iteration.start,
@@ -284,7 +294,7 @@ static void iteration_end(struct thread_buffer *buffer, uint64_t now)
     atomic_store(&iteration_now, RUN_NONE);
 }
 
-static bool change_owner(uintptr_t from, uintptr_t to)
+static bool iteration_change_owner(uintptr_t from, uintptr_t to)
 {
     return atomic_compare_exchange_strong(&iteration.owner, &from, to);
 }
@@ -292,15 +302,15 @@ static bool change_owner(uintptr_t from, uintptr_t to)
 void assay_iteration_(int begins)
 {
     uint64_t now = ticks_now();
-    struct thread_buffer *buffer = own_buffer();
+    struct thread_buffer *buffer = span_own_buffer();
     uintptr_t own = (uintptr_t)buffer;
 
     if (!buffer)
         return;
-    if (begins && change_owner(0, own | CHANGING)) {
+    if (begins && iteration_change_owner(0, own | CHANGING)) {
         iteration_begin(buffer);
         atomic_store(&iteration.owner, own);
-    } else if (!begins && change_owner(own, own | CHANGING)) {
+    } else if (!begins && iteration_change_owner(own, own | CHANGING)) {
         iteration_end(buffer, now);
         atomic_store(&iteration.owner, 0);
     } else {
@@ -318,10 +328,11 @@ void spans_reset(unsigned warm_up)
     atomic_store(&live_bytes, 0);
 }
 
-/* An iteration that this thread cannot end any more never was one. */
-static unsigned abandon_iteration(const struct thread_buffer *buffer)
+/* Drops an iteration that this thread can no longer end. */
+static unsigned iteration_abandon(const struct thread_buffer *buffer)
 {
-    if (!change_owner((uintptr_t)buffer, (uintptr_t)buffer | CHANGING))
+    if (!iteration_change_owner((uintptr_t)buffer,
+                                (uintptr_t)buffer | CHANGING))
         return 0;
     atomic_store(&iteration_now, RUN_NONE);
     atomic_store(&iteration.owner, 0);
@@ -330,12 +341,12 @@ static unsigned abandon_iteration(const struct thread_buffer *buffer)
 
 unsigned spans_close(struct thread_buffer *buffer)
 {
-    unsigned n_open = open_spans(buffer);
+    unsigned n_open = span_n_open(buffer);
 
     buffer->n_ignored = 0;
     for (unsigned i = 0; i < n_open; i++)
         assay_end_();
-    return n_open + abandon_iteration(buffer);
+    return n_open + iteration_abandon(buffer);
 }
 
 uint32_t spans_iteration(void)
@@ -350,7 +361,7 @@ bool spans_in_iteration(void)
 
 void assay_phase_(const char *name)
 {
-    struct thread_buffer *buffer = name ? spans_buffer() : own_buffer();
+    struct thread_buffer *buffer = name ? spans_buffer() : span_own_buffer();
     struct record record = {.name = NAME_PHASES};
 
     if (!buffer)
@@ -363,22 +374,14 @@ void assay_phase_(const char *name)
         spans_put(buffer, record);
 }
 
-static uint64_t double_bits(double value)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* A value on its way, and whether this call says until when others wait. */
+/* A value being written, and whether this call set `stamping`. */
 struct stamped {
     struct writing writing;
     bool is_first;
 };
 
-/* Says that a value is about to get its time, until counter_publish(). In a
- * handler the thread may have said so before, of an older value. */
+/* Announces that a value is about to get its time, until counter_publish(). In
+ * a handler the thread may have announced an older one. */
 static struct stamped counter_claim(struct thread_buffer *buffer)
 {
     struct stamped stamped = {.is_first = atomic_load(&buffer->stamping) ==
@@ -390,7 +393,8 @@ static struct stamped counter_claim(struct thread_buffer *buffer)
     return stamped;
 }
 
-/* What is late has still to come into the ring: who puts it there says so. */
+/* A late value is not in the ring yet: buffer_move_late() ends its
+ * announcement. */
 static void counter_publish(struct thread_buffer *buffer,
                             struct stamped stamped)
 {
@@ -400,7 +404,8 @@ static void counter_publish(struct thread_buffer *buffer,
                               memory_order_release);
 }
 
-void spans_put_value(struct thread_buffer *buffer, struct record filled)
+/* Writes a value with the current time. */
+static void span_put_value(struct thread_buffer *buffer, struct record filled)
 {
     struct stamped stamped = counter_claim(buffer);
 
@@ -422,11 +427,11 @@ void assay_counter_(const char *name, const char *unit, double value)
     if (number == NAME_NONE)
         counter_increment(&buffer->n_lost);
     else
-        spans_put_value(buffer, (struct record){.start = double_bits(value),
-                                                .name = number});
+        span_put_value(buffer, (struct record){.start = record_bits(value),
+                                               .name = number});
 }
 
-static const char *category_text(enum assay_memory_category category)
+static const char *memory_category_text(enum assay_memory_category category)
 {
     static const char *const texts[] = {
 #define TEXT(name, text) text,
@@ -447,25 +452,24 @@ void assay_memory_(const char *space, enum assay_memory_category category,
     if (!buffer)
         return;
     number = thread_buffer_name(buffer, NAME_SPACES, space ? space : "host",
-                                category_text(category));
+                                memory_category_text(category));
     if (number == NAME_NONE)
         counter_increment(&buffer->n_lost);
     else
-        spans_put_value(buffer,
-                        (struct record){.bytes = delta, .name = number});
+        span_put_value(buffer, (struct record){.bytes = delta, .name = number});
 }
 
-/* The most that was live around a change of the count by this thread. */
-static int64_t change_live(struct thread_buffer *buffer, int64_t delta)
+/* Changes the live bytes; returns the larger of the counts before and after. */
+static int64_t span_change_live(struct thread_buffer *buffer, int64_t delta)
 {
     int64_t before = atomic_fetch_add(&live_bytes, delta);
-    int64_t most = larger(before, sum(before, delta));
-    unsigned n_open = open_spans(buffer);
+    int64_t most = span_larger(before, span_sum(before, delta));
+    unsigned n_open = span_n_open(buffer);
 
     atomic_fetch_add_explicit(&buffer->bytes, delta, memory_order_relaxed);
-    raise_to(&iteration_peak_bytes, most);
+    span_raise(&iteration_peak_bytes, most);
     if (n_open)
-        raise_to(&buffer->frames[n_open - 1].peak_bytes, most);
+        span_raise(&buffer->frames[n_open - 1].peak_bytes, most);
     return most;
 }
 
@@ -477,11 +481,11 @@ void assay_bytes_(int64_t delta)
 
     if (!buffer)
         return;
-    most = change_live(buffer, delta);
+    most = span_change_live(buffer, delta);
     stamped = counter_claim(buffer);
     if (stamped.writing.record)
         *stamped.writing.record = (struct record){
-            .start = double_bits((double)atomic_load(&live_bytes)),
+            .start = record_bits((double)atomic_load(&live_bytes)),
             .end = ticks_now(),
             .bytes = thread_buffer_scope(buffer),
             .peak_bytes = most,
@@ -495,8 +499,7 @@ void assay_thread_(const char *name)
 
     if (!name)
         return;
-    if (own &&
-        atomic_load(&own->generation) == atomic_load(&recorder_generation))
+    if (own && recorder_has(own))
         threads_rename(own, name);
     else
         (void)threads_join(name);

@@ -1,5 +1,5 @@
-/* record/thread_buffer.c - see thread_buffer.h. */
-#include "record/thread_buffer.h"
+/* record/thread_buffer.c - see thread_buffer_internal.h. */
+#include "record/thread_buffer_internal.h"
 
 #include "base/mem.h"
 #include "record/record_internal.h"
@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* Records between two looks at how full the ring is. */
+/* Records between two checks of how full the ring is. */
 enum { turn_records = RING_RECORDS / 4 };
 
 enum { max_probes = 8 };
 
-/* From the system, for a handler may be the first to need one; pages of the
+/* From the system, because a handler may be the first to need one; pages of the
  * ring that nobody writes to cost nothing. */
 struct thread_buffer *thread_buffer_new(void)
 {
@@ -44,8 +44,9 @@ void thread_buffer_reset(struct thread_buffer *buffer)
     memset(&buffer->drain, 0, sizeof buffer->drain);
 }
 
-static uint32_t intern(_Atomic(const struct name *) *cached, uint32_t below,
-                       const char *text, const char *detail)
+static uint32_t buffer_intern(_Atomic(const struct name *) *cached,
+                              uint32_t below, const char *text,
+                              const char *detail)
 {
     const struct name *name = names_intern(below, text, detail);
 
@@ -67,11 +68,11 @@ uint32_t thread_buffer_find_name(struct thread_buffer *buffer, uint32_t below,
             atomic_load_explicit(place, memory_order_relaxed);
 
         if (!cached)
-            return intern(place, below, text, detail);
+            return buffer_intern(place, below, text, detail);
         if (name_is(cached, below, text, detail))
             return cached->number;
     }
-    return intern(&buffer->cache[first], below, text, detail);
+    return buffer_intern(&buffer->cache[first], below, text, detail);
 }
 
 struct record *thread_buffer_claim_late(struct thread_buffer *buffer)
@@ -84,8 +85,8 @@ struct record *thread_buffer_claim_late(struct thread_buffer *buffer)
     return NULL;
 }
 
-static void move_record(struct thread_buffer *buffer,
-                        const struct record *record)
+static void buffer_move_record(struct thread_buffer *buffer,
+                               const struct record *record)
 {
     uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_acquire);
 
@@ -97,17 +98,17 @@ static void move_record(struct thread_buffer *buffer,
     thread_buffer_publish(buffer);
 }
 
-/* Another handler may add to them until there are none. */
-static void move_late(struct thread_buffer *buffer)
+/* Another handler may add more until there are none. */
+static void buffer_move_late(struct thread_buffer *buffer)
 {
     unsigned n = atomic_load(&buffer->n_late), done = 0;
 
     do {
         for (; done < n && done < LATE_RECORDS; done++)
-            move_record(buffer, &buffer->late[done]);
+            buffer_move_record(buffer, &buffer->late[done]);
         done = n;
     } while (!atomic_compare_exchange_strong(&buffer->n_late, &n, 0));
-    /* Values of counters are among them: see counter_claim(). */
+    /* They may include values of counters: see counter_claim(). */
     atomic_store_explicit(&buffer->stamping, NOT_STAMPING,
                           memory_order_release);
 }
@@ -118,15 +119,15 @@ void thread_buffer_take_late(struct thread_buffer *buffer)
         uint64_t place = thread_buffer_place(buffer);
 
         atomic_store(&buffer->state, STATE_WRITING | place);
-        move_late(buffer);
+        buffer_move_late(buffer);
         atomic_store(&buffer->state, place);
     }
 }
 
-/* Waits for the writer, but not for ever: a handler may have interrupted what
- * the writer itself waits for. What was waited for in vain is not waited for
- * again. */
-static bool wait_for_space(struct thread_buffer *buffer, uint64_t *tail)
+/* Waits for the writer, but not forever: a handler may have interrupted code
+ * that the writer itself waits for. After waiting in vain it does not wait
+ * again for the same space. */
+static bool buffer_wait_for_space(struct thread_buffer *buffer, uint64_t *tail)
 {
     if (*tail == buffer->given_up || recorder_is_inside())
         return false;
@@ -136,14 +137,15 @@ static bool wait_for_space(struct thread_buffer *buffer, uint64_t *tail)
     return buffer->next - *tail < RING_SPACE;
 }
 
-static bool turn(struct thread_buffer *buffer)
+static bool buffer_turn(struct thread_buffer *buffer)
 {
     uint64_t tail = atomic_load_explicit(&buffer->tail, memory_order_acquire);
     uint64_t limit;
 
     if (buffer->next - tail >= RING_RECORDS / 2)
         writer_wake();
-    if (buffer->next - tail >= RING_SPACE && !wait_for_space(buffer, &tail))
+    if (buffer->next - tail >= RING_SPACE &&
+        !buffer_wait_for_space(buffer, &tail))
         return false;
     limit = tail + RING_SPACE;
     buffer->turn = buffer->next + turn_records;
@@ -154,11 +156,10 @@ static bool turn(struct thread_buffer *buffer)
 
 bool thread_buffer_turn(struct thread_buffer *buffer)
 {
-    int before = errno; /* of whom a signal has interrupted */
-    bool has_space = turn(buffer);
+    int before = errno; /* of the code that a signal interrupted */
+    bool has_space = buffer_turn(buffer);
 
-    if (!has_space &&
-        atomic_load(&buffer->generation) == atomic_load(&recorder_generation))
+    if (!has_space && recorder_has(buffer))
         counter_increment(&buffer->n_lost);
     errno = before;
     return has_space;

@@ -1,11 +1,11 @@
 /* record/threads.c - the threads that take part in the recording.
  *
  * Joining takes no lock and no memory from malloc(3): a thread's first call may
- * come from a signal handler, whatever that has interrupted.
+ * come from a signal handler, whatever that interrupted.
  *
- * A lane is a thread as the run knows it. Whoever drains gives them out. When a
- * thread ends, the next one of the same name continues its lane, so that a
- * program that starts a worker a frame does not end with a thousand of them. */
+ * A lane is a thread in the run. The drainer assigns them. When a thread ends,
+ * the next one with the same name continues its lane, so that a program that
+ * starts a worker per frame does not end up with a thousand lanes. */
 #include "record/record_internal.h"
 
 #include "base/mem.h"
@@ -16,28 +16,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { max_comm = 16 }; /* of a thread in Linux, with its NUL */
+enum { max_comm = 16 }; /* a thread's name in Linux, with its NUL */
 
 static struct {
-    pthread_key_t key; /* its destructor tells that a thread ends */
+    pthread_key_t key; /* its destructor runs when a thread ends */
     bool has_key;
-    _Atomic(struct thread_buffer *) made; /* all buffers, the newest first */
+    _Atomic(struct thread_buffer *) made; /* all buffers, newest first */
     atomic_uint n_joined;
 } threads;
 
 __thread struct thread_buffer *threads_own
     __attribute__((tls_model("initial-exec")));
 
-/* While the thread joins; a handler that finds it so cannot. */
+/* Set while the thread joins; a handler cannot join then. */
 static __thread volatile sig_atomic_t is_joining
     __attribute__((tls_model("initial-exec")));
 
 atomic_ullong threads_lost;
-
-static void thread_ended(void *buffer)
-{
-    recorder_thread_ended(buffer);
-}
 
 enum assay_status threads_prepare(struct error *err)
 {
@@ -45,7 +40,7 @@ enum assay_status threads_prepare(struct error *err)
 
     if (threads.has_key)
         return ASSAY_OK;
-    failed = pthread_key_create(&threads.key, thread_ended);
+    failed = pthread_key_create(&threads.key, recorder_thread_ended);
     if (failed)
         return error_errno(err, failed, "preparing to record threads");
     threads.has_key = true;
@@ -54,9 +49,9 @@ enum assay_status threads_prepare(struct error *err)
 
 /* ---- joining and leaving ------------------------------------------------- */
 
-/* What the system calls this thread, where that says more than the program's
- * own name, which all threads begin with. */
-static bool system_name(char name[max_comm])
+/* The system's name for this thread, if it differs from the program's name,
+ * which all threads start with. */
+static bool threads_system_name(char name[max_comm])
 {
     if (gettid() == getpid()) {
         memcpy(name, "main", sizeof "main");
@@ -66,8 +61,8 @@ static bool system_name(char name[max_comm])
            strncmp(name, program_invocation_short_name, max_comm - 1) != 0;
 }
 
-/* One that nobody has any more, or a new one. */
-static struct thread_buffer *take_buffer(void)
+/* A buffer without an owner, or a new one. */
+static struct thread_buffer *threads_take_buffer(void)
 {
     struct thread_buffer *buffer = atomic_load(&threads.made);
 
@@ -87,7 +82,7 @@ static struct thread_buffer *take_buffer(void)
     return buffer;
 }
 
-static const char *lasting_text(const char *name)
+static const char *threads_lasting_text(const char *name)
 {
     const struct name *known =
         name ? names_intern(NAME_THREADS, name, NULL) : NULL;
@@ -97,15 +92,16 @@ static const char *lasting_text(const char *name)
 
 void threads_rename(struct thread_buffer *buffer, const char *name)
 {
-    const char *text = lasting_text(name);
+    const char *text = threads_lasting_text(name);
 
     if (text)
         atomic_store(&buffer->thread_name, text);
 }
 
-/* A buffer in the recording that is under way now. A handler may have joined
- * since its thread found that it had to. */
-static struct thread_buffer *join(const char *name, bool is_default)
+/* A buffer for the current recording. A handler may have joined since its
+ * thread started to. */
+static struct thread_buffer *threads_join_as(const char *name, bool is_default,
+                                             bool is_helper)
 {
     unsigned generation = atomic_load(&recorder_generation);
     struct thread_buffer *own = threads_own;
@@ -118,12 +114,13 @@ static struct thread_buffer *join(const char *name, bool is_default)
         return own;
     }
     if (!own)
-        own = take_buffer();
+        own = threads_take_buffer();
     if (!own)
         return NULL;
     thread_buffer_reset(own);
-    atomic_store(&own->thread_name, lasting_text(name));
+    atomic_store(&own->thread_name, threads_lasting_text(name));
     own->joined_as = atomic_fetch_add(&threads.n_joined, 1);
+    own->is_helper = is_helper;
     atomic_store(&own->generation, generation);
     threads_own = own;
     /* glibc keeps the first 32 keys in the thread itself. */
@@ -131,10 +128,11 @@ static struct thread_buffer *join(const char *name, bool is_default)
     return own;
 }
 
-struct thread_buffer *threads_join(const char *name)
+static struct thread_buffer *threads_join_named(const char *name,
+                                                bool is_helper)
 {
     struct thread_buffer *buffer = NULL;
-    int before = errno; /* of whom a signal has interrupted */
+    int before = errno; /* of the code that a signal interrupted */
     char comm[max_comm];
 
     if (atomic_load(&recorder_generation) == 0)
@@ -143,14 +141,25 @@ struct thread_buffer *threads_join(const char *name)
         is_joining = 1;
         atomic_signal_fence(memory_order_seq_cst);
         if (name)
-            buffer = join(name, false);
+            buffer = threads_join_as(name, is_helper, is_helper);
         else
-            buffer = join(system_name(comm) ? comm : NULL, true);
+            buffer = threads_join_as(threads_system_name(comm) ? comm : NULL,
+                                     true, false);
         atomic_signal_fence(memory_order_seq_cst);
         is_joining = 0;
     }
     errno = before;
     return buffer;
+}
+
+struct thread_buffer *threads_join(const char *name)
+{
+    return threads_join_named(name, false);
+}
+
+struct thread_buffer *threads_join_helper(const char *name)
+{
+    return threads_join_named(name, true);
 }
 
 void threads_forget(void)
@@ -170,18 +179,18 @@ struct thread_buffer *threads_next(const struct thread_buffer *buffer,
     return next;
 }
 
-/* ---- lanes ---------------------------------------------------------------
- */
+/* ---- lanes --------------------------------------------------------------- */
 
-/* Behind the recording's lock, as all that drains. */
-struct lane {
-    const char *name; /* that its thread has; NULL: none of its own */
+/* Under the recording's lock, like everything that drains. */
+struct thread_lane {
+    const char *name; /* of its thread; NULL: none of its own */
     uint32_t thread;  /* in the run */
-    bool is_idle;     /* its thread is gone */
+    bool is_idle;     /* its thread has ended */
+    bool is_helper;
 };
 
 static struct {
-    struct lane *items;
+    struct thread_lane *items;
     size_t n, capacity;
 } lanes;
 
@@ -191,38 +200,40 @@ void threads_reset(void)
     atomic_store(&threads_lost, 0);
 }
 
-static bool is_same(const char *a, const char *b)
+static bool threads_is_same(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static uint32_t find_idle_lane(const char *name)
+static uint32_t threads_find_idle_lane(const char *name, bool is_helper)
 {
     for (size_t i = 0; i < lanes.n; i++) {
-        if (lanes.items[i].is_idle && is_same(lanes.items[i].name, name))
+        if (lanes.items[i].is_idle && lanes.items[i].is_helper == is_helper &&
+            threads_is_same(lanes.items[i].name, name))
             return (uint32_t)i;
     }
     return LANE_NONE;
 }
 
-static enum assay_status add_lane(struct run *run, const char *name,
-                                  uint32_t *lane, struct error *err)
+static enum assay_status threads_add_lane(struct run *run, const char *name,
+                                          bool is_helper, uint32_t *lane,
+                                          struct error *err)
 {
-    struct lane *moved =
-        vec_reserve(lanes.items, &lanes.capacity, lanes.n + 1, sizeof *moved);
     char numbered[32];
     enum assay_status st;
     uint32_t thread;
 
-    if (!moved)
-        return error_nomem(err, sizeof *moved, "a thread");
-    lanes.items = moved;
+    if (!vec_grow(&lanes.items, &lanes.capacity, lanes.n + 1,
+                  sizeof *lanes.items))
+        return error_nomem(err, sizeof *lanes.items, "a thread");
     snprintf(numbered, sizeof numbered, "thread %zu", lanes.n + 1);
-    st = run_thread_add(run, name ? name : numbered, THREAD_CPU, &thread, err);
+    st = run_thread_add(run, name ? name : numbered,
+                        is_helper ? THREAD_HELPER : THREAD_CPU, &thread, err);
     if (st)
         return st;
     *lane = (uint32_t)lanes.n;
-    lanes.items[lanes.n++] = (struct lane){.name = name, .thread = thread};
+    lanes.items[lanes.n++] = (struct thread_lane){
+        .name = name, .thread = thread, .is_helper = is_helper};
     return ASSAY_OK;
 }
 
@@ -231,18 +242,18 @@ enum assay_status threads_seat(struct run *run, struct thread_buffer *buffer,
 {
     const char *name = atomic_load(&buffer->thread_name);
     enum assay_status st = ASSAY_OK;
-    struct lane *lane;
+    struct thread_lane *lane;
 
     if (buffer->lane == LANE_NONE)
-        buffer->lane = find_idle_lane(name);
+        buffer->lane = threads_find_idle_lane(name, buffer->is_helper);
     if (buffer->lane == LANE_NONE)
-        st = add_lane(run, name, &buffer->lane, err);
+        st = threads_add_lane(run, name, buffer->is_helper, &buffer->lane, err);
     if (st)
         return st;
     lane = &lanes.items[buffer->lane];
     lane->is_idle = false;
     buffer->thread = lane->thread;
-    if (is_same(lane->name, name))
+    if (threads_is_same(lane->name, name))
         return ASSAY_OK;
     if (name)
         st = run_thread_rename(run, lane->thread, name, err);
@@ -251,8 +262,8 @@ enum assay_status threads_seat(struct run *run, struct thread_buffer *buffer,
     return st;
 }
 
-/* The thread that joined first of those that have no lane. */
-static struct thread_buffer *next_to_seat(unsigned generation)
+/* The first thread to join among those without a lane. */
+static struct thread_buffer *threads_next_to_seat(unsigned generation)
 {
     struct thread_buffer *buffer = NULL, *first = NULL;
 
@@ -270,7 +281,7 @@ enum assay_status threads_seat_all(struct run *run, unsigned generation,
     struct thread_buffer *buffer;
     enum assay_status st = ASSAY_OK;
 
-    while (!st && (buffer = next_to_seat(generation)))
+    while (!st && (buffer = threads_next_to_seat(generation)))
         st = threads_seat(run, buffer, err);
     buffer = NULL;
     while (!st && (buffer = threads_next(buffer, generation)))
@@ -281,7 +292,7 @@ enum assay_status threads_seat_all(struct run *run, unsigned generation,
 void threads_leave(struct thread_buffer *buffer)
 {
     if (buffer->lane != LANE_NONE && buffer->lane < lanes.n &&
-        atomic_load(&buffer->generation) == atomic_load(&recorder_generation))
+        recorder_has(buffer))
         lanes.items[buffer->lane].is_idle = true;
     atomic_store(&buffer->generation, 0);
     atomic_store(&buffer->is_owned, false);

@@ -1,5 +1,5 @@
-/* record/ticks.c - see ticks.h. */
-#include "record/ticks.h"
+/* record/ticks.c - see ticks_internal.h. */
+#include "record/ticks_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -15,7 +15,7 @@ static const int64_t minute_ns = 60 * second_ns;
 
 enum { pair_attempts = 5, intervals_of_elapsed = 64 };
 
-/* How far a piece may leave the measured rate in order to catch up. */
+/* How far a piece may deviate from the measured rate to catch up. */
 static const double max_steering = 0.1;
 
 struct ticks_piece {
@@ -28,14 +28,14 @@ atomic_int ticks_from_counter;
 
 #if defined(__x86_64__)
 /* Intel SDM vol. 3, "Invariant TSC": CPUID.80000007H:EDX[8]. */
-static bool has_constant_counter(void)
+static bool ticks_has_constant_counter(void)
 {
     unsigned eax, ebx, ecx, edx;
 
     return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx & 1u << 8);
 }
 #else
-static bool has_constant_counter(void)
+static bool ticks_has_constant_counter(void)
 {
     return false;
 }
@@ -43,7 +43,7 @@ static bool has_constant_counter(void)
 
 void ticks_choose(void)
 {
-    atomic_store_explicit(&ticks_from_counter, has_constant_counter(),
+    atomic_store_explicit(&ticks_from_counter, ticks_has_constant_counter(),
                           memory_order_relaxed);
 }
 
@@ -52,7 +52,7 @@ const char *ticks_source(void)
     return atomic_load(&ticks_from_counter) ? "tsc" : "monotonic";
 }
 
-/* The attempt that was interrupted least: its two ticks are nearest. */
+/* The attempt that was interrupted least: its two ticks are closest. */
 struct ticks_pair ticks_pair_now(void)
 {
     struct ticks_pair best = {0};
@@ -71,22 +71,20 @@ struct ticks_pair ticks_pair_now(void)
     return best;
 }
 
-static double rate_between(struct ticks_pair from, struct ticks_pair to)
+static double ticks_rate(struct ticks_pair from, struct ticks_pair to)
 {
     uint64_t ticks = to.ticks - from.ticks;
 
     return ticks ? (double)(to.ns - from.ns) / (double)ticks : 1;
 }
 
-static enum assay_status add_piece(struct ticks_map *map,
-                                   struct ticks_piece piece, struct error *err)
+static enum assay_status ticks_add_piece(struct ticks_map *map,
+                                         struct ticks_piece piece,
+                                         struct error *err)
 {
-    struct ticks_piece *moved = vec_reserve(map->pieces, &map->pieces_capacity,
-                                            map->n_pieces + 1, sizeof *moved);
-
-    if (!moved)
-        return error_nomem(err, sizeof *moved, "the clock's calibration");
-    map->pieces = moved;
+    if (!vec_grow(&map->pieces, &map->pieces_capacity, map->n_pieces + 1,
+                  sizeof piece))
+        return error_nomem(err, sizeof piece, "the clock's calibration");
     map->pieces[map->n_pieces++] = piece;
     return ASSAY_OK;
 }
@@ -96,12 +94,12 @@ enum assay_status ticks_map_start(struct ticks_map *map,
                                   struct ticks_pair second, struct error *err)
 {
     struct ticks_piece piece = {.ticks = first.ticks,
-                                .ns_per_tick = rate_between(first, second)};
+                                .ns_per_tick = ticks_rate(first, second)};
 
     map->first = first;
     map->newest = first.ticks;
     map->next_ns = first.ns + first_interval_ns;
-    return add_piece(map, piece, err);
+    return ticks_add_piece(map, piece, err);
 }
 
 void ticks_map_release(struct ticks_map *map)
@@ -110,14 +108,14 @@ void ticks_map_release(struct ticks_map *map)
     *map = (struct ticks_map){0};
 }
 
-static double clamp(double value, double low, double high)
+static double ticks_clamp(double value, double low, double high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
-/* Until the next piece is due: doubling up to a second, a second for the
- * first minute, then a share of what has passed. */
-static int64_t interval_after(int64_t elapsed_ns)
+/* Time until the next piece: doubles up to a second, a second for the first
+ * minute, then a share of the time that has passed. */
+static int64_t ticks_interval(int64_t elapsed_ns)
 {
     int64_t share = elapsed_ns / intervals_of_elapsed;
 
@@ -140,18 +138,18 @@ enum assay_status ticks_map_steer(struct ticks_map *map, struct ticks_pair now,
     piece.ticks = now.ticks > map->newest ? now.ticks : map->newest + 1;
     piece.ns = ticks_map_ns(map, piece.ticks);
 
-    interval = interval_after(now.ns - map->first.ns);
+    interval = ticks_interval(now.ns - map->first.ns);
     behind = now.ns - map->first.ns - ticks_map_ns(map, now.ticks);
-    rate = rate_between(map->first, now);
+    rate = ticks_rate(map->first, now);
     catch_up = (double)behind / (double)interval;
     piece.ns_per_tick =
-        rate * (1 + clamp(catch_up, -max_steering, max_steering));
+        rate * (1 + ticks_clamp(catch_up, -max_steering, max_steering));
     map->next_ns = now.ns + interval;
-    return add_piece(map, piece, err);
+    return ticks_add_piece(map, piece, err);
 }
 
-static const struct ticks_piece *find_piece(const struct ticks_map *map,
-                                            uint64_t ticks)
+static const struct ticks_piece *ticks_find_piece(const struct ticks_map *map,
+                                                  uint64_t ticks)
 {
     size_t low = 0, high = map->n_pieces - 1;
 
@@ -170,7 +168,7 @@ static const struct ticks_piece *find_piece(const struct ticks_map *map,
 
 int64_t ticks_map_ns(struct ticks_map *map, uint64_t ticks)
 {
-    const struct ticks_piece *piece = find_piece(map, ticks);
+    const struct ticks_piece *piece = ticks_find_piece(map, ticks);
 
     if (ticks > map->newest)
         map->newest = ticks;

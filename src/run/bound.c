@@ -5,12 +5,12 @@
 
 #include <math.h>
 
-/* Less than this part of the time explained by arithmetic or memory is
- * neither's doing. */
+/* If arithmetic and memory explain less of the time than this, neither is the
+ * bound. */
 static const double least_explained = 1.0 / 3;
-/* What bounds this part of a scope's time bounds the scope. */
+/* What bounds this share of a scope's time bounds the scope. */
 static const double most_of_it = 2.0 / 3;
-/* Of a scope whose work is known for less of its time nothing is said. */
+/* If the work is known for less of the time than this, the bound is unknown. */
 static const double least_covered = 0.5;
 
 const char *bound_kind_text(enum bound_kind kind)
@@ -49,17 +49,17 @@ void bounds_release(struct bounds *bounds)
 
 /* ---- sums ---------------------------------------------------------------- */
 
-static double plus(double a, double b)
+static double bound_plus(double a, double b)
 {
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-static double ratio(double a, double b)
+static double bound_ratio(double a, double b)
 {
     return b > 0 ? a / b : NAN;
 }
 
-static enum bound_kind kind_of(const struct bound *bound)
+static enum bound_kind bound_kind_of(const struct bound *bound)
 {
     enum bound_kind most = BOUND_COMPUTE;
 
@@ -68,75 +68,79 @@ static enum bound_kind kind_of(const struct bound *bound)
         return BOUND_UNKNOWN;
     for (enum bound_kind i = BOUND_COMPUTE; i < BOUND_MIXED; i++)
         most = bound->kind_ns[i] > bound->kind_ns[most] ? i : most;
+    if (bound->kind_ns[most] == 0)
+        return BOUND_UNKNOWN; /* forgotten */
     return bound->kind_ns[most] >= bound->covered_ns * most_of_it ? most
                                                                   : BOUND_MIXED;
 }
 
-/* What follows from the sums. */
-static void derive(struct bound *bound)
+/* Computes what follows from the sums. */
+static void bound_derive(struct bound *bound)
 {
-    bound->kind = kind_of(bound);
+    bound->kind = bound_kind_of(bound);
     bound->gflops =
-        bound->macs > 0 ? ratio(2 * bound->macs, bound->time_ns) : NAN;
-    bound->done_gflops = ratio(bound->done_flops, bound->covered_ns);
-    bound->gbs = ratio(bound->done_bytes, bound->covered_ns);
-    bound->intensity = ratio(bound->done_flops, bound->done_bytes);
-    bound->share = ratio(bound->floor_ns, bound->covered_ns);
+        bound->macs > 0 ? bound_ratio(2 * bound->macs, bound->time_ns) : NAN;
+    bound->done_gflops = bound_ratio(bound->done_flops, bound->covered_ns);
+    bound->gbs = bound_ratio(bound->done_bytes, bound->covered_ns);
+    bound->intensity = bound_ratio(bound->done_flops, bound->done_bytes);
+    bound->share = bound_ratio(bound->floor_ns, bound->covered_ns);
     bound->saved_ns = bound->covered_ns - bound->floor_ns;
 }
 
-/* All sums but the time, which a parent has of its own. */
-static void add_work(struct bound *into, const struct bound *from)
+/* Adds all sums but the time, which a parent has of its own. */
+static void bound_add_work(struct bound *into, const struct bound *from)
 {
-    into->covered_ns = plus(into->covered_ns, from->covered_ns);
-    into->macs = plus(into->macs, from->macs);
-    into->done_flops = plus(into->done_flops, from->done_flops);
-    into->done_bytes = plus(into->done_bytes, from->done_bytes);
-    into->floor_ns = plus(into->floor_ns, from->floor_ns);
+    into->covered_ns = bound_plus(into->covered_ns, from->covered_ns);
+    into->macs = bound_plus(into->macs, from->macs);
+    into->done_flops = bound_plus(into->done_flops, from->done_flops);
+    into->done_bytes = bound_plus(into->done_bytes, from->done_bytes);
+    into->floor_ns = bound_plus(into->floor_ns, from->floor_ns);
     for (enum bound_kind i = 0; i < N_BOUND_KINDS; i++)
         into->kind_ns[i] += from->kind_ns[i];
 }
 
 void bound_add(struct bound *into, const struct bound *from)
 {
-    into->time_ns = plus(into->time_ns, from->time_ns);
-    add_work(into, from);
-    derive(into);
+    into->time_ns = bound_plus(into->time_ns, from->time_ns);
+    bound_add_work(into, from);
+    bound_derive(into);
 }
 
-/* ---- each scope by itself ------------------------------------------------ */
+/* ---- each scope on its own -------------------------------------------- */
 
-/* What a scope itself did in an iteration. */
-struct own {
+/* What a scope itself did per iteration. */
+struct own_work {
     double calls, total_ns, self_ns;
     double flops, bytes; /* executed; NaN: unknown */
 };
 
-static bool is_measured(const struct own *own)
+static bool own_is_measured(const struct own_work *own)
 {
     return own->self_ns > 0 && own->calls > 0 && !isnan(own->flops) &&
            !isnan(own->bytes);
 }
 
-static void count_cells(const struct run *run, struct own *owns)
+static void own_count_cells(const struct run *run, struct own_work *owns)
 {
-    double n = (double)run_iteration_count(run);
+    double n = (double)run_counted(run).n;
 
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
-        struct own *own = &owns[cell->scope];
+        struct own_work *own = &owns[cell->scope];
+        struct cell_sums sums;
 
         if (cell->is_outside)
             continue;
-        own->calls += (double)cell->calls.n / n;
-        own->total_ns += (double)cell->total_ns / n;
-        own->self_ns += (double)cell->self_ns / n;
+        sums = run_cell_sums(run, cell);
+        own->calls += sums.calls / n;
+        own->total_ns += sums.total_ns / n;
+        own->self_ns += sums.self_ns / n;
     }
 }
 
-static void find_own(const struct run *run, struct own *owns, size_t n)
+static void own_find(const struct run *run, struct own_work *owns, size_t n)
 {
-    count_cells(run, owns);
+    own_count_cells(run, owns);
     for (uint32_t i = 0; i < n; i++) {
         const struct scope_work *work = run_work(run, i);
 
@@ -145,8 +149,8 @@ static void find_own(const struct run *run, struct own *owns, size_t n)
     }
 }
 
-/* Bounded by one thing: its floor is the longest of what each of them needs. */
-static void bound_own(const struct peaks *peaks, const struct own *own,
+/* The floor is the longest of what compute, memory and launches need. */
+static void bound_own(const struct peaks *peaks, const struct own_work *own,
                       struct bound *bound)
 {
     double compute = own->flops / peaks->gflops;
@@ -157,7 +161,7 @@ static void bound_own(const struct peaks *peaks, const struct own *own,
     enum bound_kind kind = compute >= memory ? BOUND_COMPUTE : BOUND_MEMORY;
     double floor = fmax(compute, memory);
 
-    if (!is_measured(own) || isnan(compute) || isnan(memory))
+    if (!own_is_measured(own) || isnan(compute) || isnan(memory))
         return;
     if (floor < own->self_ns * least_explained)
         kind = BOUND_LATENCY;
@@ -172,36 +176,37 @@ static void bound_own(const struct peaks *peaks, const struct own *own,
     bound->kind_ns[kind] = own->self_ns;
 }
 
-static void raise_peaks(struct peaks *peaks, const struct own *owns, size_t n)
+static void bounds_raise_peaks(struct peaks *peaks, const struct own_work *owns,
+                               size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct own *own = &owns[i];
+        const struct own_work *own = &owns[i];
 
-        if (is_measured(own))
+        if (own_is_measured(own))
             peaks_raise(peaks, own->flops / own->self_ns,
                         own->bytes / own->calls, own->bytes / own->self_ns);
     }
 }
 
-/* A parent comes before its children, so that from the back every scope is
+/* Parents come before their children, so going backwards every scope is
  * complete when it is added to its parent. */
-static void sum_up(const struct run *run, struct bounds *bounds)
+static void bounds_sum_up(const struct run *run, struct bounds *bounds)
 {
     for (uint32_t i = (uint32_t)bounds->n; i-- > 0;) {
         struct bound *bound = &bounds->items[i];
         uint32_t parent = run_scope(run, i)->parent;
 
-        derive(bound);
+        bound_derive(bound);
         bounds->is_known |= bound->kind != BOUND_UNKNOWN;
         if (parent != RUN_NONE)
-            add_work(&bounds->items[parent], bound);
+            bound_add_work(&bounds->items[parent], bound);
     }
 }
 
-/* The time of a scope that was called is its own, of one that only groups the
- * sum of those below. */
-static void set_times(const struct run *run, const struct own *owns,
-                      struct bounds *bounds)
+/* A scope that was called has its own time; a group has the sum of those
+ * below. */
+static void bounds_set_times(const struct run *run, const struct own_work *owns,
+                             struct bounds *bounds)
 {
     for (uint32_t i = (uint32_t)bounds->n; i-- > 0;) {
         struct bound *bound = &bounds->items[i];
@@ -211,29 +216,42 @@ static void set_times(const struct run *run, const struct own *owns,
             bound->time_ns = owns[i].total_ns;
         if (parent != RUN_NONE && !(owns[parent].calls > 0))
             bounds->items[parent].time_ns =
-                plus(bounds->items[parent].time_ns, bound->time_ns);
+                bound_plus(bounds->items[parent].time_ns, bound->time_ns);
     }
 }
 
-static void fill(const struct run *run, const struct own *owns,
-                 struct bounds *bounds)
+static void bounds_fill(const struct run *run, const struct own_work *owns,
+                        struct bounds *bounds)
 {
-    raise_peaks(&bounds->peaks, owns, bounds->n);
+    bounds_raise_peaks(&bounds->peaks, owns, bounds->n);
     for (uint32_t i = 0; i < bounds->n; i++) {
         const struct scope_work *work = run_work(run, i);
 
         bounds->items[i].macs = work ? work->macs : NAN;
         bound_own(&bounds->peaks, &owns[i], &bounds->items[i]);
     }
-    set_times(run, owns, bounds);
-    sum_up(run, bounds);
+    bounds_set_times(run, owns, bounds);
+    bounds_sum_up(run, bounds);
+}
+
+/* Other programs make a layer look bound by latency. */
+static void bounds_forget_kinds(struct bounds *bounds)
+{
+    for (size_t i = 0; i < bounds->n; i++) {
+        struct bound *bound = &bounds->items[i];
+
+        bound->kind = BOUND_UNKNOWN;
+        for (int k = 0; k < N_BOUND_KINDS; k++)
+            bound->kind_ns[k] = 0;
+    }
+    bounds->is_known = false;
 }
 
 enum assay_status bounds_build(const struct run *run, struct bounds *out,
                                struct error *err)
 {
     size_t n = run_scope_count(run);
-    struct own *owns = mem_array(n, sizeof *owns);
+    struct own_work *owns = mem_array(n, sizeof *owns);
 
     out->items = mem_array(n, sizeof *out->items);
     if (!owns || !out->items) {
@@ -245,9 +263,11 @@ enum assay_status bounds_build(const struct run *run, struct bounds *out,
     for (size_t i = 0; i < n; i++)
         out->items[i] = bound_unknown();
     if (run_has_iterations(run)) {
-        find_own(run, owns, n);
-        fill(run, owns, out);
+        own_find(run, owns, n);
+        bounds_fill(run, owns, out);
     }
+    if (run_is_disturbed(run))
+        bounds_forget_kinds(out);
     mem_free(owns);
     return ASSAY_OK;
 }

@@ -1,4 +1,4 @@
-/* run/budgets.c - how much slower a scope may become, by name or pattern. */
+/* run/budgets.c - how much slower a scope may get, by name or pattern. */
 #include "run/compare.h"
 
 #include "base/decimal.h"
@@ -21,28 +21,24 @@ void budgets_release(struct budgets *budgets)
 enum assay_status budgets_add(struct budgets *budgets, const char *scope,
                               double above, struct error *err)
 {
-    struct budget *moved;
-    char *kept = NULL;
+    char *kept;
 
     if (!(above >= 0) || !isfinite(above))
         return error_set(err, ASSAY_BAD_USAGE,
-                         "a budget of %g makes no sense; 0.05 and \"5%%\" are "
-                         "budgets",
-                         above);
-    moved = vec_reserve(budgets->items, &budgets->capacity, budgets->n + 1,
-                        sizeof *budgets->items);
-    if (moved)
-        budgets->items = moved;
-    if (moved && scope)
-        kept = mem_strdup(scope);
-    if (!moved || (scope && !kept))
-        return error_nomem(err, sizeof *moved, "a budget");
-    moved[budgets->n++] = (struct budget){.scope = kept, .above = above};
+                         "a budget cannot be %g; write 0.05 or \"5%%\"", above);
+    kept = scope ? mem_strdup(scope) : NULL;
+    if ((scope && !kept) || !vec_grow(&budgets->items, &budgets->capacity,
+                                      budgets->n + 1, sizeof *budgets->items)) {
+        mem_free(kept);
+        return error_nomem(err, sizeof *budgets->items, "a budget");
+    }
+    budgets->items[budgets->n++] =
+        (struct budget){.scope = kept, .above = above};
     return ASSAY_OK;
 }
 
 /* "5%", "2.5 %". */
-static bool parse_percent(const struct toml_text *text, double *above)
+static bool budgets_parse_percent(const struct toml_text *text, double *above)
 {
     static const char digits[] = "0123456789";
     size_t n = strspn(text->text, digits), rest;
@@ -57,13 +53,13 @@ static bool parse_percent(const struct toml_text *text, double *above)
     return isfinite(*above);
 }
 
-/* A share is a number below 1: one from 1 on was most likely meant as a
- * percentage. */
-static enum assay_status read_above(const struct toml_value *value,
-                                    double *above, struct error *err)
+/* A share is below 1: a larger number was most likely meant as a percentage. */
+static enum assay_status budgets_read_above(const struct toml_value *value,
+                                            double *above, struct error *err)
 {
     *above = -1;
-    if (value->kind == TOML_STRING && parse_percent(&value->string, above))
+    if (value->kind == TOML_STRING &&
+        budgets_parse_percent(&value->string, above))
         return ASSAY_OK;
     if (value->kind == TOML_FLOAT)
         *above = value->real;
@@ -76,25 +72,26 @@ static enum assay_status read_above(const struct toml_value *value,
                          "number from 0 to below 1 (0.05)");
 }
 
-/* The way from the budget table down to a value. Tables are entered, because
+/* The path from the budget table down to a value. Tables are entered, because
  * backbone.body = 0.03 without quotes makes one. */
-struct walk {
+struct budget_walk {
     const struct toml_value *at[TOML_MAX_DEPTH + 1];
     size_t n; /* 0: the end */
 };
 
-static void walk_enter(struct walk *walk, const struct toml_value *table)
+static void budget_walk_enter(struct budget_walk *walk,
+                              const struct toml_value *table)
 {
     if (table->items.first && walk->n <= TOML_MAX_DEPTH)
         walk->at[walk->n++] = table->items.first;
 }
 
-static void walk_next(struct walk *walk)
+static void budget_walk_next(struct budget_walk *walk)
 {
     const struct toml_value *value = walk->at[walk->n - 1];
 
     if (value->kind == TOML_TABLE && value->items.first) {
-        walk_enter(walk, value);
+        budget_walk_enter(walk, value);
         return;
     }
     while (walk->n > 0 && !walk->at[walk->n - 1]->next)
@@ -103,15 +100,15 @@ static void walk_next(struct walk *walk)
         walk->at[walk->n - 1] = walk->at[walk->n - 1]->next;
 }
 
-static enum assay_status walk_path(const struct walk *walk, struct str *path,
-                                   struct error *err)
+static enum assay_status budget_walk_path(const struct budget_walk *walk,
+                                          struct str *path, struct error *err)
 {
     for (size_t i = 0; i < walk->n; i++) {
         const struct toml_text *key = &walk->at[i]->key;
 
         if (memchr(key->text, '\0', key->n))
             return toml_complain(walk->at[i], err,
-                                 "a scope has no NUL in its name");
+                                 "the name of a scope cannot have a NUL");
         if ((i > 0 && str_append_char(path, '.')) ||
             str_append(path, key->text))
             return error_nomem(err, path->n, "the path of a scope");
@@ -119,45 +116,48 @@ static enum assay_status walk_path(const struct walk *walk, struct str *path,
     return ASSAY_OK;
 }
 
-static enum assay_status add_value(struct budgets *budgets,
-                                   const struct walk *walk, struct error *err)
+static enum assay_status budgets_add_value(struct budgets *budgets,
+                                           const struct budget_walk *walk,
+                                           struct error *err)
 {
     struct str path = {0};
     enum assay_status st;
     double above;
 
-    st = read_above(walk->at[walk->n - 1], &above, err);
+    st = budgets_read_above(walk->at[walk->n - 1], &above, err);
     if (!st)
-        st = walk_path(walk, &path, err);
+        st = budget_walk_path(walk, &path, err);
     if (!st)
         st = budgets_add(budgets, str_text(&path), above, err);
     str_release(&path);
     return st;
 }
 
-static bool is_default(const struct walk *walk)
+static bool budget_is_default(const struct budget_walk *walk)
 {
     return walk->n == 1 && strcmp(walk->at[0]->key.text, "default") == 0;
 }
 
-static enum assay_status add_table(struct budgets *budgets,
-                                   const struct toml_value *table,
-                                   struct error *err)
+static enum assay_status budgets_add_table(struct budgets *budgets,
+                                           const struct toml_value *table,
+                                           struct error *err)
 {
     const struct toml_value *value = toml_find(table, "default");
-    struct walk walk = {.n = 0};
+    struct budget_walk walk = {.n = 0};
     enum assay_status st = ASSAY_OK;
     double above;
 
-    /* First, so that all others come before it. */
+    /* First, so that all others take precedence. */
     if (value) {
-        st = read_above(value, &above, err);
+        st = budgets_read_above(value, &above, err);
         if (!st)
             st = budgets_add(budgets, NULL, above, err);
     }
-    for (walk_enter(&walk, table); !st && walk.n > 0; walk_next(&walk)) {
-        if (walk.at[walk.n - 1]->kind != TOML_TABLE && !is_default(&walk))
-            st = add_value(budgets, &walk, err);
+    for (budget_walk_enter(&walk, table); !st && walk.n > 0;
+         budget_walk_next(&walk)) {
+        if (walk.at[walk.n - 1]->kind != TOML_TABLE &&
+            !budget_is_default(&walk))
+            st = budgets_add_value(budgets, &walk, err);
     }
     return st;
 }
@@ -175,13 +175,13 @@ enum assay_status budgets_read(struct budgets *budgets, const char *path,
     st = toml_get(toml_root(toml), "budget", TOML_TABLE, &table, err);
     if (!st && !table)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s: there is no [budget] table in it; budgets stand "
-                       "below a line [budget]",
+                       "%s has no [budget] table; put budgets below a line "
+                       "[budget]",
                        path);
     if (!st)
         st = toml_check_keys(toml_root(toml), known, 1, err);
     if (!st)
-        st = add_table(budgets, table, err);
+        st = budgets_add_table(budgets, table, err);
     toml_free(toml);
     return st;
 }

@@ -1,16 +1,16 @@
-/* run/cause.c - which of the significant rows explain the others.
+/* run/cause.c - finds the significant rows that explain the others.
  *
- * A scope that is slower makes everything around it slower, and so does one
- * that is new. Going from the leaves up, a row is a cause when its change is
- * more than what changed significantly, came or went nearest below it adds up
- * to, beyond what both leave open. */
+ * A slower scope makes everything around it slower, and so does a new one.
+ * Going up from the leaves, a row is a cause if it changed by more than the sum
+ * of the nearest changes below it (those that count, added and removed scopes),
+ * beyond the uncertainty of both. */
 #include "run/compare_internal.h"
 
 #include "base/mem.h"
 
 #include <math.h>
 
-/* How well the time of a scope that only one side has is known. */
+/* Relative uncertainty of the time of a scope that only one side has. */
 static const double one_sided_reach = 0.1;
 
 /* The changes nearest below a row, in nanoseconds. */
@@ -18,7 +18,7 @@ struct changes {
     double sum, variance;
 };
 
-static struct changes one_sided_change(double ns)
+static struct changes cause_one_sided(double ns)
 {
     double reach = one_sided_reach * ns;
 
@@ -26,7 +26,7 @@ static struct changes one_sided_change(double ns)
                         : (struct changes){0};
 }
 
-static struct changes tested_change(const struct compare_row *row)
+static struct changes cause_tested(const struct compare_row *row)
 {
     double reach = (row->high - row->low) / 2 * row->a_ns;
 
@@ -34,16 +34,28 @@ static struct changes tested_change(const struct compare_row *row)
                             .variance = reach * reach};
 }
 
-static struct changes own_change(const struct compare_row *row)
+static struct changes cause_own(const struct compare_row *row)
 {
     if (row->match == MATCH_ADDED)
-        return one_sided_change(row->b_ns);
+        return cause_one_sided(row->b_ns);
     if (row->match == MATCH_REMOVED)
-        return one_sided_change(-row->a_ns);
-    return tested_change(row);
+        return cause_one_sided(-row->a_ns);
+    return cause_tested(row);
 }
 
-static bool is_explained(const struct changes *own, const struct changes *below)
+/* A change counts unless it is surely smaller than the floor: unless the whole
+ * interval of the row lies below it. */
+static bool cause_is_counted(const struct comparison *c, size_t i)
+{
+    const struct compare_row *row = &c->rows[i];
+
+    return row->is_significant &&
+           fmax(fabs(compare_share_of_whole(c, i, row->low)),
+                fabs(compare_share_of_whole(c, i, row->high))) >= c->floor;
+}
+
+static bool cause_is_explained(const struct changes *own,
+                               const struct changes *below)
 {
     double rest = own->sum < 0 ? below->sum - own->sum : own->sum - below->sum;
 
@@ -62,9 +74,10 @@ enum assay_status cause_find(struct comparison *c, struct error *err)
         struct compare_row *row = &c->rows[i];
         struct changes up = below[i];
 
-        if (row->is_significant || row->a == RUN_NONE || row->b == RUN_NONE)
-            up = own_change(row);
-        row->is_cause = row->is_significant && !is_explained(&up, &below[i]);
+        row->is_counted = cause_is_counted(c, i);
+        if (row->is_counted || row->a == RUN_NONE || row->b == RUN_NONE)
+            up = cause_own(row);
+        row->is_cause = row->is_counted && !cause_is_explained(&up, &below[i]);
         if (row->parent != RUN_NONE) {
             below[row->parent].sum += up.sum;
             below[row->parent].variance += up.variance;

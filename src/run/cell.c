@@ -1,11 +1,11 @@
-/* run/cell.c - counting samples: one cell a scope, phase and thread. */
+/* run/cell.c - counts samples: one cell per scope, phase and thread. */
 #include "run/run_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
 
-/* scope 32 bits, thread 20, phase 11, outside 1; the limits are kept where
- * threads and phases are added. */
+/* scope 32 bits, thread 20, phase 11, outside 1; run_thread_add() and
+ * run_phase_add() enforce the limits. */
 static uint64_t cell_key(uint32_t scope, uint32_t phase, uint32_t thread,
                          bool is_outside)
 {
@@ -13,7 +13,7 @@ static uint64_t cell_key(uint32_t scope, uint32_t phase, uint32_t thread,
            (uint64_t)phase << 1 | is_outside;
 }
 
-static size_t key_slot(const struct cell_index *index, uint64_t key)
+static size_t cell_slot(const struct cell_index *index, uint64_t key)
 {
     uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
     size_t i = (size_t)(hash >> 32) & (index->n_slots - 1);
@@ -23,7 +23,7 @@ static size_t key_slot(const struct cell_index *index, uint64_t key)
     return i;
 }
 
-static enum assay_status index_grow(struct cell_index *index)
+static enum assay_status cell_index_grow(struct cell_index *index)
 {
     size_t n_slots = index->n_slots ? index->n_slots * 2 : 64;
     struct cell_index grown = {
@@ -42,7 +42,7 @@ static enum assay_status index_grow(struct cell_index *index)
 
         if (!index->keys[i])
             continue;
-        slot = key_slot(&grown, index->keys[i] - 1);
+        slot = cell_slot(&grown, index->keys[i] - 1);
         grown.keys[slot] = index->keys[i];
         grown.cells[slot] = index->cells[i];
     }
@@ -52,27 +52,20 @@ static enum assay_status index_grow(struct cell_index *index)
     return ASSAY_OK;
 }
 
-static enum assay_status reserve_cell(struct run *run)
+static enum assay_status cell_reserve(struct run *run)
 {
-    struct cell *cells = vec_reserve(run->cells, &run->cells_capacity,
-                                     run->n_cells + 1, sizeof *run->cells);
-    uint32_t *next;
-
-    if (!cells)
+    if (!vec_grow(&run->cells, &run->cells_capacity, run->n_cells + 1,
+                  sizeof *run->cells) ||
+        !vec_grow(&run->next_cell, &run->next_capacity, run->n_cells + 1,
+                  sizeof *run->next_cell))
         return ASSAY_NOMEM;
-    run->cells = cells;
-    next = vec_reserve(run->next_cell, &run->next_capacity, run->n_cells + 1,
-                       sizeof *run->next_cell);
-    if (!next)
-        return ASSAY_NOMEM;
-    run->next_cell = next;
     if (run->n_cells + 1 > run->index.n_slots / 4 * 3)
-        return index_grow(&run->index);
+        return cell_index_grow(&run->index);
     return ASSAY_OK;
 }
 
-/* Puts a new, empty cell where its key says. The caller has made sure that
- * there is none yet. */
+/* Adds an uninitialised cell under its key. The caller has checked that there
+ * is none yet. */
 static struct cell *cell_append(struct run *run, uint64_t key, uint32_t scope,
                                 uint32_t thread)
 {
@@ -80,9 +73,9 @@ static struct cell *cell_append(struct run *run, uint64_t key, uint32_t scope,
     uint32_t id = (uint32_t)run->n_cells;
     size_t slot;
 
-    if (reserve_cell(run))
+    if (cell_reserve(run))
         return NULL;
-    slot = key_slot(&run->index, key);
+    slot = cell_slot(&run->index, key);
     run->index.keys[slot] = key + 1;
     run->index.cells[slot] = id;
     run->next_cell[id] = RUN_NONE;
@@ -102,7 +95,7 @@ static struct cell *cell_lookup(const struct run *run, uint64_t key)
 
     if (!run->index.n_slots)
         return NULL;
-    slot = key_slot(&run->index, key);
+    slot = cell_slot(&run->index, key);
     return run->index.keys[slot] ? &run->cells[run->index.cells[slot]] : NULL;
 }
 
@@ -151,19 +144,8 @@ uint32_t cell_next_of(const struct run *run, uint32_t scope, uint32_t cell)
                             : run->next_cell[cell];
 }
 
-/* Multiplying by 2^32 / golden ratio scatters consecutive numbers evenly
- * (Knuth, TAOCP 3, 6.4); the top bits being zero selects one in stride. */
-bool run_is_kept(uint32_t iteration, uint32_t stride)
-{
-    uint32_t scattered = iteration * UINT32_C(2654435769);
-
-    return stride <= 1 || (uint64_t)scattered * stride >> 32 == 0;
-}
-
 enum assay_status cell_add_point(struct cell *cell, const struct point *point)
 {
-    struct point *moved;
-
     while (cell->n_points == RUN_MAX_POINTS) {
         size_t kept = 0;
 
@@ -176,16 +158,14 @@ enum assay_status cell_add_point(struct cell *cell, const struct point *point)
     }
     if (!run_is_kept(point->iteration, cell->stride))
         return ASSAY_OK;
-    moved = vec_reserve(cell->points, &cell->points_capacity,
-                        cell->n_points + 1, sizeof *cell->points);
-    if (!moved)
+    if (!vec_grow(&cell->points, &cell->points_capacity, cell->n_points + 1,
+                  sizeof *cell->points))
         return ASSAY_NOMEM;
-    cell->points = moved;
     cell->points[cell->n_points++] = *point;
     return ASSAY_OK;
 }
 
-static enum assay_status close_point(struct cell *cell)
+static enum assay_status cell_close_point(struct cell *cell)
 {
     enum assay_status st;
 
@@ -198,15 +178,15 @@ static enum assay_status close_point(struct cell *cell)
     return st;
 }
 
-static enum assay_status count_into(struct cell *cell, const struct sample *s)
+static enum assay_status cell_count(struct cell *cell, const struct sample *s)
 {
-    /* Outside the iterations every call is one. */
+    /* Outside the iterations every call counts as one. */
     uint32_t iteration =
         cell->is_outside ? (uint32_t)cell->calls.n : s->iteration;
     enum assay_status st = ASSAY_OK;
 
     if (cell->open.calls && cell->open.iteration != iteration)
-        st = close_point(cell);
+        st = cell_close_point(cell);
     if (!st)
         st = dist_add(&cell->calls, s->duration_ns);
     if (st)
@@ -224,14 +204,15 @@ static enum assay_status count_into(struct cell *cell, const struct sample *s)
     return ASSAY_OK;
 }
 
-static enum assay_status check_sample(const struct run *run,
-                                      const struct sample *s, struct error *err)
+static enum assay_status cell_check_sample(const struct run *run,
+                                           const struct sample *s,
+                                           struct error *err)
 {
     if (s->scope >= run->n_scopes || s->phase >= run->n_phases ||
         s->thread >= run->n_threads)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "a sample names a scope, phase or thread that is not "
-                         "there (%u, %u, %u)",
+                         "a sample has an unknown scope, phase or thread "
+                         "(%u, %u, %u)",
                          s->scope, s->phase, s->thread);
     if (s->duration_ns < 0 || s->duration_ns > RUN_MAX_NS ||
         s->start_ns < -RUN_MAX_NS || s->start_ns > RUN_MAX_NS)
@@ -241,7 +222,7 @@ static enum assay_status check_sample(const struct run *run,
     return ASSAY_OK;
 }
 
-static bool sums_overflow(const struct cell *cell, const struct sample *s)
+static bool cell_overflows(const struct cell *cell, const struct sample *s)
 {
     return cell->total_ns > RUN_MAX_NS - s->duration_ns ||
            s->self_ns > s->duration_ns || s->self_ns < -RUN_MAX_NS ||
@@ -249,7 +230,7 @@ static bool sums_overflow(const struct cell *cell, const struct sample *s)
 }
 
 static enum assay_status
-count_iteration(struct run *run, const struct sample *s, struct error *err)
+cell_count_iteration(struct run *run, const struct sample *s, struct error *err)
 {
     struct iteration iteration = {.index = s->iteration,
                                   .thread = s->thread,
@@ -264,7 +245,7 @@ enum assay_status run_count(struct run *run, const struct sample *sample,
                             struct error *err)
 {
     bool is_outside = sample->iteration == RUN_NONE;
-    enum assay_status st = check_sample(run, sample, err);
+    enum assay_status st = cell_check_sample(run, sample, err);
     struct cell *cell;
 
     if (st)
@@ -279,31 +260,31 @@ enum assay_status run_count(struct run *run, const struct sample *sample,
                          "the iterations of '%s' go back from %u to %u",
                          run->scopes[sample->scope].name, cell->open.iteration,
                          sample->iteration);
-    if (sums_overflow(cell, sample))
+    if (cell_overflows(cell, sample))
         return error_set(err, ASSAY_BAD_INPUT,
                          "the durations of '%s' add up to more than a run can "
                          "last",
                          run->scopes[sample->scope].name);
-    if (count_into(cell, sample))
+    if (cell_count(cell, sample))
         return error_nomem(err, sizeof(struct point),
                            "the statistics of a scope");
     if (sample->start_ns + sample->duration_ns > run->duration_ns)
         run->duration_ns = sample->start_ns + sample->duration_ns;
     if (sample->scope == RUN_ROOT && !is_outside)
-        return count_iteration(run, sample, err);
+        return cell_count_iteration(run, sample, err);
     return ASSAY_OK;
 }
 
 enum assay_status run_seal(struct run *run, struct error *err)
 {
     for (size_t i = 0; i < run->n_cells; i++) {
-        if (close_point(&run->cells[i]))
+        if (cell_close_point(&run->cells[i]))
             return error_nomem(err, sizeof(struct point),
                                "the statistics of a scope");
     }
     samples_sort(run, run->kept, run->n_kept);
     run->is_sealed = true;
-    return ASSAY_OK;
+    return counted_decide(run, err);
 }
 
 bool run_cell_is_scope_time(const struct run *run, const struct cell *cell)
@@ -332,8 +313,8 @@ enum assay_status run_cell_take(struct run *run, struct cell *cell,
     if (cell->scope >= run->n_scopes || cell->phase >= run->n_phases ||
         cell->thread >= run->n_threads)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "statistics for a scope, phase or thread that is not "
-                       "there (%u, %u, %u)",
+                       "statistics for an unknown scope, phase or thread "
+                       "(%u, %u, %u)",
                        cell->scope, cell->phase, cell->thread);
     else if (cell_lookup(run, key))
         st = error_set(err, ASSAY_BAD_INPUT, "statistics of '%s' given twice",

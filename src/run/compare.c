@@ -1,4 +1,4 @@
-/* run/compare.c - a comparison, from its runs to its rows. */
+/* run/compare.c - a comparison: from runs to rows. */
 #include "run/compare_internal.h"
 
 #include "base/mem.h"
@@ -8,39 +8,33 @@
 
 static const double default_confidence = 0.95;
 
-/* For every run the ids of the scopes that the first run of its side has. */
+/* For every run, A's then B's: its ids of the scopes of the first run on its
+ * side, and its iterations that count. */
 struct scope_ids {
-    uint32_t **of_run; /* A's runs then B's */
+    uint32_t **of_run;
+    struct chosen *chosen;
     size_t n_runs;
 };
 
-/* What a scope took in the iterations of one run. */
-struct durations {
-    int64_t *in_order, *sorted;
-    size_t n;
-};
-
-static const struct run *nth_run(const struct comparison *c, size_t i)
+static const struct run *compare_nth_run(const struct comparison *c, size_t i)
 {
     return i < c->a.n_runs ? c->a.runs[i] : c->b.runs[i - c->a.n_runs];
-}
-
-static const struct run *first_run(const struct comparison *c, size_t i)
-{
-    return i < c->a.n_runs ? c->a.runs[0] : c->b.runs[0];
 }
 
 static void scope_ids_release(struct scope_ids *ids)
 {
     for (size_t i = 0; ids->of_run && i < ids->n_runs; i++)
         mem_free(ids->of_run[i]);
+    for (size_t i = 0; ids->chosen && i < ids->n_runs; i++)
+        chosen_release(&ids->chosen[i]);
     mem_free(ids->of_run);
+    mem_free(ids->chosen);
 }
 
 /* Parents have lower ids than their children. */
-static enum assay_status map_scopes(const struct run *first,
-                                    const struct run *run, uint32_t *ids,
-                                    struct error *err)
+static enum assay_status scope_ids_map(const struct run *first,
+                                       const struct run *run, uint32_t *ids,
+                                       struct error *err)
 {
     ids[RUN_ROOT] = RUN_ROOT;
     for (uint32_t i = RUN_ROOT + 1; i < run_scope_count(first); i++) {
@@ -66,11 +60,12 @@ static enum assay_status scope_ids_init(struct scope_ids *ids,
 
     ids->n_runs = compare_run_count(c);
     ids->of_run = mem_array(ids->n_runs, sizeof *ids->of_run);
-    if (!ids->of_run)
+    ids->chosen = mem_array(ids->n_runs, sizeof *ids->chosen);
+    if (!ids->of_run || !ids->chosen)
         return error_nomem(err, ids->n_runs * sizeof *ids->of_run,
                            "the scopes of a comparison");
     for (size_t i = 0; !st && i < ids->n_runs; i++) {
-        const struct run *first = first_run(c, i);
+        const struct run *first = i < c->a.n_runs ? c->a.runs[0] : c->b.runs[0];
 
         ids->of_run[i] =
             mem_array(run_scope_count(first), sizeof **ids->of_run);
@@ -78,88 +73,89 @@ static enum assay_status scope_ids_init(struct scope_ids *ids,
             return error_nomem(err,
                                run_scope_count(first) * sizeof **ids->of_run,
                                "the scopes of a comparison");
-        st = map_scopes(first, nth_run(c, i), ids->of_run[i], err);
+        st = scope_ids_map(first, compare_nth_run(c, i), ids->of_run[i], err);
+        if (!st)
+            st = chosen_find(compare_nth_run(c, i), &ids->chosen[i], err);
     }
     return st;
 }
 
-/* The scope of a row in a run, RUN_NONE where the run does not have it. */
-static uint32_t row_scope(const struct comparison *c,
-                          const struct scope_ids *ids, size_t row, size_t run)
+/* The scope of a row in a run, RUN_NONE if the run does not have it. */
+static uint32_t compare_scope_in(const struct comparison *c,
+                                 const struct scope_ids *ids, size_t row,
+                                 size_t run)
 {
     uint32_t scope = run < c->a.n_runs ? c->rows[row].a : c->rows[row].b;
 
     return scope == RUN_NONE ? RUN_NONE : ids->of_run[run][scope];
 }
 
-static void durations_release(struct durations *durations)
+/* The means that the other screens show. Of a run with more iterations than are
+ * kept one by one, they are more exact than those of the kept ones. */
+static enum assay_status compare_fill_means(struct location *location,
+                                            const struct run *run,
+                                            uint32_t scope, struct error *err)
 {
-    mem_free(durations->in_order);
-    mem_free(durations->sorted);
-    *durations = (struct durations){0};
-}
+    struct scope_stats stats;
+    enum assay_status st = run_scope_stats(run, scope, RUN_ANY, &stats, err);
 
-static enum assay_status durations_read(struct durations *durations,
-                                        const struct run *run, uint32_t scope,
-                                        struct error *err)
-{
-    struct point *points;
-    enum assay_status st;
-    size_t n;
-
-    st = run_scope_points(run, scope, RUN_ANY, &points, &n, err);
     if (st)
         return st;
-    if (n >= COMPARE_MIN_POINTS) {
-        durations->in_order = mem_array(n, sizeof *durations->in_order);
-        durations->sorted = mem_array(n, sizeof *durations->sorted);
-        if (!durations->in_order || !durations->sorted) {
-            mem_free(points);
-            return error_nomem(err, n * sizeof *durations->in_order,
-                               "the iterations of a scope");
-        }
-        for (size_t i = 0; i < n; i++)
-            durations->in_order[i] = durations->sorted[i] = points[i].total_ns;
-        location_sort(durations->sorted, n);
-        durations->n = n;
-    }
-    mem_free(points);
+    location->mean_ns = stats.mean_ns;
+    location->self_ns = stats.mean_self_ns;
+    if (location->n && location->sample_ns > 0 && stats.mean_ns > 0)
+        location->centres[CENTRE_MEAN].log +=
+            log(stats.mean_ns / location->sample_ns);
     return ASSAY_OK;
 }
 
-/* The locations of a row that both sides have. The clock may tick differently
- * in the runs; the coarsest counts. */
-static enum assay_status locate_row(struct comparison *c,
-                                    const struct scope_ids *ids,
-                                    struct durations *durations, size_t row,
-                                    struct error *err)
+static bool compare_is_testable(const struct comparison *c, size_t row,
+                                const struct durations *durations)
+{
+    return c->rows[row].a != RUN_NONE && c->rows[row].b != RUN_NONE &&
+           !durations->is_outside && durations->n_called >= COMPARE_MIN_POINTS;
+}
+
+/* The locations of a row. If the runs had different clocks, the coarsest
+ * counts. */
+static enum assay_status compare_locate_row(struct comparison *c,
+                                            const struct scope_ids *ids,
+                                            struct durations *durations,
+                                            size_t row, struct error *err)
 {
     struct location *locations = c->locations + row * ids->n_runs;
     enum assay_status st = ASSAY_OK;
     double tick_ns = 1;
 
     for (size_t i = 0; !st && i < ids->n_runs; i++) {
-        uint32_t scope = row_scope(c, ids, row, i);
+        uint32_t scope = compare_scope_in(c, ids, row, i);
 
+        locations[i].mean_ns = locations[i].self_ns = NAN;
         if (scope == RUN_NONE)
             continue;
-        st = durations_read(&durations[i], nth_run(c, i), scope, err);
-        if (!st && durations[i].n)
+        st = durations_read(&durations[i], compare_nth_run(c, i), scope,
+                            &ids->chosen[i], err);
+        if (!st && compare_is_testable(c, row, &durations[i]))
             tick_ns = fmax(
                 tick_ns, location_tick_ns(durations[i].sorted, durations[i].n));
     }
     for (size_t i = 0; i < ids->n_runs; i++) {
-        if (!st && durations[i].n)
-            locations[i] =
-                location_of(durations[i].sorted, durations[i].in_order,
-                            durations[i].n, tick_ns);
+        uint32_t scope = compare_scope_in(c, ids, row, i);
+
+        if (!st && compare_is_testable(c, row, &durations[i]))
+            locations[i] = location_of(&durations[i], tick_ns);
+        c->rows[row].is_outside |= durations[i].is_outside;
+        if (!st && scope != RUN_NONE)
+            st = compare_fill_means(&locations[i], compare_nth_run(c, i), scope,
+                                    err);
         durations_release(&durations[i]);
     }
     return st;
 }
 
-static enum assay_status locate(struct comparison *c,
-                                const struct scope_ids *ids, struct error *err)
+static enum assay_status compare_locate(struct comparison *c,
+                                        const struct scope_ids *ids,
+                                        struct error *err)
 {
     struct durations *durations = mem_array(ids->n_runs, sizeof *durations);
     enum assay_status st = ASSAY_OK;
@@ -172,102 +168,61 @@ static enum assay_status locate(struct comparison *c,
     if (!durations || !c->locations || !c->tests)
         st = error_nomem(err, c->n_rows * sizeof *c->tests,
                          "the rows of a comparison");
-    for (size_t i = 0; !st && i < c->n_rows; i++) {
-        if (c->rows[i].a != RUN_NONE && c->rows[i].b != RUN_NONE)
-            st = locate_row(c, ids, durations, i, err);
-    }
+    for (size_t i = 0; !st && i < c->n_rows; i++)
+        st = compare_locate_row(c, ids, durations, i, err);
     mem_free(durations);
     return st;
 }
 
-/* One side of a row. */
-struct cost {
-    double ns, self_ns; /* an iteration */
-    double total_ns;    /* over all iterations of all runs */
-};
-
-/* The time of an iteration is the middle that the test saw, so that the
- * numbers shown agree with the verdict; the mean where there was no test. */
-static enum assay_status add_cost(const struct run *run, uint32_t scope,
-                                  const struct location *location,
-                                  struct cost *cost, struct error *err)
+/* One side of a row, per iteration. Over several runs the geometric mean, whose
+ * ratio is what is tested: that of a scope is at least the sum of those below
+ * it. */
+static void compare_fill_side(const struct comparison *c, size_t row,
+                              size_t first, size_t end, double *ns,
+                              double *self_ns)
 {
-    struct scope_stats stats;
-    enum assay_status st = run_scope_stats(run, scope, RUN_ANY, &stats, err);
-    double called = 1;
+    const struct location *runs = c->locations + row * compare_run_count(c);
+    double sum = 0, self_sum = 0, n = 0;
 
-    if (st)
-        return st;
-    if (run_has_iterations(run) && !stats.is_outside && stats.calls)
-        called = fmin(1, (double)stats.n / (double)run_iteration_count(run));
-    cost->ns +=
-        log(location->n ? exp(location->center) * called : stats.mean_ns);
-    cost->self_ns += stats.mean_self_ns;
-    cost->total_ns += stats.total_ns;
-    return ASSAY_OK;
-}
-
-static enum assay_status cost_of(const struct comparison *c,
-                                 const struct scope_ids *ids, size_t row,
-                                 size_t first, size_t end, struct cost *cost,
-                                 struct error *err)
-{
-    const struct location *locations = c->locations + row * ids->n_runs;
-    double n = 0;
-
-    *cost = (struct cost){0};
     for (size_t i = first; i < end; i++) {
-        uint32_t scope = row_scope(c, ids, row, i);
-        enum assay_status st;
+        bool is_counted =
+            c->tests[row].is_tested ? runs[i].n > 0 : !isnan(runs[i].mean_ns);
 
-        if (scope == RUN_NONE || (c->tests[row].is_tested && !locations[i].n))
+        if (!is_counted)
             continue;
-        st = add_cost(nth_run(c, i), scope, &locations[i], cost, err);
-        if (st)
-            return st;
+        sum +=
+            runs[i].n ? runs[i].centres[CENTRE_MEAN].log : log(runs[i].mean_ns);
+        self_sum += runs[i].self_ns;
         n++;
     }
-    cost->ns = n > 0 ? exp(cost->ns / n) : NAN;
-    cost->self_ns = n > 0 ? cost->self_ns / n : NAN;
-    return ASSAY_OK;
+    *ns = n > 0 ? exp(sum / n) : NAN;
+    *self_ns = n > 0 ? self_sum / n : NAN;
 }
 
-static double share_of(const struct cost *cost, const struct cost *whole)
+static double compare_share(double ns, double whole_ns)
 {
-    return whole->total_ns > 0 ? fmin(1, cost->total_ns / whole->total_ns) : 0;
+    return whole_ns > 0 && ns > 0 ? fmin(1, ns / whole_ns) : 0;
 }
 
-static enum assay_status
-fill_costs(struct comparison *c, const struct scope_ids *ids, struct error *err)
+static void compare_fill_costs(struct comparison *c)
 {
-    struct cost whole_a = {0}, whole_b = {0};
+    size_t n_a = c->a.n_runs;
+    struct compare_row *whole = &c->rows[0];
 
     for (size_t i = 0; i < c->n_rows; i++) {
         struct compare_row *row = &c->rows[i];
-        size_t n_a = c->a.n_runs;
-        enum assay_status st;
-        struct cost a, b;
 
-        st = cost_of(c, ids, i, 0, n_a, &a, err);
-        if (!st)
-            st = cost_of(c, ids, i, n_a, ids->n_runs, &b, err);
-        if (st)
-            return st;
-        if (i == 0) {
-            whole_a = a;
-            whole_b = b;
-        }
-        row->a_ns = a.ns;
-        row->b_ns = b.ns;
-        row->a_self_ns = a.self_ns;
-        row->b_self_ns = b.self_ns;
-        row->share = row->a == RUN_NONE ? share_of(&b, &whole_b)
-                                        : share_of(&a, &whole_a);
+        compare_fill_side(c, i, 0, n_a, &row->a_ns, &row->a_self_ns);
+        compare_fill_side(c, i, n_a, compare_run_count(c), &row->b_ns,
+                          &row->b_self_ns);
+        if (row->is_outside)
+            continue;
+        row->share = row->a == RUN_NONE ? compare_share(row->b_ns, whole->b_ns)
+                                        : compare_share(row->a_ns, whole->a_ns);
     }
-    return ASSAY_OK;
 }
 
-static enum assay_status check_request(const struct comparison *c,
+static enum assay_status compare_check(const struct comparison *c,
                                        struct error *err)
 {
     if (c->a.n_runs == 0 || c->b.n_runs == 0)
@@ -275,18 +230,23 @@ static enum assay_status check_request(const struct comparison *c,
                          "a comparison needs at least one run on each side");
     if (!(c->confidence > 0 && c->confidence < 1))
         return error_set(err, ASSAY_BAD_USAGE,
-                         "a confidence of %g makes no sense; it lies between 0 "
+                         "the confidence cannot be %g; it must lie between 0 "
                          "and 1",
                          c->confidence);
+    if (c->are_pairs && c->a.n_runs != c->b.n_runs)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "pairs need as many runs on each side, not %zu and "
+                         "%zu",
+                         c->a.n_runs, c->b.n_runs);
     return ASSAY_OK;
 }
 
-static enum assay_status fill(struct comparison *c, struct error *err)
+static enum assay_status compare_fill(struct comparison *c, struct error *err)
 {
     struct scope_ids ids = {0};
     enum assay_status st;
 
-    st = check_request(c, err);
+    st = compare_check(c, err);
     if (!st)
         st = align_trees(c, err);
     if (st)
@@ -298,13 +258,15 @@ static enum assay_status fill(struct comparison *c, struct error *err)
     }
     st = scope_ids_init(&ids, c, err);
     if (!st)
-        st = locate(c, &ids, err);
+        st = compare_locate(c, &ids, err);
+    if (!st)
+        st = pairs_choose(c, err);
     if (!st)
         st = significance_test(c, err);
-    if (!st)
-        st = fill_costs(c, &ids, err);
-    if (!st)
+    if (!st) {
+        compare_fill_costs(c);
         st = cause_find(c, err);
+    }
     scope_ids_release(&ids);
     return st;
 }
@@ -324,7 +286,11 @@ enum assay_status compare_new(const struct compare_side *a,
     c->b = *b;
     c->confidence = options && options->confidence != 0 ? options->confidence
                                                         : default_confidence;
-    st = fill(c, err);
+    c->floor = options ? options->floor : COMPARE_FLOOR;
+    c->are_pairs = options && options->are_pairs;
+    c->are_starts = options && options->are_starts;
+    c->n_looks = options && options->n_looks ? options->n_looks : 1;
+    st = compare_fill(c, err);
     if (st)
         compare_free(c);
     else
@@ -363,6 +329,38 @@ double compare_confidence(const struct comparison *comparison)
     return comparison->confidence;
 }
 
+double compare_floor(const struct comparison *comparison)
+{
+    return comparison->floor;
+}
+
+bool compare_has_pairs(const struct comparison *comparison)
+{
+    return comparison->are_pairs || comparison->are_starts;
+}
+
+size_t compare_pairs_left_out(const struct comparison *comparison)
+{
+    return comparison->n_left_out;
+}
+
+bool compare_has_starts(const struct comparison *comparison)
+{
+    return comparison->are_starts;
+}
+
+bool compare_covers_starts(const struct comparison *comparison)
+{
+    return comparison->are_starts || comparison->a.n_runs > 1 ||
+           comparison->b.n_runs > 1;
+}
+
+double compare_share_of_whole(const struct comparison *comparison, size_t i,
+                              double ratio)
+{
+    return (ratio - 1) * comparison->rows[i].a_ns / comparison->rows[0].a_ns;
+}
+
 const struct compare_side *compare_side_a(const struct comparison *comparison)
 {
     return &comparison->a;
@@ -373,8 +371,9 @@ const struct compare_side *compare_side_b(const struct comparison *comparison)
     return &comparison->b;
 }
 
-static const struct run *row_run(const struct comparison *c,
-                                 const struct compare_row *row, uint32_t *scope)
+static const struct run *compare_row_run(const struct comparison *c,
+                                         const struct compare_row *row,
+                                         uint32_t *scope)
 {
     *scope = row->b == RUN_NONE ? row->a : row->b;
     return row->b == RUN_NONE ? c->a.runs[0] : c->b.runs[0];
@@ -384,7 +383,8 @@ const struct scope *compare_row_scope(const struct comparison *comparison,
                                       size_t i)
 {
     uint32_t scope;
-    const struct run *run = row_run(comparison, &comparison->rows[i], &scope);
+    const struct run *run =
+        compare_row_run(comparison, &comparison->rows[i], &scope);
 
     return run_scope(run, scope);
 }
@@ -393,7 +393,8 @@ enum assay_status compare_row_path(const struct comparison *comparison,
                                    size_t i, struct str *path)
 {
     uint32_t scope;
-    const struct run *run = row_run(comparison, &comparison->rows[i], &scope);
+    const struct run *run =
+        compare_row_run(comparison, &comparison->rows[i], &scope);
 
     return run_scope_path(run, scope, path);
 }

@@ -1,7 +1,7 @@
-/* run/content.h - how the time of an image goes with what is in it.
+/* run/content.h - how the time per image depends on what is in the image.
  *
  * A detector's time depends on the picture. Reads the series "input.photo" and
- * "content.*" of a run beside its iterations.
+ * "content.*" of a run along with its iterations.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RUN_CONTENT_H
@@ -15,8 +15,8 @@ struct content_spread {
     double mean, least, most, p5;
 };
 
-/* What the time is put down to. A term of which all photographs have the same,
- * or which follows from the others, cannot be told. */
+/* What the time depends on. A term that is the same in all photographs, or
+ * follows from the others, is left out of the fit. */
 #define RUN_CONTENT_TERMS(X)                                                   \
     X(CONTENT_PROPOSALS, "proposals", "proposal")                              \
     X(CONTENT_DETECTIONS, "detections", "detection")                           \
@@ -32,13 +32,13 @@ enum content_term {
 const char *content_term_text(enum content_term term); /* "proposals" */
 const char *content_term_one(enum content_term term);  /* "proposal" */
 
-/* time = base + sum of terms[i] * what the photograph has of it, by least
+/* time = base + sum of terms[i] * the photograph's amount of it, by least
  * squares over the medians of the photographs. */
 struct content_fit {
-    size_t n; /* photographs; 0: too few, or all alike: no fit */
+    size_t n; /* photographs; 0: no fit: too few, or all alike */
     double base_ns;
     double terms_ns[N_CONTENT_TERMS]; /* NaN: left out */
-    double r2;                        /* of the differences, explained */
+    double r2;                        /* share of the differences explained */
 };
 
 /* A photograph, with the median over its iterations. */
@@ -46,7 +46,7 @@ struct content_photo {
     uint32_t label; /* of "input.photo" */
     size_t runs;
     double median_ns, min_ns;
-    double terms[N_CONTENT_TERMS]; /* means; NaN: not known */
+    double terms[N_CONTENT_TERMS]; /* means; NaN: unknown */
 };
 
 /* A part of the model whose time depends on the picture. */
@@ -62,15 +62,15 @@ struct content {
     struct content_photo *photos; /* by label; n_photos 0: nothing is known */
     size_t n_photos;
     size_t slowest;  /* index of a photo */
-    char reason[96]; /* why that one; "" where nothing explains it */
-    double p99_ns;   /* of an image of the set; NaN below 10 iterations */
+    char reason[96]; /* why that one; "" if nothing explains it */
+    double p99_ns;   /* of an image in the set; NaN below 100 iterations */
     struct content_fit fit;
     struct content_part parts[CONTENT_MAX_PARTS];
     size_t n_parts;
 };
 
-/* Of a sealed run; released by the caller, also on failure. A run that knows
- * nothing of photographs gives an empty one. */
+/* For a sealed run; the caller releases it, even on failure. Empty if the run
+ * has no photographs. */
 enum assay_status run_content(const struct run *run, struct content *out,
                               struct error *err);
 void content_release(struct content *content);
@@ -79,8 +79,8 @@ void content_release(struct content *content);
 const char *content_name(const struct run *run,
                          const struct content_photo *photo);
 
-/* Least squares of `n` rows of N_CONTENT_TERMS values (rows of which one is
- * NaN must not have that term in any), on their own for tests. */
+/* Least squares over n photographs; exposed for tests. A term that is NaN in
+ * any photograph is left out. */
 struct content_fit content_fit(const struct content_photo *photos, size_t n);
 
 #endif

@@ -14,13 +14,10 @@ static enum assay_status counter_append(struct run *run, const char *name,
 {
     const char *kept_name = arena_strdup(&run->text, name);
     const char *kept_unit = arena_strdup(&run->text, unit);
-    struct counter *moved =
-        vec_reserve(run->counters, &run->counters_capacity, run->n_counters + 1,
-                    sizeof *run->counters);
 
-    if (moved)
-        run->counters = moved;
-    if (!kept_name || !kept_unit || !moved)
+    if (!kept_name || !kept_unit ||
+        !vec_grow(&run->counters, &run->counters_capacity, run->n_counters + 1,
+                  sizeof *run->counters))
         return error_nomem(err, strlen(name), "the name of a counter");
     *id = (uint32_t)run->n_counters;
     run->counters[run->n_counters++] =
@@ -41,7 +38,7 @@ enum assay_status run_counter_add(struct run *run, const char *name,
     return counter_append(run, name, unit ? unit : "", id, err);
 }
 
-static void halve_points(struct counter *counter)
+static void counter_halve(struct counter *counter)
 {
     size_t kept = 0;
 
@@ -56,16 +53,14 @@ enum assay_status run_counter_count(struct run *run, uint32_t id,
                                     struct error *err)
 {
     struct counter *counter = &run->counters[id];
-    struct counter_point *moved;
 
     if (counter->n % counter->stride == 0) {
         if (counter->n_points == max_counter_points)
-            halve_points(counter);
-        moved = vec_reserve(counter->points, &counter->points_capacity,
-                            counter->n_points + 1, sizeof *counter->points);
-        if (!moved)
-            return error_nomem(err, sizeof *moved, "the points of a counter");
-        counter->points = moved;
+            counter_halve(counter);
+        if (!vec_grow(&counter->points, &counter->points_capacity,
+                      counter->n_points + 1, sizeof *counter->points))
+            return error_nomem(err, sizeof *counter->points,
+                               "the points of a counter");
         if (counter->n % counter->stride == 0)
             counter->points[counter->n_points++] =
                 (struct counter_point){.time_ns = time_ns, .value = value};
@@ -128,8 +123,8 @@ static void counter_empty(struct run *run, const char *name)
     }
 }
 
-/* Points go behind those that are there; but the live bytes are of a single
- * iteration, that of the higher peak. */
+/* Appends points to the existing ones; but live bytes are those of a single
+ * iteration, the one with the higher peak. */
 enum assay_status counters_merge(struct run *into, const struct run *from,
                                  int64_t shift_ns, struct error *err)
 {

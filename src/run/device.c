@@ -1,19 +1,10 @@
-/* run/device.c - what devices did for a scope, and for all below it. */
+/* run/device.c - what devices did for a scope and everything below it. */
 #include "run/run_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
 
-bool run_has_device(const struct run *run)
-{
-    for (size_t i = 0; i < run->n_cells; i++) {
-        if (cell_is_device(run, &run->cells[i]))
-            return true;
-    }
-    return false;
-}
-
-/* A walk over the cells of devices in a scope and below it. */
+/* A walk over the device cells of a scope and everything below it. */
 struct device_walk {
     const struct run *run;
     uint32_t top, at; /* scopes */
@@ -22,19 +13,8 @@ struct device_walk {
     bool is_outside;
 };
 
-static struct device_walk device_walk_start(const struct run *run,
-                                            uint32_t scope, uint32_t phase,
-                                            bool is_outside)
-{
-    return (struct device_walk){.run = run,
-                                .top = scope,
-                                .at = scope,
-                                .phase = phase,
-                                .cell = RUN_NONE,
-                                .is_outside = is_outside};
-}
-
-/* Down, along, or up and along; RUN_NONE at the end. */
+/* To the first child, the next sibling, or the next one further up; RUN_NONE at
+ * the end. */
 static uint32_t device_walk_step(const struct device_walk *walk)
 {
     const struct scope *scopes = walk->run->scopes;
@@ -66,14 +46,20 @@ static const struct cell *device_walk_next(struct device_walk *walk)
     return NULL;
 }
 
-/* The largest stride of the cells: what all of them remember. */
+/* Returns the largest stride of the cells: what all of them keep. counted: over
+ * the iterations that count. */
 static uint32_t device_add_sums(struct device_walk walk,
-                                struct scope_stats *out)
+                                struct scope_stats *out,
+                                struct cell_sums *counted)
 {
     const struct cell *cell;
     uint32_t stride = 1;
 
     while ((cell = device_walk_next(&walk))) {
+        double own_ns = run_cell_sums(walk.run, cell).self_ns;
+
+        counted->total_ns += own_ns;
+        counted->self_ns += cell->scope == walk.top ? own_ns : 0;
         out->calls += cell->calls.n;
         out->total_ns += (double)cell->self_ns;
         if (cell->iterations.n > out->n)
@@ -94,18 +80,14 @@ static enum assay_status device_add_points(struct device_walk walk,
     size_t capacity = 0;
 
     while ((cell = device_walk_next(&walk))) {
-        struct point *moved =
-            vec_reserve(*points, &capacity, *n + cell->n_points, sizeof *moved);
-
-        if (!moved)
+        if (!vec_grow(points, &capacity, *n + cell->n_points, sizeof **points))
             return ASSAY_NOMEM;
-        *points = moved;
         for (size_t i = 0; i < cell->n_points; i++) {
             struct point point = cell->points[i];
 
             point.total_ns = point.self_ns;
             if (walk.is_outside || run_is_kept(point.iteration, stride))
-                moved[(*n)++] = point;
+                (*points)[(*n)++] = point;
         }
     }
     return ASSAY_OK;
@@ -128,7 +110,13 @@ static enum assay_status device_add_percentiles(struct device_walk walk,
     if (st)
         error_nomem(err, n * sizeof *points, "the statistics of a device");
     else
-        st = stats_add_percentiles(out, &dist, points, n, err);
+        st = stats_add_percentiles(out,
+                                   &(struct stats_source){.run = walk.run,
+                                                          .dist = &dist,
+                                                          .points = points,
+                                                          .n = n,
+                                                          .stride = stride},
+                                   err);
     dist_release(&dist);
     mem_free(points);
     return st;
@@ -139,28 +127,30 @@ enum assay_status run_scope_device_stats(const struct run *run, uint32_t scope,
                                          struct scope_stats *out,
                                          struct error *err)
 {
-    struct device_walk walk = device_walk_start(run, scope, phase, false);
+    struct device_walk walk = {.run = run,
+                               .top = scope,
+                               .at = scope,
+                               .phase = phase,
+                               .cell = RUN_NONE};
+    struct cell_sums counted = {0};
     enum assay_status st;
     uint32_t stride;
-    double n_means;
 
     *out = scope_stats_unknown();
-    stride = device_add_sums(walk, out);
+    stride = device_add_sums(walk, out, &counted);
     if (out->calls == 0) {
         walk.is_outside = true;
-        stride = device_add_sums(walk, out);
+        stride = device_add_sums(walk, out, &counted);
     }
     if (out->calls == 0)
         return ASSAY_OK;
     out->is_outside = walk.is_outside && run_has_iterations(run);
+    stats_fill_means(run, out, &counted);
     st = device_add_percentiles(walk, stride, out, err);
     if (st)
         return st;
     out->calls_each = (double)out->calls / (double)out->n;
-    n_means = run_has_iterations(run) && !out->is_outside
-                  ? (double)run->n_iterations
-                  : (double)out->n;
-    out->mean_ns = out->total_ns / n_means;
-    out->mean_self_ns = out->self_ns / n_means;
+    if (!run_has_iterations(run) || out->is_outside)
+        stats_fill_means(run, out, &counted);
     return ASSAY_OK;
 }

@@ -9,8 +9,8 @@ void dist_release(struct dist *dist)
     *dist = (struct dist){0};
 }
 
-/* Welford's update: the moments stay right when the values are large and
- * close together, as durations in nanoseconds are. */
+/* Welford's update: stays accurate when the values are large and close
+ * together, as durations in nanoseconds are. */
 enum assay_status dist_add(struct dist *dist, int64_t value)
 {
     enum assay_status st = sketch_add(&dist->sketch, value, 1);
@@ -29,7 +29,7 @@ enum assay_status dist_add(struct dist *dist, int64_t value)
     return ASSAY_OK;
 }
 
-/* Chan, Golub, LeVeque 1979: two sets of moments become one. */
+/* Merges two sets of moments (Chan, Golub, LeVeque 1979). */
 enum assay_status dist_merge(struct dist *into, const struct dist *from)
 {
     double n = (double)into->n, m = (double)from->n;
@@ -56,7 +56,7 @@ double dist_sd(const struct dist *dist)
     return dist->n < 2 ? 0 : sqrt(dist->m2 / (double)(dist->n - 1));
 }
 
-/* The sketch knows a value to 0.8 %; the extremes are known exactly. */
+/* The sketch is accurate to 0.8 %; the extremes are exact. */
 double dist_percentile(const struct dist *dist, double percent)
 {
     double value = sketch_quantile(&dist->sketch, percent / 100);

@@ -1,4 +1,4 @@
-/* run/fact.c - what a run knows about its machine and settings. */
+/* run/fact.c - facts about the machine and the settings of a run. */
 #include "run/run_internal.h"
 
 #include "base/mem.h"
@@ -11,13 +11,12 @@
 static enum assay_status fact_append(struct run *run, const char *key,
                                      char *value)
 {
-    struct fact *moved = vec_reserve(run->facts, &run->facts_capacity,
-                                     run->n_facts + 1, sizeof *run->facts);
     const char *kept = arena_strdup(&run->text, key);
 
-    if (moved)
-        run->facts = moved;
-    if (!moved || !kept || map_put_text(&run->fact_ids, key, run->n_facts))
+    if (!kept ||
+        !vec_grow(&run->facts, &run->facts_capacity, run->n_facts + 1,
+                  sizeof *run->facts) ||
+        map_put_text(&run->fact_ids, key, run->n_facts))
         return ASSAY_NOMEM;
     run->facts[run->n_facts++] = (struct fact){.key = kept, .value = value};
     return ASSAY_OK;
@@ -74,6 +73,18 @@ double run_fact_number(const struct run *run, const char *key)
     double value = text ? strtod(text, &end) : NAN;
 
     return text && end != text && *end == '\0' && isfinite(value) ? value : NAN;
+}
+
+double run_images_each(const struct run *run)
+{
+    const char *batch = run_fact(run, "settings.batch"); /* "4 images" */
+    double trained = run_fact_number(run, "training.batch_images");
+
+    if (!isnan(trained))
+        return trained;
+    if (batch)
+        return strtod(batch, NULL) > 0 ? strtod(batch, NULL) : NAN;
+    return run_fact(run, "input.photographs") ? 1 : NAN;
 }
 
 size_t run_fact_count(const struct run *run)

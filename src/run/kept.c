@@ -1,4 +1,4 @@
-/* run/kept.c - samples and iterations that are remembered one by one. */
+/* run/kept.c - samples and iterations that are kept one by one. */
 #include "run/run_internal.h"
 
 #include "base/mem.h"
@@ -6,21 +6,27 @@
 
 #include <stdlib.h>
 
+/* Multiplying by 2^32 / golden ratio scatters consecutive numbers evenly
+ * (Knuth, TAOCP 3, 6.4); requiring zero top bits selects one in stride. */
+bool run_is_kept(uint32_t iteration, uint32_t stride)
+{
+    uint32_t scattered = iteration * UINT32_C(2654435769);
+
+    return stride <= 1 || (uint64_t)scattered * stride >> 32 == 0;
+}
+
 enum assay_status run_keep(struct run *run, const struct sample *sample,
                            struct error *err)
 {
-    struct sample *moved;
-
     if (sample->scope >= run->n_scopes || sample->phase >= run->n_phases ||
         sample->thread >= run->n_threads || sample->duration_ns < 0)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "a sample names what is not there (scope %u)",
+                         "a sample has an unknown scope, phase or thread "
+                         "(scope %u)",
                          sample->scope);
-    moved = vec_reserve(run->kept, &run->kept_capacity, run->n_kept + 1,
-                        sizeof *run->kept);
-    if (!moved)
+    if (!vec_grow(&run->kept, &run->kept_capacity, run->n_kept + 1,
+                  sizeof *run->kept))
         return error_nomem(err, sizeof *sample, "the samples of a run");
-    run->kept = moved;
     run->kept[run->n_kept++] = *sample;
     return ASSAY_OK;
 }
@@ -40,30 +46,51 @@ const struct sample *run_kept(const struct run *run, size_t i)
     return &run->kept[i];
 }
 
-static int sign(int64_t a, int64_t b)
+struct kept_share run_kept_share(const struct run *run)
+{
+    struct kept_share share = {.of_iterations = run->n_iterations};
+
+    for (size_t i = 0; i < run->n_kept; i++) {
+        if (run->threads[run->kept[i].thread].kind == THREAD_HELPER)
+            continue;
+        if (run->kept[i].scope == RUN_ROOT)
+            share.iterations++;
+        else
+            share.samples++;
+    }
+    for (size_t i = 0; i < run->n_cells; i++) {
+        if (run->cells[i].scope != RUN_ROOT)
+            share.of_samples += run->cells[i].calls.n;
+    }
+    return share;
+}
+
+static int kept_sign(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
 
-static int compare_samples(const void *left, const void *right, void *context)
+static int kept_compare_samples(const void *left, const void *right,
+                                void *context)
 {
     const struct sample *a = left, *b = right;
     const struct run *run = context;
-    int order = sign(a->thread, b->thread);
+    int order = kept_sign(a->thread, b->thread);
 
     if (!order)
-        order = sign(a->start_ns, b->start_ns);
+        order = kept_sign(a->start_ns, b->start_ns);
     if (!order)
-        order = sign(run->scopes[a->scope].depth, run->scopes[b->scope].depth);
-    if (!order) /* of two siblings, the empty one came first */
-        order = sign(a->duration_ns, b->duration_ns);
-    return order ? order : sign(a->scope, b->scope);
+        order =
+            kept_sign(run->scopes[a->scope].depth, run->scopes[b->scope].depth);
+    if (!order) /* of two siblings, the shorter one came first */
+        order = kept_sign(a->duration_ns, b->duration_ns);
+    return order ? order : kept_sign(a->scope, b->scope);
 }
 
 void samples_sort(const struct run *run, struct sample *samples, size_t n)
 {
     if (n)
-        qsort_r(samples, n, sizeof *samples, compare_samples, (void *)run);
+        qsort_r(samples, n, sizeof *samples, kept_compare_samples, (void *)run);
 }
 
 enum assay_status iteration_keep(struct run *run,
@@ -89,17 +116,13 @@ enum assay_status run_iteration_restore(struct run *run,
                                         const struct iteration *iteration,
                                         struct error *err)
 {
-    struct iteration *moved;
-
     if (iteration->duration_ns < 0 || iteration->thread >= run->n_threads)
         return error_set(err, ASSAY_BAD_INPUT,
                          "iteration %u has an impossible duration or thread",
                          iteration->index);
-    moved = vec_reserve(run->iterations, &run->iterations_capacity,
-                        run->n_iterations_kept + 1, sizeof *run->iterations);
-    if (!moved)
+    if (!vec_grow(&run->iterations, &run->iterations_capacity,
+                  run->n_iterations_kept + 1, sizeof *run->iterations))
         return error_nomem(err, sizeof *iteration, "the iterations of a run");
-    run->iterations = moved;
     run->iterations[run->n_iterations_kept++] = *iteration;
     return ASSAY_OK;
 }

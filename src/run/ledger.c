@@ -1,4 +1,4 @@
-/* run/ledger.c - who owned the bytes when the most of them were live. */
+/* run/ledger.c - who owned the bytes at the peak. */
 #include "run/run_internal.h"
 
 #include "base/vec.h"
@@ -20,21 +20,17 @@ enum assay_status run_ledger_add(struct run *run, const struct ledger_row *row,
                                  struct error *err)
 {
     const char *what = arena_strdup(&run->text, row->what ? row->what : "");
-    struct ledger_row *moved;
 
     if (row->scope != RUN_NONE && row->scope >= run->n_scopes)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "memory is owned by a scope that is not there (%u)",
+                         "memory is owned by an unknown scope (%u)",
                          row->scope);
     if (row->bytes < 0)
         return error_set(err, ASSAY_BAD_INPUT,
                          "an owner of memory cannot have %lld bytes",
                          (long long)row->bytes);
-    moved = vec_reserve(run->ledger, &run->ledger_capacity, run->n_ledger + 1,
-                        sizeof *run->ledger);
-    if (moved)
-        run->ledger = moved;
-    if (!what || !moved)
+    if (!what || !vec_grow(&run->ledger, &run->ledger_capacity,
+                           run->n_ledger + 1, sizeof *run->ledger))
         return error_nomem(err, sizeof *row, "the owners of memory");
     run->ledger[run->n_ledger] = *row;
     run->ledger[run->n_ledger++].what = what;
@@ -62,7 +58,7 @@ const struct ledger_row *run_ledger(const struct run *run, size_t i)
     return &run->ledger[i];
 }
 
-/* The owners at the higher peak are those of the joined run. */
+/* The merged run has the owners at the higher peak. */
 enum assay_status ledger_merge(struct run *into, const struct run *from,
                                const struct translation *translation,
                                struct error *err)

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-/* Values of a series, sorted, and how many. */
-static size_t sorted_values(const struct run *run, const char *name,
-                            double values[RUN_MAX_POINTS])
+/* The sorted values of a series; returns how many there are. */
+static size_t load_sorted(const struct run *run, const char *name,
+                          double values[RUN_MAX_POINTS])
 {
     const struct series *series = run_series_find(run, name);
     size_t n = series ? series->n_points : 0;
@@ -18,25 +18,25 @@ static size_t sorted_values(const struct run *run, const char *name,
     return n;
 }
 
-static double mean_of(const struct run *run, const char *name)
+static double load_mean(const struct run *run, const char *name)
 {
     double values[RUN_MAX_POINTS], sum = 0;
-    size_t n = sorted_values(run, name, values);
+    size_t n = load_sorted(run, name, values);
 
     for (size_t i = 0; i < n; i++)
         sum += values[i];
     return n ? sum / (double)n : NAN;
 }
 
-static double median_of(const struct run *run, const char *name)
+static double load_median(const struct run *run, const char *name)
 {
     double values[RUN_MAX_POINTS];
-    size_t n = sorted_values(run, name, values);
+    size_t n = load_sorted(run, name, values);
 
     return n ? stats_quantile(values, n, 0.5) : NAN;
 }
 
-static double mean_iteration_ns(const struct run *run)
+static double load_iteration_ns(const struct run *run)
 {
     double sum = 0;
 
@@ -45,8 +45,8 @@ static double mean_iteration_ns(const struct run *run)
     return run->n_iterations_kept ? sum / (double)run->n_iterations_kept : NAN;
 }
 
-/* A comparison with what is not known is false. */
-static bool is_disturbed(const struct run_load *load, double threads)
+/* Comparisons with NaN, which is unknown, are false. */
+static bool load_is_disturbed(const struct run_load *load, double threads)
 {
     static const double long_wait = 0.05, held_back = 0.05, taken = 0.2;
     double left = load->processors - threads;
@@ -59,13 +59,13 @@ void run_load(const struct run *run, struct run_load *out)
 {
     *out =
         (struct run_load){.processors = run_fact_number(run, "machine.cores"),
-                          .others = mean_of(run, "steady.others"),
-                          .stolen = mean_of(run, "steady.stolen"),
-                          .throttled = mean_of(run, "steady.throttled"),
-                          .wait_ns = median_of(run, "steady.wait") * 1e6};
-    out->wait_share = out->wait_ns / mean_iteration_ns(run);
+                          .others = load_mean(run, "steady.others"),
+                          .stolen = load_mean(run, "steady.stolen"),
+                          .throttled = load_mean(run, "steady.throttled"),
+                          .wait_ns = load_median(run, "steady.wait") * 1e6};
+    out->wait_share = out->wait_ns / load_iteration_ns(run);
     out->is_disturbed =
-        is_disturbed(out, run_fact_number(run, "settings.threads"));
+        load_is_disturbed(out, run_fact_number(run, "settings.threads"));
 }
 
 bool run_is_disturbed(const struct run *run)

@@ -1,7 +1,5 @@
-/* run/location.c - the iterations of one run reduced to one value, robustly.
- *
- * A trimmed mean of the logs: a fifth at each end does not count, so that
- * interrupted iterations do not decide. Its variance comes from the winsorised
+/* run/location.c - reduces the iterations of one run to one value: their mean,
+ * and one without a fifth at each end, whose variance comes from the winsorised
  * values (Yuen 1974). */
 #include "run/compare_internal.h"
 
@@ -10,22 +8,22 @@
 
 /* The share left out at each end. */
 static const double trim = 0.2;
-/* Logs of equal values differ from their mean by less than this. */
+/* Equal values differ from their mean by less than this, relative to it. */
 static const double rounding = 1e-12;
 
-static int compare_values(const void *left, const void *right)
+static int location_compare(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
 
     return (a > b) - (a < b);
 }
 
-static size_t n_trimmed(size_t n)
+static size_t location_n_trimmed(size_t n)
 {
     return (size_t)(trim * (double)n);
 }
 
-static int64_t greatest_divisor(int64_t a, int64_t b)
+static int64_t location_divisor(int64_t a, int64_t b)
 {
     while (b) {
         int64_t rest = a % b;
@@ -37,14 +35,15 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
 }
 
 /* Traces in microseconds have only multiples of 1000; a slow counter has few
- * different values, with gaps between them. */
+ * distinct values, with gaps between them. */
 double location_tick_ns(const int64_t *sorted, size_t n)
 {
     int64_t divisor = 1000, gap = 0;
 
     for (size_t i = 0; i < n; i++)
-        divisor = greatest_divisor(divisor, sorted[i]);
-    for (size_t i = n_trimmed(n) + 1; i < n - n_trimmed(n); i++) {
+        divisor = location_divisor(divisor, sorted[i]);
+    for (size_t i = location_n_trimmed(n) + 1; i < n - location_n_trimmed(n);
+         i++) {
         int64_t step = sorted[i] - sorted[i - 1];
 
         if (step && (!gap || step < gap))
@@ -55,51 +54,100 @@ double location_tick_ns(const int64_t *sorted, size_t n)
 
 void location_sort(int64_t *values, size_t n)
 {
-    qsort(values, n, sizeof *values, compare_values);
+    qsort(values, n, sizeof *values, location_compare);
 }
 
-/* A duration shorter than half a tick is that at most. */
-static double log_of(int64_t value, double tick_ns)
+/* What values by time say about the precision of a centre: `kept` of them count
+ * in it. */
+struct spread {
+    double squares, products, before, count;
+};
+
+static void spread_add(struct spread *spread, double away)
 {
-    double ns = (double)value;
-
-    return log(ns < tick_ns / 2 ? tick_ns / 2 : ns);
+    spread->squares += away * away;
+    spread->products += spread->count > 0 ? away * spread->before : 0;
+    spread->before = away;
+    spread->count++;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
+static struct centre spread_centre(const struct spread *spread, double log,
+                                   double kept)
+{
+    struct centre centre = {.log = log, .df = kept - 1};
+
+    if (spread->squares > spread->count * rounding * rounding) {
+        double lag1 = spread->products / spread->squares;
+
+        centre.variance = spread->squares / (kept * (kept - 1));
+        /* The estimate is too low by about this much (Kendall 1954). */
+        centre.lag1 = lag1 + (1 + 3 * lag1) / spread->count;
+    }
+    return centre;
+}
+
+/* The variance of the log of a mean is that of the mean relative to it. A mean
+ * below half a tick counts as half a tick. */
+static struct centre location_mean(const struct durations *durations,
+                                   double tick_ns)
+{
+    struct spread spread = {0};
+    double mean = 0, base;
+
+    for (size_t i = 0; i < durations->n; i++)
+        mean += (double)durations->in_order[i] / (double)durations->n;
+    base = fmax(mean, tick_ns / 2);
+    for (size_t i = 0; i < durations->n; i++)
+        spread_add(&spread, ((double)durations->in_order[i] - mean) / base);
+    return spread_centre(&spread, log(base), (double)durations->n);
+}
+
+static double location_log(int64_t value, double tick_ns)
+{
+    return log(fmax((double)value, tick_ns / 2));
+}
+
+static int64_t location_clamp(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
-struct location location_of(const int64_t *sorted, const int64_t *in_order,
-                            size_t n, double tick_ns)
+static struct centre location_trimmed(const struct durations *durations,
+                                      double tick_ns)
 {
-    size_t g = n_trimmed(n);
-    double h = (double)(n - 2 * g), count = (double)n;
-    int64_t low = sorted[g], high = sorted[n - 1 - g];
-    double sum = 0, mean, squares = 0, products = 0, before = 0, tick;
-    struct location location = {.n = n, .df = h - 1};
+    size_t n = durations->n, g = location_n_trimmed(n);
+    int64_t low = durations->sorted[g], high = durations->sorted[n - 1 - g];
+    double kept = (double)(n - 2 * g), sum = 0, mean;
+    struct spread spread = {0};
 
     for (size_t i = g; i < n - g; i++)
-        sum += log_of(sorted[i], tick_ns);
-    location.center = sum / h;
-    mean = (sum + (double)g * (log_of(low, tick_ns) + log_of(high, tick_ns))) /
-           count;
-    for (size_t i = 0; i < n; i++) {
-        double away = log_of(clamp(in_order[i], low, high), tick_ns) - mean;
+        sum += location_log(durations->sorted[i], tick_ns);
+    mean = (sum + (double)g * (location_log(low, tick_ns) +
+                               location_log(high, tick_ns))) /
+           (double)n;
+    for (size_t i = 0; i < n; i++)
+        spread_add(&spread, location_log(location_clamp(durations->in_order[i],
+                                                        low, high),
+                                         tick_ns) -
+                                mean);
+    return spread_centre(&spread, sum / kept, kept);
+}
 
-        squares += away * away;
-        products += i ? away * before : 0;
-        before = away;
-    }
-    if (squares > count * rounding * rounding) {
-        double lag1 = products / squares;
+/* A scope that is not called in every iteration is judged by its mean alone. */
+struct location location_of(const struct durations *durations, double tick_ns)
+{
+    struct location location = {.n = durations->n,
+                                .centres[CENTRE_MEAN] =
+                                    location_mean(durations, tick_ns)};
+    double tick = tick_ns / exp(location.centres[CENTRE_MEAN].log);
 
-        location.variance = squares / (h * (h - 1));
-        /* The estimate is too low by about this much (Kendall 1954). */
-        location.lag1 = lag1 + (1 + 3 * lag1) / count;
-    }
-    tick = tick_ns / exp(location.center);
+    for (size_t i = 0; i < durations->n; i++)
+        location.sample_ns +=
+            (double)durations->in_order[i] / (double)durations->n;
     location.tick = tick * tick / 12;
+    location.centres[CENTRE_TRIMMED] =
+        durations->n_called == durations->n
+            ? location_trimmed(durations, tick_ns)
+            : location.centres[CENTRE_MEAN];
     return location;
 }

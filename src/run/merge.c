@@ -1,8 +1,8 @@
-/* run/merge.c - the iterations of another run behind those of this one.
+/* run/merge.c - appends the iterations of another run to those of this one.
  *
- * A long run remembers only some of its iterations, under their own numbers.
- * Before two runs can be joined, the remembered iterations of each are numbered
- * anew without gaps, so that one rule (run_is_kept) thins the sum of them. */
+ * A long run keeps only some of its iterations, under their own numbers. Before
+ * two runs are merged, the kept iterations of each are renumbered without gaps,
+ * so that one rule (run_is_kept) thins both together. */
 #include "run/run_internal.h"
 
 #include "base/mem.h"
@@ -11,35 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_numbers(const void *left, const void *right)
+static int numbering_compare(const void *left, const void *right)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
     return (a > b) - (a < b);
 }
 
-static enum assay_status number_add(struct numbering *numbering,
-                                    uint32_t iteration)
+static enum assay_status numbering_add(struct numbering *numbering,
+                                       uint32_t iteration)
 {
-    uint32_t *moved =
-        vec_reserve(numbering->iterations, &numbering->capacity,
-                    numbering->n + 1, sizeof *numbering->iterations);
-
-    if (!moved)
+    if (!vec_grow(&numbering->iterations, &numbering->capacity,
+                  numbering->n + 1, sizeof *numbering->iterations))
         return ASSAY_NOMEM;
-    numbering->iterations = moved;
-    moved[numbering->n++] = iteration;
+    numbering->iterations[numbering->n++] = iteration;
     return ASSAY_OK;
 }
 
-static void number_sort(struct numbering *numbering)
+static void numbering_sort(struct numbering *numbering)
 {
     size_t unique = 0;
 
     if (!numbering->n)
         return;
     qsort(numbering->iterations, numbering->n, sizeof *numbering->iterations,
-          compare_numbers);
+          numbering_compare);
     for (size_t i = 0; i < numbering->n; i++) {
         if (!unique ||
             numbering->iterations[unique - 1] != numbering->iterations[i])
@@ -48,19 +44,19 @@ static void number_sort(struct numbering *numbering)
     numbering->n = unique;
 }
 
-static enum assay_status number_cell(struct numbering *numbering,
-                                     const struct cell *cell)
+static enum assay_status numbering_add_cell(struct numbering *numbering,
+                                            const struct cell *cell)
 {
     for (size_t i = 0; i < cell->n_points; i++) {
         if (run_is_kept(cell->points[i].iteration, numbering->stride) &&
-            number_add(numbering, cell->points[i].iteration))
+            numbering_add(numbering, cell->points[i].iteration))
             return ASSAY_NOMEM;
     }
     return ASSAY_OK;
 }
 
-static enum assay_status number_run(struct numbering *numbering,
-                                    const struct run *run)
+static enum assay_status numbering_of_run(struct numbering *numbering,
+                                          const struct run *run)
 {
     numbering->stride = run->iteration_stride;
     for (size_t i = 0; i < run->n_cells; i++) {
@@ -74,19 +70,20 @@ static enum assay_status number_run(struct numbering *numbering,
             numbering->stride = run->series[i].stride;
     }
     for (size_t i = 0; i < run->n_cells; i++) {
-        if (!run->cells[i].is_outside && number_cell(numbering, &run->cells[i]))
+        if (!run->cells[i].is_outside &&
+            numbering_add_cell(numbering, &run->cells[i]))
             return ASSAY_NOMEM;
     }
     for (size_t i = 0; i < run->n_iterations_kept; i++) {
-        if (number_add(numbering, run->iterations[i].index))
+        if (numbering_add(numbering, run->iterations[i].index))
             return ASSAY_NOMEM;
     }
     for (size_t i = 0; i < run->n_kept; i++) {
         if (run->kept[i].iteration != RUN_NONE &&
-            number_add(numbering, run->kept[i].iteration))
+            numbering_add(numbering, run->kept[i].iteration))
             return ASSAY_NOMEM;
     }
-    number_sort(numbering);
+    numbering_sort(numbering);
     return ASSAY_OK;
 }
 
@@ -97,7 +94,7 @@ uint32_t numbering_find(const struct numbering *numbering, uint32_t first,
 
     if (numbering->n && iteration != RUN_NONE)
         found = bsearch(&iteration, numbering->iterations, numbering->n,
-                        sizeof iteration, compare_numbers);
+                        sizeof iteration, numbering_compare);
     return found ? first + (uint32_t)(found - numbering->iterations) : RUN_NONE;
 }
 
@@ -109,9 +106,9 @@ static void translation_release(struct translation *translation)
     mem_free(translation->numbering.iterations);
 }
 
-static enum assay_status translate_thread(struct run *into,
-                                          const struct run_thread *thread,
-                                          uint32_t *id, struct error *err)
+static enum assay_status translation_thread(struct run *into,
+                                            const struct run_thread *thread,
+                                            uint32_t *id, struct error *err)
 {
     for (size_t i = 0; i < into->n_threads; i++) {
         if (into->threads[i].kind == thread->kind &&
@@ -123,10 +120,10 @@ static enum assay_status translate_thread(struct run *into,
     return run_thread_add(into, thread->name, thread->kind, id, err);
 }
 
-static enum assay_status translate_names(struct translation *translation,
-                                         struct run *into,
-                                         const struct run *from,
-                                         struct error *err)
+static enum assay_status translation_names(struct translation *translation,
+                                           struct run *into,
+                                           const struct run *from,
+                                           struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -135,7 +132,7 @@ static enum assay_status translate_names(struct translation *translation,
     translation->threads = mem_array(from->n_threads, sizeof(uint32_t));
     if (!translation->scopes || !translation->phases || !translation->threads)
         return error_nomem(err, from->n_scopes * sizeof(uint32_t),
-                           "joining two runs");
+                           "merging two runs");
     for (size_t i = 1; !st && i < from->n_scopes; i++) {
         const struct scope *scope = &from->scopes[i];
 
@@ -146,8 +143,8 @@ static enum assay_status translate_names(struct translation *translation,
     for (size_t i = 0; !st && i < from->n_phases; i++)
         st = run_phase_add(into, from->phases[i], &translation->phases[i], err);
     for (size_t i = 0; !st && i < from->n_threads; i++)
-        st = translate_thread(into, &from->threads[i], &translation->threads[i],
-                              err);
+        st = translation_thread(into, &from->threads[i],
+                                &translation->threads[i], err);
     for (size_t i = 0; !st && i < from->n_facts; i++) {
         if (!run_fact(into, from->facts[i].key))
             st = run_fact_set(into, from->facts[i].key, from->facts[i].value,
@@ -160,7 +157,7 @@ static enum assay_status merge_points(struct cell *cell,
                                       const struct cell *from,
                                       const struct translation *translation)
 {
-    uint32_t base = (uint32_t)cell->iterations.n; /* of calls outside */
+    uint32_t base = (uint32_t)cell->iterations.n; /* for calls outside */
 
     for (size_t i = 0; i < from->n_points; i++) {
         struct point point = from->points[i];
@@ -190,7 +187,7 @@ static enum assay_status merge_cell(struct run *into, const struct cell *from,
     if (merge_points(cell, from, translation) ||
         dist_merge(&cell->calls, &from->calls) ||
         dist_merge(&cell->iterations, &from->iterations))
-        return error_nomem(err, sizeof *cell, "joining two runs");
+        return error_nomem(err, sizeof *cell, "merging two runs");
     if (__builtin_add_overflow(cell->total_ns, from->total_ns,
                                &cell->total_ns) ||
         __builtin_add_overflow(cell->self_ns, from->self_ns, &cell->self_ns))
@@ -233,10 +230,11 @@ static enum assay_status merge_kept(struct run *into, const struct run *from,
     return st;
 }
 
-/* Work is of an iteration, on the mean: runs on other photographs, or of other
- * sizes, have other work. share: of the iterations, those of b. */
-static struct scope_work mean_work(const struct scope_work *a,
-                                   const struct scope_work *b, double share)
+/* Work is a mean per iteration: runs with other photographs, or other sizes,
+ * have other work. share: b's part of the iterations. */
+static struct scope_work merge_mean_work(const struct scope_work *a,
+                                         const struct scope_work *b,
+                                         double share)
 {
     struct scope_work mean = *a;
 
@@ -252,7 +250,7 @@ static struct scope_work mean_work(const struct scope_work *a,
     return mean;
 }
 
-/* Where the two disagree about who does the work of whom, `into` is right. */
+/* If the two disagree about which scope does the work, `into` wins. */
 static enum assay_status merge_work(struct run *into, const struct run *from,
                                     const struct translation *translation,
                                     struct error *err)
@@ -271,12 +269,12 @@ static enum assay_status merge_work(struct run *into, const struct run *from,
         if (!known || st)
             continue;
         if (run_work(into, scope)) {
-            work = mean_work(run_work(into, scope), known, share);
+            work = merge_mean_work(run_work(into, scope), known, share);
         } else {
             work = *known;
             if (work.done_by != RUN_NONE)
                 work.done_by = translation->scopes[work.done_by];
-            if (!work_can_be_done_by(into, scope, work.done_by))
+            if (!run_can_be_done_by(into, scope, work.done_by))
                 work.done_by = RUN_NONE;
         }
         st = run_work_set(into, scope, &work, err);
@@ -304,16 +302,16 @@ static void merge_health(struct run *into, const struct run *from,
     }
 }
 
-/* Numbers what `into` itself remembers anew, without gaps. */
-static enum assay_status close_gaps(struct run *into, uint32_t *next,
-                                    struct error *err)
+/* Renumbers the kept iterations of `into` without gaps. */
+static enum assay_status merge_close_gaps(struct run *into, uint32_t *next,
+                                          struct error *err)
 {
     struct numbering own = {0};
 
-    if (number_run(&own, into)) {
+    if (numbering_of_run(&own, into)) {
         mem_free(own.iterations);
         return error_nomem(err, own.n * sizeof *own.iterations,
-                           "joining two runs");
+                           "merging two runs");
     }
     for (size_t i = 0; i < into->n_cells; i++) {
         struct cell *cell = &into->cells[i];
@@ -372,12 +370,12 @@ enum assay_status run_merge(struct run *into, const struct run *from,
                             struct error *err)
 {
     struct translation translation = {.shift_ns = into->duration_ns};
-    enum assay_status st = close_gaps(into, &translation.first, err);
+    enum assay_status st = merge_close_gaps(into, &translation.first, err);
 
-    if (!st && number_run(&translation.numbering, from))
-        st = error_nomem(err, from->n_cells, "joining two runs");
+    if (!st && numbering_of_run(&translation.numbering, from))
+        st = error_nomem(err, from->n_cells, "merging two runs");
     if (!st)
-        st = translate_names(&translation, into, from, err);
+        st = translation_names(&translation, into, from, err);
     if (!st)
         st = merge_all(into, from, &translation, err);
     if (!st) {
@@ -385,6 +383,7 @@ enum assay_status run_merge(struct run *into, const struct run *from,
         into->duration_ns += from->duration_ns;
         merge_health(into, from, &translation);
         samples_sort(into, into->kept, into->n_kept);
+        st = counted_decide(into, err);
     }
     translation_release(&translation);
     return st;

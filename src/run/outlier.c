@@ -1,12 +1,11 @@
-/* run/outlier.c - iterations that took much longer, and what the series say
- * about each. */
+/* run/outlier.c - iterations that took much longer, and the likely cause of
+ * each, from the series. */
 #include "run/run_internal.h"
 
+#include "base/doubles.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *outlier_cause_text(enum outlier_cause cause)
 {
@@ -19,18 +18,11 @@ const char *outlier_cause_text(enum outlier_cause cause)
     return texts[cause];
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* The value of a series in the iteration, and what is usual; NaN where that is
- * not known. scratch has room for RUN_MAX_POINTS. */
-static void compare_value(const struct run *run, const char *name,
-                          uint32_t iteration, double *scratch, double *value,
-                          double *usual)
+/* The value of a series in the iteration, and its median; NaN if unknown.
+ * scratch has room for RUN_MAX_POINTS. */
+static void outlier_compare_value(const struct run *run, const char *name,
+                                  uint32_t iteration, double *scratch,
+                                  double *value, double *usual)
 {
     const struct series *series = run_series_find(run, name);
 
@@ -39,14 +31,14 @@ static void compare_value(const struct run *run, const char *name,
         return;
     for (size_t i = 0; i < series->n_points; i++)
         scratch[i] = series->points[i].value;
-    qsort(scratch, series->n_points, sizeof *scratch, compare_doubles);
+    doubles_sort(scratch, series->n_points);
     *usual = stats_quantile(scratch, series->n_points, 0.5);
 }
 
-/* Whether the same photograph took about as long every other time: at least
- * two others, and nine tenths of this duration in the middle of them. */
-static bool is_of_photo(const struct run *run, const struct outlier *outlier,
-                        double *scratch)
+/* Whether the same photograph usually took about as long: there are at least
+ * two other iterations of it, with a median of nine tenths of this duration. */
+static bool outlier_is_of_photo(const struct run *run,
+                                const struct outlier *outlier, double *scratch)
 {
     const struct series *photo = run_series_find(run, "input.photo");
     double own, other;
@@ -63,66 +55,77 @@ static bool is_of_photo(const struct run *run, const struct outlier *outlier,
     }
     if (n < 2)
         return false;
-    qsort(scratch, n, sizeof *scratch, compare_doubles);
+    doubles_sort(scratch, n);
     return stats_quantile(scratch, n, 0.5) >=
            0.9 * (double)outlier->duration_ns;
 }
 
-/* A wait or a number of switches that could account for a good part of what
- * is above the usual. */
-static bool is_of_load(const struct run *run, const struct outlier *outlier,
-                       double above_ns, double *scratch)
+/* Whether waiting or context switches could account for a good part of the
+ * extra time. */
+static bool outlier_is_of_load(const struct run *run,
+                               const struct outlier *outlier, double above_ns,
+                               double *scratch)
 {
     double value, usual;
 
-    compare_value(run, "steady.wait", outlier->iteration, scratch, &value,
-                  &usual);
+    outlier_compare_value(run, "steady.wait", outlier->iteration, scratch,
+                          &value, &usual);
     if (value - usual > 0.3 * above_ns / 1e6)
         return true;
-    compare_value(run, "steady.involuntary_switches", outlier->iteration,
-                  scratch, &value, &usual);
+    outlier_compare_value(run, "steady.involuntary_switches",
+                          outlier->iteration, scratch, &value, &usual);
     return value > 2 * usual + 10;
 }
 
-/* At a third of a microsecond each, more than a tenth of what is above. */
-static bool is_of_pages(const struct run *run, const struct outlier *outlier,
-                        double above_ns, double *scratch)
+/* Whether page faults, at 0.3 us each, are over a tenth of the extra time. */
+static bool outlier_is_of_pages(const struct run *run,
+                                const struct outlier *outlier, double above_ns,
+                                double *scratch)
 {
     static const double fault_ns = 300;
     double value, usual;
 
-    compare_value(run, "steady.page_faults", outlier->iteration, scratch,
-                  &value, &usual);
+    outlier_compare_value(run, "steady.page_faults", outlier->iteration,
+                          scratch, &value, &usual);
     return (value - usual) * fault_ns > 0.1 * above_ns;
 }
 
-static enum outlier_cause find_cause(const struct run *run,
-                                     const struct outlier *outlier,
-                                     double median_ns, double *scratch)
+static enum outlier_cause outlier_find_cause(const struct run *run,
+                                             const struct outlier *outlier,
+                                             double median_ns, double *scratch)
 {
     double above_ns = (double)outlier->duration_ns - median_ns, value, usual;
 
-    if (is_of_photo(run, outlier, scratch))
+    if (outlier_is_of_photo(run, outlier, scratch))
         return OUTLIER_CONTENT;
-    compare_value(run, "steady.major_faults", outlier->iteration, scratch,
-                  &value, &usual);
+    outlier_compare_value(run, "steady.major_faults", outlier->iteration,
+                          scratch, &value, &usual);
     if (value > usual)
         return OUTLIER_DISK;
-    if (is_of_load(run, outlier, above_ns, scratch))
+    if (outlier_is_of_load(run, outlier, above_ns, scratch))
         return OUTLIER_LOAD;
-    if (is_of_pages(run, outlier, above_ns, scratch))
+    if (outlier_is_of_pages(run, outlier, above_ns, scratch))
         return OUTLIER_PAGES;
-    compare_value(run, "steady.frequency", outlier->iteration, scratch, &value,
-                  &usual);
+    outlier_compare_value(run, "steady.frequency", outlier->iteration, scratch,
+                          &value, &usual);
     if (value < 0.9 * usual)
         return OUTLIER_FREQUENCY;
-    compare_value(run, "steady.migrations", outlier->iteration, scratch, &value,
-                  &usual);
+    outlier_compare_value(run, "steady.migrations", outlier->iteration, scratch,
+                          &value, &usual);
     return value > usual ? OUTLIER_MIGRATION : OUTLIER_UNKNOWN;
 }
 
-static size_t find_slow(const struct run *run, double limit_ns,
-                        struct outlier *out)
+double outlier_limit(size_t n, double median, double mad)
+{
+    enum { fewest = 5 };
+    static const double mads = 5, share = 0.02;
+
+    return n < fewest || !(mad > 0) ? INFINITY
+                                    : median + fmax(mads * mad, share * median);
+}
+
+static size_t outlier_find_slow(const struct run *run, double limit_ns,
+                                struct outlier *out)
 {
     size_t n = 0;
 
@@ -144,7 +147,7 @@ enum assay_status run_outliers(const struct run *run, struct outlier **out,
 
     *out = NULL;
     *n = 0;
-    if (n_kept < NOISE_TOO_FEW)
+    if (n_kept == 0)
         return ASSAY_OK;
     *out = mem_array(n_kept, sizeof **out);
     values = mem_array(n_kept, sizeof *values);
@@ -153,17 +156,17 @@ enum assay_status run_outliers(const struct run *run, struct outlier **out,
         for (size_t i = 0; i < n_kept; i++)
             values[i] = (double)run->iterations[i].duration_ns;
         noise_of(values, scratch, n_kept, &median, &mad);
-        if (mad > 0)
-            *n = find_slow(run, median + NOISE_OUTLIER_MADS * mad, *out);
+        *n = outlier_find_slow(run, outlier_limit(n_kept, median, mad), *out);
         for (size_t i = 0; i < *n; i++)
-            (*out)[i].cause = find_cause(run, &(*out)[i], median, scratch);
-        mem_free(values);
-        mem_free(scratch);
-        return ASSAY_OK;
+            (*out)[i].cause =
+                outlier_find_cause(run, &(*out)[i], median, scratch);
+    } else {
+        mem_free(*out);
+        *out = NULL;
     }
-    mem_free(*out);
     mem_free(values);
     mem_free(scratch);
-    *out = NULL;
-    return error_nomem(err, room * sizeof *scratch, "the outliers of a run");
+    return *out ? ASSAY_OK
+                : error_nomem(err, room * sizeof *scratch,
+                              "the outliers of a run");
 }

@@ -1,10 +1,10 @@
-/* run/peaks.c - what the machine of a run can do at best. */
+/* run/peaks.c - the best that the machine of a run can do. */
 #include "run/bound.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static void add_caches(const struct run *run, struct peaks *peaks)
+static void peaks_add_caches(const struct run *run, struct peaks *peaks)
 {
     for (int level = 1; level <= 4; level++) {
         char key[32];
@@ -20,8 +20,8 @@ static void add_caches(const struct run *run, struct peaks *peaks)
     }
 }
 
-/* A rate of nothing is one that nobody measured. */
-static double rate(const struct run *run, const char *key)
+/* A rate of 0 was not measured. */
+static double peaks_rate(const struct run *run, const char *key)
 {
     double value = run_fact_number(run, key);
 
@@ -30,18 +30,19 @@ static double rate(const struct run *run, const char *key)
 
 struct peaks peaks_of_facts(const struct run *run)
 {
-    struct peaks peaks = {.gflops = rate(run, "machine.peak_gflops"),
-                          .read_gbs = rate(run, "machine.read_gbs"),
-                          .write_gbs = rate(run, "machine.write_gbs"),
-                          .copy_gbs = rate(run, "machine.copy_gbs"),
-                          .launch_ns = rate(run, "machine.launch_us") * 1e3};
+    struct peaks peaks = {.gflops = peaks_rate(run, "machine.peak_gflops"),
+                          .read_gbs = peaks_rate(run, "machine.read_gbs"),
+                          .write_gbs = peaks_rate(run, "machine.write_gbs"),
+                          .copy_gbs = peaks_rate(run, "machine.copy_gbs"),
+                          .launch_ns =
+                              peaks_rate(run, "machine.launch_us") * 1e3};
 
-    add_caches(run, &peaks);
+    peaks_add_caches(run, &peaks);
     return peaks;
 }
 
-/* The first cache that holds so many bytes, n_caches where none does. */
-static size_t find_cache(const struct peaks *peaks, double bytes)
+/* The first cache that holds this many bytes, n_caches if none does. */
+static size_t peaks_find_cache(const struct peaks *peaks, double bytes)
 {
     size_t i = 0;
 
@@ -55,16 +56,16 @@ double peaks_gbs(const struct peaks *peaks, double bytes)
     double best =
         fmax(peaks->read_gbs, fmax(peaks->write_gbs, peaks->copy_gbs));
 
-    /* What a cache cannot do faster than what is behind it was measured on a
-     * busy machine. */
-    for (size_t i = find_cache(peaks, bytes); i < peaks->n_caches; i++)
+    /* A cache that seems slower than the one behind it was measured on a busy
+     * machine. */
+    for (size_t i = peaks_find_cache(peaks, bytes); i < peaks->n_caches; i++)
         best = fmax(best, peaks->caches[i].gbs);
     return best;
 }
 
 void peaks_raise(struct peaks *peaks, double gflops, double bytes, double gbs)
 {
-    size_t cache = find_cache(peaks, bytes);
+    size_t cache = peaks_find_cache(peaks, bytes);
 
     if (gflops > peaks->gflops) {
         peaks->gflops = gflops;

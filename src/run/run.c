@@ -51,8 +51,10 @@ void run_free(struct run *run)
     mem_free(run->index.cells);
     mem_free(run->kept);
     mem_free(run->iterations);
+    mem_free(run->disturbed);
     mem_free(run->counters);
     mem_free(run->facts);
+    mem_free(run->found);
     mem_free(run->works);
     for (size_t i = 0; i < run->n_texts; i++) {
         mem_free((char *)run->texts[i].shapes);

@@ -2,14 +2,15 @@
  *
  * A tree of scopes; for each scope, phase and thread the statistics of its
  * durations; every sample in full for a handful of iterations; counters; facts
- * about the machine and the settings; the arithmetic of each scope. Made by the
- * recorder, by loading a file, or by importing a trace; read by every view.
+ * about the machine and the settings; the arithmetic of each scope. The
+ * recorder makes one, or it comes from a file or an imported trace; every view
+ * reads it.
  *
  * A run stays small: its size depends on the number of scopes, not on how long
  * it lasted.
  *
- * Ids of scopes, phases, threads and counters are indexes from 0. Text handed
- * out is borrowed until run_free(). Not thread-safe.
+ * Ids of scopes, phases, threads and counters are indexes from 0. Texts are
+ * borrowed until run_free(). Not thread-safe.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RUN_RUN_H
@@ -25,18 +26,20 @@
 
 struct run;
 
-#define RUN_NONE    UINT32_MAX /* no parent; an iteration outside of all */
+#define RUN_NONE    UINT32_MAX /* no parent; outside all iterations */
 #define RUN_ANY     UINT32_MAX /* every phase, every thread */
 #define RUN_UNKNOWN INT64_MIN  /* bytes that nobody measured */
 
-/* No time, duration or sum of durations is larger, so that no difference of
- * two and no sum of a start and a duration leaves 64 bits: 73 years. */
+/* No time, duration or sum of durations is larger, so that the difference of
+ * two times, or a start plus a duration, fits in 64 bits: 73 years. */
 #define RUN_MAX_NS ((int64_t)1 << 61)
 
 enum {
-    RUN_ROOT = 0,         /* the scope above all; its samples are iterations */
-    RUN_MAX_DEPTH = 4096, /* of the tree; deeper ones are refused */
-    RUN_MAX_POINTS = 1000 /* per-iteration values kept for a scope */
+    RUN_ROOT = 0,          /* the topmost scope; its samples are iterations */
+    RUN_MAX_DEPTH = 4096,  /* of the tree; deeper scopes are refused */
+    RUN_MAX_POINTS = 1000, /* per-iteration values kept per scope */
+    RUN_FEWEST_PAIRS = 6   /* of iterations with and without recording, to say
+                              what that costs; older runs may have fewer */
 };
 
 enum assay_status run_new(struct run **out, struct error *err);
@@ -47,52 +50,54 @@ void run_free(struct run *run); /* accepts NULL */
 struct scope {
     uint32_t parent;                    /* RUN_NONE for the root */
     uint32_t depth;                     /* 0 for the root */
-    uint32_t first_child, next_sibling; /* RUN_NONE at the end; by first seen */
+    uint32_t first_child, next_sibling; /* in order seen; RUN_NONE at the end */
     const char *name;
-    const char *class_name; /* "" where it has none */
+    const char *class_name; /* "" if it has none */
 };
 
 /* Finds the scope (parent, name, class) or adds it. class_name may be NULL.
- * Refuses a parent that is not there and trees deeper than RUN_MAX_DEPTH. */
+ * Refuses a parent that does not exist and trees deeper than RUN_MAX_DEPTH. */
 enum assay_status run_scope_add(struct run *run, uint32_t parent,
                                 const char *name, const char *class_name,
                                 uint32_t *id, struct error *err);
-/* Finds without adding: *id is RUN_NONE where there is none. */
+/* Finds without adding: *id is RUN_NONE if there is none. */
 enum assay_status run_scope_find(const struct run *run, uint32_t parent,
                                  const char *name, const char *class_name,
                                  uint32_t *id, struct error *err);
-size_t run_scope_count(const struct run *run); /* the root included */
+size_t run_scope_count(const struct run *run); /* including the root */
 const struct scope *run_scope(const struct run *run, uint32_t id);
 
 /* Renames the root, "run" until then: "FasterRCNN", "pipeline". */
 enum assay_status run_name_root(struct run *run, const char *name,
                                 const char *class_name, struct error *err);
 
-/* Appends "backbone.body.conv1"; the root's own name is left out except for
- * the root itself. */
+/* Appends "backbone.body.conv1"; the root's name is left out, except for the
+ * root itself. */
 enum assay_status run_scope_path(const struct run *run, uint32_t id,
                                  struct str *path);
 
-/* The same for what lies below a scope: "conv1" is what backbone.body.conv1 is
- * below backbone.body. Where it does not lie there, the whole path. */
+/* The path relative to a scope above: "conv1" for backbone.body.conv1 below
+ * backbone.body. The whole path if it does not lie below that scope. */
 enum assay_status run_scope_path_below(const struct run *run, uint32_t above,
                                        uint32_t id, struct str *path);
 
-/* The scope that stands for the forward pass of a model: the one called
- * "model" right below the root. RUN_NONE where there is none. */
+/* The scope of a model's forward pass: the one called "model" directly below
+ * the root. RUN_NONE if there is none. */
 uint32_t run_model_scope(const struct run *run);
 
-/* Phase 0 is there from the start and has no name. */
+/* Phase 0 always exists and has no name. */
 enum assay_status run_phase_add(struct run *run, const char *name, uint32_t *id,
                                 struct error *err);
 size_t run_phase_count(const struct run *run);
 const char *run_phase_name(const struct run *run, uint32_t id);
 
-/* What a thread stands for. */
+/* What a thread is. */
 #define RUN_THREAD_KINDS(X)                                                    \
     X(THREAD_CPU, "cpu")       /* a thread of a program */                     \
     X(THREAD_DEVICE, "device") /* a stream or queue of an accelerator */       \
-    X(THREAD_ASYNC, "async")   /* spans that overlap freely */
+    X(THREAD_ASYNC, "async")   /* spans that overlap freely */                 \
+    X(THREAD_HELPER, "helper") /* works for others: its samples are kept, but  \
+                                  not counted */
 
 enum thread_kind {
 #define RUN_THREAD_ENUM(name, text) name,
@@ -107,7 +112,7 @@ struct run_thread {
     enum thread_kind kind;
 };
 
-/* Always adds; two threads may share a name. */
+/* Always adds one; two threads may share a name. */
 enum assay_status run_thread_add(struct run *run, const char *name,
                                  enum thread_kind kind, uint32_t *id,
                                  struct error *err);
@@ -128,29 +133,38 @@ struct sample {
     int64_t self_ns;     /* without the children, on the same thread */
     int64_t bytes;       /* gained while open, or RUN_UNKNOWN */
     int64_t peak_bytes;  /* most that was live while open, or RUN_UNKNOWN */
-    int64_t queued_ns;   /* of what ran on a device: from its launch on the host
-                            to its start; 0: nobody told */
+    int64_t queued_ns;   /* on a device: from its launch on the host to its
+                            start; 0: unknown */
 };
 
-/* Counts the sample into the statistics. Samples of one thread must come with
- * iterations that never go back (in order of their end they do). A sample of
- * RUN_ROOT is an iteration as a whole. ASSAY_BAD_INPUT where an id is not
- * there, a duration is negative or the iterations go back. */
+/* Counts the sample in the statistics. The samples of one thread must come with
+ * iterations that never go back, as they do in order of their end. A sample of
+ * RUN_ROOT is a whole iteration. ASSAY_BAD_INPUT if an id does not exist, a
+ * duration is negative or the iterations go back. */
 enum assay_status run_count(struct run *run, const struct sample *sample,
                             struct error *err);
 
-/* Keeps the sample in full. Says nothing about the statistics. */
+/* Keeps the sample in full, without counting it. */
 enum assay_status run_keep(struct run *run, const struct sample *sample,
                            struct error *err);
 void run_forget_kept(struct run *run); /* all of them */
 
-/* Kept samples in order of thread, start, depth: parents before children.
- * Sorting happens in run_seal(). */
+/* Kept samples by thread, start and depth: parents before children. run_seal()
+ * sorts them. */
 size_t run_kept_count(const struct run *run);
+
+/* How much of what was counted is kept in full. */
+struct kept_share {
+    uint64_t iterations, of_iterations; /* of_iterations 0: none are marked */
+    uint64_t samples, of_samples;       /* without those of iterations */
+};
+
+struct kept_share run_kept_share(const struct run *run);
+
 const struct sample *run_kept(const struct run *run, size_t i);
 
-/* Ends the counting: the last iteration of every scope is complete now. To be
- * called once, before anything reads statistics. */
+/* Ends the counting: the last iteration of every scope is now complete. Call it
+ * once, before reading statistics. */
 enum assay_status run_seal(struct run *run, struct error *err);
 
 /* ---- iterations ------------------------------------------------------- */
@@ -162,18 +176,34 @@ struct iteration {
     int64_t duration_ns;
 };
 
-/* How many were counted, and the at most RUN_MAX_POINTS of them that are
- * remembered one by one, in order. */
+/* How many were counted, and the at most RUN_MAX_POINTS that are kept one by
+ * one, in order. */
 uint64_t run_iteration_count(const struct run *run);
 size_t run_iterations_kept(const struct run *run);
 const struct iteration *run_iteration(const struct run *run, size_t i);
 
-/* Without marked iterations every call of a scope counts as one. */
+/* If no iterations are marked, every call of a scope counts as one. */
 bool run_has_iterations(const struct run *run);
+
+/* ---- the iterations that count ---------------------------------------- */
+
+/* The figures of a run (its tree, stages, tables, comparisons) are means over
+ * the same iterations: all that were measured, except those that something else
+ * disturbed. docs/statistics.md has the rule; run_seal() applies it. */
+struct counted_iterations {
+    uint64_t n;         /* iterations that count */
+    size_t n_disturbed; /* left out */
+};
+
+struct counted_iterations run_counted(const struct run *run);
+/* Of a run with more than RUN_MAX_POINTS iterations, some of which were
+ * disturbed, only kept ones count. */
+bool run_iteration_counts(const struct run *run, uint32_t iteration);
+bool run_iteration_is_disturbed(const struct run *run, uint32_t iteration);
 
 /* ---- statistics ------------------------------------------------------- */
 
-/* Of one scope in one iteration: the sum over its calls. */
+/* One scope in one iteration: the sum over its calls. */
 struct point {
     uint32_t iteration;
     uint32_t calls;
@@ -189,110 +219,128 @@ struct dist {
     struct sketch sketch;
 };
 
-void dist_release(struct dist *dist); /* start from {0} */
+void dist_release(struct dist *dist); /* initialise to {0} */
 enum assay_status dist_add(struct dist *dist, int64_t value);
 enum assay_status dist_merge(struct dist *into, const struct dist *from);
 double dist_sd(const struct dist *dist); /* 0 below two values */
 double dist_percentile(const struct dist *dist, double percent);
 
-/* What was counted for one (scope, phase, thread), inside the iterations or
- * outside of them. All views derive from these. */
+/* What was counted for one (scope, phase, thread), inside or outside the
+ * iterations. All views derive from these. */
 struct cell {
     uint32_t scope, phase, thread;
-    bool is_outside; /* of all iterations */
+    bool is_outside; /* outside all iterations */
     int64_t total_ns, self_ns;
-    int64_t bytes;          /* the most gained by one call, or RUN_UNKNOWN */
-    int64_t peak_bytes;     /* the most live during one call, or RUN_UNKNOWN */
-    struct dist calls;      /* each call */
-    struct dist iterations; /* each iteration it was called in */
+    int64_t bytes;          /* most gained by one call, or RUN_UNKNOWN */
+    int64_t peak_bytes;     /* most live during one call, or RUN_UNKNOWN */
+    struct dist calls;      /* one value per call */
+    struct dist iterations; /* one per iteration it was called in */
     struct point *points;   /* at most RUN_MAX_POINTS of those, in order */
     size_t n_points, points_capacity;
-    uint32_t stride;   /* one in so many iterations is kept: run_is_kept() */
-    struct point open; /* the one being added to; calls 0: none */
+    uint32_t stride;   /* one in `stride` iterations is kept: run_is_kept() */
+    struct point open; /* the current one; calls 0: none */
 };
 
-/* Whether an iteration is among those kept at a stride (a power of two). The
- * same ones for every cell, spread evenly but not regularly, so that a scope
- * called every second time is not missed; a larger stride keeps a subset. */
+/* Whether an iteration is kept at a stride (a power of two). The same for every
+ * cell; spread evenly but not regularly, so that a scope called every second
+ * time is not missed; a larger stride keeps a subset. */
 bool run_is_kept(uint32_t iteration, uint32_t stride);
 
 size_t run_cell_count(const struct run *run);
 const struct cell *run_cell(const struct run *run, size_t i);
 
-/* Whether the cell is part of what run_scope_stats() tells of its scope: all
- * are but those of a device in a scope that a thread of the host was in too. */
+/* The sums of a cell over the iterations that count; over all calls if it is
+ * outside the iterations. */
+struct cell_sums {
+    double calls, total_ns, self_ns;
+};
+
+struct cell_sums run_cell_sums(const struct run *run, const struct cell *cell);
+
+/* Whether run_scope_stats() includes the cell: every cell except those of a
+ * device in a scope that a host thread was in too. */
 bool run_cell_is_scope_time(const struct run *run, const struct cell *cell);
 
-/* Puts a cell back that came out of a file, and takes over what it holds, also
- * on failure. */
+/* Adds a cell read from a file. Takes over its memory, even on failure. */
 enum assay_status run_cell_take(struct run *run, struct cell *cell,
                                 struct error *err);
 
-/* Puts an iteration back that came out of a file, without counting it. */
+/* Adds an iteration read from a file, without counting it. */
 enum assay_status run_iteration_restore(struct run *run,
                                         const struct iteration *iteration,
                                         struct error *err);
 void run_iteration_count_restore(struct run *run, uint64_t n);
 
-/* One line of a table: a scope over all threads, in one phase or all. Times
- * are a statistic over iterations (over calls where none are marked). The
- * means divide by all iterations of the run, also those without a call, so
- * that a tree of means adds up; the percentiles are over those with one. */
+/* A scope over all threads, in one phase or all. Times are statistics over
+ * iterations, or over calls if no iterations are marked. Means are over the
+ * iterations that count, even those without a call, so that a tree of means
+ * adds up; the other statistics are over all with a call. */
 struct scope_stats {
-    uint64_t calls;        /* in all */
-    uint64_t n;            /* iterations it was called in */
-    double calls_each;     /* in such an iteration, mean */
-    double total_ns;       /* sum over all calls */
-    double self_ns;        /* sum over all calls, without children */
-    double mean_ns, sd_ns; /* of an iteration's total */
-    double mean_self_ns;
-    double median_ns, median_low_ns, median_high_ns; /* 95 % interval */
-    double p5_ns, p95_ns, p99_ns, min_ns, max_ns;
-    int64_t bytes, peak_bytes; /* RUN_UNKNOWN where nobody measured */
+    uint64_t calls;                   /* total */
+    uint64_t n;                       /* iterations it was called in */
+    double calls_each;                /* mean calls in such an iteration */
+    double total_ns;                  /* sum over all calls */
+    double self_ns;                   /* sum over all calls, without children */
+    double mean_ns, mean_self_ns;     /* of an iteration's total */
+    double mean_low_ns, mean_high_ns; /* 95 % interval; NaN: too few */
+    double sd_ns;
+    double median_ns, median_low_ns, median_high_ns; /* the same */
+    double p5_ns, p95_ns, p99_ns; /* NaN: too few, see stats_carries() */
+    double min_ns, max_ns;
+    int64_t bytes, peak_bytes; /* RUN_UNKNOWN if nobody measured */
     bool is_outside;           /* seen only outside the marked iterations */
 };
 
-/* Statistics of which nothing is known. */
+/* Statistics with nothing known. */
 struct scope_stats scope_stats_unknown(void);
 
-/* The time of the host; where no thread of the host was in the scope, the
- * device's. calls is 0 for a scope that only groups others. A grouping scope
- * (never called, but with children that were) gets the sum of its children as
- * total_ns and mean_ns, and no percentiles (they are NaN). */
+/* Host time, or device time if no host thread was in the scope. A scope that
+ * was never called but has children that were is a group: its calls are 0,
+ * total_ns and mean_ns are the sums of its children, percentiles are NaN. */
 enum assay_status run_scope_stats(const struct run *run, uint32_t scope,
                                   uint32_t phase, struct scope_stats *out,
                                   struct error *err);
 
-/* Whether anything ran on a device. */
-bool run_has_device(const struct run *run);
-
-/* What devices did for a scope and for all below it, on all their queues: the
- * sum of what each span took without those inside it. self_ns is of the scope
+/* What devices did for a scope and everything below it, on all queues: the sum
+ * of each span's time without the spans inside it. self_ns is the scope's
  * alone; n, the percentiles and the mean are over iterations as above. calls is
- * 0 where no device did anything. Queues that work at the same time add up. */
+ * 0 if no device did anything. Queues that work at the same time add up. */
 enum assay_status run_scope_device_stats(const struct run *run, uint32_t scope,
                                          uint32_t phase,
                                          struct scope_stats *out,
                                          struct error *err);
 
-/* The distribution of an iteration's total, over threads; released by the
- * caller. */
-enum assay_status run_scope_dist(const struct run *run, uint32_t scope,
-                                 uint32_t phase, struct dist *out,
-                                 struct error *err);
-
-/* The remembered points of a scope, summed over threads and the phases asked
- * for, in order of iteration. The caller frees *points with mem_free(). */
+/* The kept points of a scope, summed over threads and the phases asked for, in
+ * order of iteration. The caller frees *points with mem_free(). */
 enum assay_status run_scope_points(const struct run *run, uint32_t scope,
                                    uint32_t phase, struct point **points,
                                    size_t *n, struct error *err);
 
-/* Order-statistics interval of the median of n sorted values, without an
- * assumption about their distribution (Conover 1999, 3.2). Both are the
- * extremes where n is too small for the confidence. */
+/* The order-statistics interval of the median of n sorted values, without
+ * assumptions about their distribution (Conover 1999, 3.2). NaN if even the
+ * extremes hold it with less than the confidence: below 6 values for 95 %. */
 void stats_median_interval(const double *sorted, size_t n, double confidence,
                            double *low, double *high);
 double stats_quantile(const double *sorted, size_t n, double q);
+/* Whether n values say anything about a quantile: one of them is expected
+ * beyond it. 20 for the 95th percentile, 100 for the 99th. */
+bool stats_carries(uint64_t n, double q);
+
+/* The mean of values in order of time. */
+struct mean {
+    size_t n;
+    double mean;
+    double variance;  /* of the mean, if the values were independent; NaN below
+                         two */
+    double lag1;      /* correlation of neighbours, corrected for its bias */
+    double low, high; /* 95 % interval, widened for correlated neighbours; NaN
+                         below 5 values, or 3 independent ones */
+};
+
+struct mean stats_mean(const double *values, size_t n);
+/* The factor by which the variance of a mean grows if every value resembles the
+ * one before (an AR(1) series). */
+double stats_inflation(double correlation);
 
 /* ---- steadiness ------------------------------------------------------- */
 
@@ -300,14 +348,14 @@ enum steadiness {
     STEADY,
     STEADY_TOO_FEW,  /* fewer than 10 iterations */
     STEADY_DRIFTING, /* later iterations differ from earlier ones */
-    STEADY_OUTLIERS, /* some iterations are far away */
+    STEADY_OUTLIERS, /* some iterations are far off */
     STEADY_NOISY     /* the interval of the median is wide */
 };
 
 struct verdict {
     enum steadiness steadiness;
-    double drift;         /* last third against first third, 0.06: 6 % slower */
-    size_t n_outliers, n; /* farther than 5 scaled MADs from the median */
+    double drift;         /* last third against first; 0.06: 6 % slower */
+    size_t n_outliers, n; /* slow by the rule of run_outliers() */
     double median_width;  /* of the 95 % interval, relative to the median */
     double noise;         /* scaled MAD relative to the median */
     char text[160];       /* the verdict in words, with its cause */
@@ -316,7 +364,7 @@ struct verdict {
 enum assay_status run_verdict(const struct run *run, struct verdict *out,
                               struct error *err);
 
-/* What set an iteration apart from the others, as far as the series tell. */
+/* What set an iteration apart from the others, according to the series. */
 #define RUN_OUTLIER_CAUSES(X)                                                  \
     X(OUTLIER_UNKNOWN, "no cause was seen")                                    \
     X(OUTLIER_CONTENT, "its photograph")                                       \
@@ -335,31 +383,32 @@ enum outlier_cause {
 
 const char *outlier_cause_text(enum outlier_cause cause);
 
-/* An iteration that took much longer than the median. */
+/* An iteration that took much longer than the median: a slow one. */
 struct outlier {
     uint32_t iteration;
     int64_t duration_ns;
     enum outlier_cause cause;
 };
 
-/* What else the machine did meanwhile; NaN where nobody looked. */
+/* What else the machine did meanwhile; NaN if nobody looked. */
 struct run_load {
-    double processors; /* that there were */
-    double others;     /* of them, busy with other programs, mean */
+    double processors; /* of the machine */
+    double others;     /* mean number busy with other programs */
     double stolen;     /* of those, with other guests of the same host */
-    double throttled;  /* held back by the limit of a container, mean */
-    double wait_ns;    /* of an iteration, for a processor, median */
+    double throttled;  /* mean number held back by a container's limit */
+    double wait_ns;    /* median wait for a processor per iteration */
     double wait_share;
-    bool is_disturbed; /* the times say more about all that than about us: a
-                          wait of more than a twentieth, or more than a fifth
-                          of a processor that was taken from us */
+    bool is_disturbed; /* the times say more about that than about us: we waited
+                          for more than a twentieth of the time, or others took
+                          more than a fifth of a processor from us */
 };
 
 void run_load(const struct run *run, struct run_load *out);
 bool run_is_disturbed(const struct run *run);
 
-/* The slow outliers of the verdict, in order; for mem_free(). None below 10
- * iterations. */
+/* The slow iterations, in order; free with mem_free(). They took longer than
+ * the median by more than 5 scaled MADs and by more than 2 %; there are none
+ * below 5 iterations. */
 enum assay_status run_outliers(const struct run *run, struct outlier **out,
                                size_t *n, struct error *err);
 
@@ -375,7 +424,7 @@ struct counter {
     const char *unit; /* "bytes", "" */
     uint64_t n;
     double mean, min, max, last;
-    struct counter_point *points; /* thinned evenly where there were many */
+    struct counter_point *points; /* thinned evenly if there were many */
     size_t n_points, points_capacity;
     uint32_t stride;
 };
@@ -386,7 +435,7 @@ enum assay_status run_counter_add(struct run *run, const char *name,
 enum assay_status run_counter_count(struct run *run, uint32_t id,
                                     int64_t time_ns, double value,
                                     struct error *err);
-/* Puts back what came out of a file; takes the points over. */
+/* Adds one read from a file; takes over its points, even on failure. */
 enum assay_status run_counter_restore(struct run *run, struct counter *counter,
                                       struct error *err);
 size_t run_counters(const struct run *run);
@@ -399,21 +448,48 @@ enum assay_status run_fact_printf(struct run *run, struct error *err,
                                   const char *key, const char *format, ...)
     ASSAY_PRINTF(4, 5);
 const char *run_fact(const struct run *run, const char *key); /* or NULL */
-/* NaN where it is not there or no number. */
+/* NaN if it does not exist or is not a number. */
 double run_fact_number(const struct run *run, const char *key);
+/* Images per iteration; NaN if the run does not say. */
+double run_images_each(const struct run *run);
 size_t run_fact_count(const struct run *run);
 void run_fact_at(const struct run *run, size_t i, const char **key,
                  const char **value);
 
-/* ---- series: what was observed of each iteration ---------------------- */
+/* ---- what a model found in photographs -------------------------------- */
 
-/* A value an iteration, beside its duration: what was in the photograph
- * ("content.detections"), how the machine behaved ("steady.page_faults").
- * Where the values are names (of photographs), they are indexes into labels.
+/* Only a run that was just made has these; its file does not. */
+struct found_object {
+    const char *name; /* of the class, or its number */
+    int64_t label;
+    double score;
+    bool has_box;
+    double box[4]; /* x1, y1, x2, y2 in pixels of the photograph */
+};
+
+struct found_photo {
+    const char *photograph; /* its file name */
+    const struct found_object *objects;
+    size_t n;
+};
+
+/* Copies all of it. */
+enum assay_status run_found_add(struct run *run,
+                                const struct found_photo *photo,
+                                struct error *err);
+size_t run_found_count(const struct run *run);
+const struct found_photo *run_found(const struct run *run, size_t i);
+
+/* ---- series: one value per iteration ---------------------------------- */
+
+/* What was observed of each iteration besides its duration: what was in the
+ * photograph ("content.detections"), how the machine behaved
+ * ("steady.page_faults"). Values that are names (of photographs) are indexes
+ * into labels.
  *
- * What a training tells of its steps ("train.loss") has their numbers instead:
- * `iteration` is how many steps came before, warm-up included, so that no loss
- * is missing and a training that was resumed goes on where it was. */
+ * The series of a training ("train.loss") are numbered by step instead:
+ * `iteration` is how many steps came before, including warm-up, so that no loss
+ * is missing and a resumed training goes on where it was. */
 struct series_point {
     uint32_t iteration;
     double value;
@@ -426,80 +502,84 @@ struct series {
     size_t n_labels, labels_capacity;
     struct series_point *points; /* at most RUN_MAX_POINTS, in order */
     size_t n_points, points_capacity;
-    uint32_t stride; /* one in so many iterations is kept: run_is_kept() */
+    uint32_t stride; /* one in `stride` iterations is kept: run_is_kept() */
 };
 
-/* Finds the series of that name or adds it. */
+/* Finds the series by name or adds it. */
 enum assay_status run_series_add(struct run *run, const char *name,
                                  const char *unit, uint32_t *id,
                                  struct error *err);
 /* Adds a label; the first one is 0. */
 enum assay_status run_series_label(struct run *run, uint32_t id,
                                    const char *label, struct error *err);
-/* Iterations must grow; a value is finite, and an index where the series has
+/* Iterations must increase; values are finite, and indexes if the series has
  * labels. */
 enum assay_status run_series_put(struct run *run, uint32_t id,
                                  uint32_t iteration, double value,
                                  struct error *err);
-/* Says, before the first value, that only one in so many is to come: the file
- * that it comes out of was thinned. */
+/* Sets the stride before the first value, for a series from a file that was
+ * already thinned. */
 enum assay_status run_series_restore(struct run *run, uint32_t id,
                                      uint32_t stride, struct error *err);
 /* Whether it is numbered by the steps of a training. */
 bool series_is_by_step(const struct series *series);
-/* The number of the step that an iteration of a training is, from 1; 0 where
- * it is no training. */
+/* The step that an iteration of a training is, from 1; 0 if it is not a
+ * training. */
 uint64_t run_step_of(const struct run *run, uint32_t iteration);
-/* Numbers the series of a training by its steps, which runs of before have by
- * iteration, with a series "train.step" beside them. */
+/* Numbers the series of a training by step. Old runs number them by iteration,
+ * with the steps in a series "train.step". */
 void run_series_number_steps(struct run *run);
+/* Copies a series of another run, from iteration `first` to `last`. */
 /* A series of another run, from iteration `first` to `last`. */
 enum assay_status run_series_copy(struct run *to, const struct series *from,
                                   uint64_t first, uint64_t last,
                                   struct error *err);
 size_t run_series_count(const struct run *run);
 const struct series *run_series(const struct run *run, uint32_t id);
-/* By name; NULL where there is none. */
+/* By name; NULL if there is none. */
 const struct series *run_series_find(const struct run *run, const char *name);
-/* Its value in an iteration; false where that is not remembered. */
+/* Its value in an iteration; false if that is not kept. */
 bool series_value(const struct series *series, uint32_t iteration,
                   double *value);
-/* The label of a point, or NULL where its series has none. */
+/* The label of a point, or NULL if its series has none. */
 const char *series_label(const struct series *series,
                          const struct series_point *point);
 
 /* ---- arithmetic ------------------------------------------------------- */
 
-/* What a scope itself has to do in one iteration, without the scopes below it;
- * NaN where it is not known. macs counts the multiply-adds of convolutions and
- * products as the direct algorithm has them, flops the arithmetic beside;
- * done_flops and done_bytes are what the kernel that ran really executed and
- * moved (Winograd: its own products and transforms). kept_bytes is what stays
- * of it from a forward pass until the backward pass needs it. */
+/* The work of a scope itself per iteration, without the scopes below it; NaN if
+ * unknown. macs counts the multiply-adds of convolutions and products as in the
+ * direct algorithm, flops all other arithmetic; done_flops and done_bytes are
+ * what the kernel that ran really executed and moved (Winograd: its own
+ * products and transforms). kept_bytes is what a forward pass keeps for the
+ * backward pass. */
 struct scope_work {
     double macs, flops;
     double read_bytes, write_bytes;
     double parameters;
     double done_flops, done_bytes;
     double kept_bytes;
-    uint32_t done_by; /* the scope that it was fused into, or RUN_NONE */
+    uint32_t done_by; /* the scope it was fused into, or RUN_NONE */
 };
 
-/* Work of which nothing is known: where to start from. */
+/* Work with nothing known: start from this. */
 struct scope_work scope_work_unknown(void);
 
-/* Setting it again replaces it. Refuses scopes that are not there, values that
+/* Setting it again replaces it. Refuses scopes that do not exist, values that
  * are negative or infinite, and a done_by that is itself done by another: it
- * names the one that really does the work, so that nothing goes in circles. */
+ * must name the scope that really does the work, so there are no cycles. */
 enum assay_status run_work_set(struct run *run, uint32_t scope,
                                const struct scope_work *work,
                                struct error *err);
-/* NULL where none was set; borrowed until the next is set. */
+/* NULL if none was set; borrowed until the next is set. */
 const struct scope_work *run_work(const struct run *run, uint32_t scope);
+/* Whether run_work_set() would take done_by for the scope. */
+bool run_can_be_done_by(const struct run *run, uint32_t scope,
+                        uint32_t done_by);
 bool run_has_work(const struct run *run);
 
-/* What was said of a scope's work in words, the last time: "1x64x56x56 ->
- * 1x64x56x56"; which kernel did it. "" where nothing was. */
+/* A scope's work in words: "1x64x56x56 -> 1x64x56x56"; the kernel that did it.
+ * "" if unknown. */
 struct scope_text {
     const char *shapes, *kernel;
 };
@@ -508,26 +588,26 @@ struct scope_text {
 enum assay_status run_text_set(struct run *run, uint32_t scope,
                                const struct scope_text *text,
                                struct error *err);
-/* NULL where none was set; borrowed until the next is set. */
+/* NULL if none was set; borrowed until the next is set. */
 const struct scope_text *run_text(const struct run *run, uint32_t scope);
 bool run_has_text(const struct run *run);
 
 /* ---- health and memory ------------------------------------------------ */
 
-/* What went wrong while observing; all zero in a good run. */
+/* What went wrong while recording; all zero in a good run. */
 struct run_health {
     uint64_t lost_spans;      /* could not be kept */
     uint64_t unbalanced_ends; /* an end without a begin */
     uint64_t open_at_end;     /* a begin without an end */
-    uint64_t too_deep;        /* nested deeper than the recorder follows */
+    uint64_t too_deep;        /* nested deeper than the recorder records */
     uint64_t warm_up;         /* iterations left out of the statistics */
-    bool is_incomplete;       /* the program did not reach its end */
+    bool is_incomplete;       /* the program did not stop the recording */
 };
 
 struct run_health *run_health(struct run *run);
 const struct run_health *run_health_of(const struct run *run);
 
-/* The most bytes that were live at once, and the scope that was open then. */
+/* The most bytes live at once, and the scope that was open then. */
 struct run_memory {
     int64_t peak_bytes; /* RUN_UNKNOWN until measured */
     uint32_t peak_scope;
@@ -537,37 +617,37 @@ struct run_memory {
 struct run_memory *run_memory(struct run *run);
 const struct run_memory *run_memory_of(const struct run *run);
 
-/* How much memory a space ("host", "cuda:0") held, in all and by category. */
+/* How much memory a space ("host", "cuda:0") held, in total and by category. */
 struct space_row {
     const char *space;
     const char *category;  /* "weights"; "": the space as a whole */
     int64_t live_bytes;    /* at the end; negative: more was given back */
-    int64_t peak_bytes;    /* the most at once */
-    int64_t at_peak_bytes; /* when the space as a whole held the most */
+    int64_t peak_bytes;    /* most at once */
+    int64_t at_peak_bytes; /* at the peak of the space as a whole */
 };
 
-/* Bytes taken, or with a negative delta given back, in the order of time. */
+/* Bytes taken, or with a negative delta given back, in order of time. */
 enum assay_status run_space_change(struct run *run, const char *space,
                                    const char *category, int64_t delta,
                                    struct error *err);
-/* Puts a row back that came out of a file. */
+/* Adds a row read from a file. */
 enum assay_status run_space_restore(struct run *run,
                                     const struct space_row *row,
                                     struct error *err);
 size_t run_space_count(const struct run *run);
-/* A space as a whole stands before its categories. */
+/* A space as a whole comes before its categories. */
 const struct space_row *run_space(const struct run *run, size_t i);
-/* NULL where there is none. */
+/* NULL if there is none. */
 const struct space_row *run_space_find(const struct run *run, const char *space,
                                        const char *category);
 
-/* The counter that holds the live bytes over one iteration. */
+/* The counter with the live bytes over one iteration. */
 #define RUN_LIVE_BYTES "memory.live"
 
 /* Who owned the bytes at the peak. The first group adds up to
- * run_memory.peak_bytes; with the second, to the process's own high-water
- * mark, the fact "memory.process_peak_bytes", or to more by what was taken and
- * never touched, the fact "memory.untouched_bytes". */
+ * run_memory.peak_bytes. Together with the second it adds up to the process's
+ * own peak, the fact "memory.process_peak_bytes", or exceeds it by memory that
+ * was taken but never touched, the fact "memory.untouched_bytes". */
 #define RUN_LEDGER_KINDS(X)                                                    \
     X(LEDGER_WEIGHTS, "weights")                                               \
     X(LEDGER_ACTIVATIONS, "activations")                                       \
@@ -590,16 +670,16 @@ const char *ledger_kind_text(enum ledger_kind kind);
 
 struct ledger_row {
     enum ledger_kind kind;
-    uint32_t scope;   /* RUN_NONE: of no scope */
+    uint32_t scope;   /* RUN_NONE: no scope */
     int64_t bytes;    /* never negative */
-    const char *what; /* "mapped weights", "" where the kind says it */
+    const char *what; /* "mapped weights", "" if the kind says it */
 };
 
 /* Copies the row. */
 enum assay_status run_ledger_add(struct run *run, const struct ledger_row *row,
                                  struct error *err);
 size_t run_ledger_count(const struct run *run);
-/* Of all rows of a kind. */
+/* The sum of all rows of a kind. */
 int64_t run_ledger_sum(const struct run *run, enum ledger_kind kind);
 const struct ledger_row *run_ledger(const struct run *run, size_t i);
 
@@ -609,27 +689,27 @@ void run_duration_set(struct run *run, int64_t duration_ns);
 
 /* ---- whole runs ------------------------------------------------------- */
 
-/* What to keep of a run. The range of iterations is [first, last]; statistics
- * of a range come from the remembered points. */
+/* Which part of a run to keep. Iterations first to last, inclusive; statistics
+ * of a range come from the kept points. */
 struct run_filter {
-    const char *phase;  /* NULL: every one */
-    const char *thread; /* NULL: every one; all that have this name */
+    const char *phase;  /* NULL: all */
+    const char *thread; /* NULL: all; otherwise all with this name */
     uint64_t first_iteration, last_iteration; /* 0 and UINT64_MAX: all */
 };
 
-/* A new, sealed run with what the filter lets through. ASSAY_NOT_FOUND names a
- * phase or thread that is not there, and those that are. */
+/* A new, sealed run with what the filter lets through. If a phase or thread
+ * does not exist: ASSAY_NOT_FOUND, with a list of those that do. */
 enum assay_status run_subset(const struct run *run,
                              const struct run_filter *filter, struct run **out,
                              struct error *err);
 
-/* Whether a filter left out something of the iterations it kept: times are of
- * a part of them then, work and counters of all. */
+/* Whether a filter left out part of the iterations it kept: times are then of
+ * that part, but work and counters of whole iterations. */
 bool run_is_part(const struct run *run);
 
-/* Adds another run's iterations behind this one's: same scopes meet, new ones
- * are added. Facts of `into` win, work is the mean over all iterations; the
- * ledger and the live bytes are those of the one with the higher peak. */
+/* Appends another run's iterations: equal scopes are joined, new ones added.
+ * Facts of `into` win, work becomes the mean over all iterations; the ledger
+ * and the live bytes are those of the run with the higher peak. */
 enum assay_status run_merge(struct run *into, const struct run *from,
                             struct error *err);
 

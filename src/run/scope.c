@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    max_phases = 1 << 11, /* what the key of a cell has room for */
+    max_phases = 1 << 11, /* that fit in the key of a cell */
     max_threads = 1 << 20
 };
 
@@ -23,24 +23,15 @@ static enum assay_status scope_key(struct str *key, uint32_t parent,
     return str_append(key, name);
 }
 
-static enum assay_status reserve_scope(struct run *run)
+static bool scope_reserve(struct run *run)
 {
-    struct scope *scopes = vec_reserve(run->scopes, &run->scopes_capacity,
-                                       run->n_scopes + 1, sizeof *run->scopes);
-    struct scope_links *links;
-
-    if (!scopes)
-        return ASSAY_NOMEM;
-    run->scopes = scopes;
-    links = vec_reserve(run->links, &run->links_capacity, run->n_scopes + 1,
-                        sizeof *run->links);
-    if (!links)
-        return ASSAY_NOMEM;
-    run->links = links;
-    return ASSAY_OK;
+    return vec_grow(&run->scopes, &run->scopes_capacity, run->n_scopes + 1,
+                    sizeof *run->scopes) &&
+           vec_grow(&run->links, &run->links_capacity, run->n_scopes + 1,
+                    sizeof *run->links);
 }
 
-static void append_child(struct run *run, uint32_t parent, uint32_t child)
+static void scope_append_child(struct run *run, uint32_t parent, uint32_t child)
 {
     struct scope_links *links = &run->links[parent];
 
@@ -61,7 +52,7 @@ static enum assay_status scope_append(struct run *run, const struct str *key,
 
     kept_name = arena_strdup(&run->text, name);
     kept_class = arena_strdup(&run->text, class_name);
-    if (!kept_name || !kept_class || reserve_scope(run) ||
+    if (!kept_name || !kept_class || !scope_reserve(run) ||
         map_put(&run->scope_ids, key->text, key->n, new_id))
         return error_nomem(err, strlen(name), "the name of a scope");
     run->scopes[new_id] = (struct scope){
@@ -79,7 +70,7 @@ static enum assay_status scope_append(struct run *run, const struct str *key,
                                               .text = RUN_NONE};
     run->n_scopes++;
     if (parent != RUN_NONE)
-        append_child(run, parent, new_id);
+        scope_append_child(run, parent, new_id);
     *id = new_id;
     return ASSAY_OK;
 }
@@ -94,8 +85,7 @@ enum assay_status run_scope_add(struct run *run, uint32_t parent,
 
     if (run->n_scopes && parent >= run->n_scopes)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "scope '%s' has a parent that is not there (%u)", name,
-                         parent);
+                         "scope '%s' has an unknown parent (%u)", name, parent);
     if (run->n_scopes && run->scopes[parent].depth + 1 >= RUN_MAX_DEPTH)
         return error_set(err, ASSAY_BAD_INPUT,
                          "'%s' is nested deeper than %d levels", name,
@@ -160,7 +150,7 @@ enum assay_status run_scope_path(const struct run *run, uint32_t id,
     return run_scope_path_below(run, RUN_ROOT, id, path);
 }
 
-static bool is_below(const struct run *run, uint32_t above, uint32_t id)
+static bool scope_is_below(const struct run *run, uint32_t above, uint32_t id)
 {
     while (id != RUN_NONE && id != above)
         id = run->scopes[id].parent;
@@ -175,7 +165,7 @@ enum assay_status run_scope_path_below(const struct run *run, uint32_t above,
 
     if (id == RUN_ROOT)
         return str_append(path, run->scopes[RUN_ROOT].name);
-    if (above == RUN_NONE || id == above || !is_below(run, above, id))
+    if (above == RUN_NONE || id == above || !scope_is_below(run, above, id))
         above = RUN_ROOT;
     for (; id != above; id = run->scopes[id].parent)
         chain[n++] = id;
@@ -199,7 +189,6 @@ uint32_t run_model_scope(const struct run *run)
 enum assay_status run_phase_add(struct run *run, const char *name, uint32_t *id,
                                 struct error *err)
 {
-    const char **moved;
     const char *kept;
 
     for (size_t i = 0; i < run->n_phases; i++) {
@@ -212,11 +201,8 @@ enum assay_status run_phase_add(struct run *run, const char *name, uint32_t *id,
         return error_set(err, ASSAY_BAD_INPUT, "more than %d phases",
                          max_phases);
     kept = arena_strdup(&run->text, name);
-    moved = vec_reserve(run->phases, &run->phases_capacity, run->n_phases + 1,
-                        sizeof *run->phases);
-    if (moved)
-        run->phases = moved;
-    if (!kept || !moved)
+    if (!kept || !vec_grow(&run->phases, &run->phases_capacity,
+                           run->n_phases + 1, sizeof *run->phases))
         return error_nomem(err, strlen(name), "the name of a phase");
     *id = (uint32_t)run->n_phases;
     run->phases[run->n_phases++] = kept;
@@ -248,18 +234,14 @@ enum assay_status run_thread_add(struct run *run, const char *name,
                                  enum thread_kind kind, uint32_t *id,
                                  struct error *err)
 {
-    struct run_thread *moved;
     const char *kept;
 
     if (run->n_threads == max_threads)
         return error_set(err, ASSAY_BAD_INPUT, "more than %d threads",
                          max_threads);
     kept = arena_strdup(&run->text, name);
-    moved = vec_reserve(run->threads, &run->threads_capacity,
-                        run->n_threads + 1, sizeof *run->threads);
-    if (moved)
-        run->threads = moved;
-    if (!kept || !moved)
+    if (!kept || !vec_grow(&run->threads, &run->threads_capacity,
+                           run->n_threads + 1, sizeof *run->threads))
         return error_nomem(err, strlen(name), "the name of a thread");
     *id = (uint32_t)run->n_threads;
     run->threads[run->n_threads++] =

@@ -1,4 +1,4 @@
-/* run/series.c - what was observed of each iteration beside its duration. */
+/* run/series.c - what was observed of each iteration besides its duration. */
 #include "run/run_internal.h"
 
 #include "base/mem.h"
@@ -22,7 +22,6 @@ enum assay_status run_series_add(struct run *run, const char *name,
 {
     const struct series *known = run_series_find(run, name);
     const char *kept_name, *kept_unit;
-    struct series *moved;
 
     if (known) {
         *id = (uint32_t)(known - run->series);
@@ -30,11 +29,9 @@ enum assay_status run_series_add(struct run *run, const char *name,
     }
     kept_name = arena_strdup(&run->text, name);
     kept_unit = arena_strdup(&run->text, unit ? unit : "");
-    moved = vec_reserve(run->series, &run->series_capacity, run->n_series + 1,
-                        sizeof *run->series);
-    if (moved)
-        run->series = moved;
-    if (!kept_name || !kept_unit || !moved)
+    if (!kept_name || !kept_unit ||
+        !vec_grow(&run->series, &run->series_capacity, run->n_series + 1,
+                  sizeof *run->series))
         return error_nomem(err, strlen(name), "the name of a series");
     *id = (uint32_t)run->n_series;
     run->series[run->n_series++] =
@@ -46,33 +43,28 @@ enum assay_status run_series_label(struct run *run, uint32_t id,
                                    const char *label, struct error *err)
 {
     struct series *series = &run->series[id];
-    const char *kept, **moved;
+    const char *kept;
 
     if (series->n_points && !series->n_labels)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s has values already that name no label",
-                         series->name);
+                         "%s already has values without labels", series->name);
     kept = arena_strdup(&run->text, label);
-    moved = vec_reserve(series->labels, &series->labels_capacity,
-                        series->n_labels + 1, sizeof *series->labels);
-    if (moved)
-        series->labels = moved;
-    if (!kept || !moved)
+    if (!kept || !vec_grow(&series->labels, &series->labels_capacity,
+                           series->n_labels + 1, sizeof *series->labels))
         return error_nomem(err, strlen(label), "a label of a series");
     series->labels[series->n_labels++] = kept;
     return ASSAY_OK;
 }
 
-static enum assay_status check_point(const struct series *series,
-                                     uint32_t iteration, double value,
-                                     struct error *err)
+static enum assay_status series_check_point(const struct series *series,
+                                            uint32_t iteration, double value,
+                                            struct error *err)
 {
     size_t n = series->n_points;
 
     if (iteration == RUN_NONE)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s has a value outside of all iterations",
-                         series->name);
+                         "%s has a value outside all iterations", series->name);
     if (n && series->points[n - 1].iteration >= iteration)
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s goes back from iteration %u to %u", series->name,
@@ -87,8 +79,8 @@ static enum assay_status check_point(const struct series *series,
     return ASSAY_OK;
 }
 
-/* The same iterations stay as in every other list of them. */
-static void thin(struct series *series)
+/* Keeps the same iterations as every other list of them. */
+static void series_thin(struct series *series)
 {
     size_t kept = 0;
 
@@ -105,20 +97,18 @@ enum assay_status run_series_put(struct run *run, uint32_t id,
                                  struct error *err)
 {
     struct series *series = &run->series[id];
-    enum assay_status st = check_point(series, iteration, value, err);
-    struct series_point *moved;
+    enum assay_status st = series_check_point(series, iteration, value, err);
 
     if (st)
         return st;
     while (series->n_points >= RUN_MAX_POINTS)
-        thin(series);
+        series_thin(series);
     if (!run_is_kept(iteration, series->stride))
         return ASSAY_OK;
-    moved = vec_reserve(series->points, &series->points_capacity,
-                        series->n_points + 1, sizeof *series->points);
-    if (!moved)
-        return error_nomem(err, sizeof *moved, "the points of a series");
-    series->points = moved;
+    if (!vec_grow(&series->points, &series->points_capacity,
+                  series->n_points + 1, sizeof *series->points))
+        return error_nomem(err, sizeof *series->points,
+                           "the points of a series");
     series->points[series->n_points++] =
         (struct series_point){.iteration = iteration, .value = value};
     return ASSAY_OK;
@@ -184,13 +174,14 @@ uint64_t run_step_of(const struct run *run, uint32_t iteration)
 {
     double first = run_fact_number(run, "training.first_step");
 
-    /* More than a double holds exactly is no number of steps. */
+    /* Larger numbers are not exact in a double. */
     if (!(first >= 1 && first < 0x1p53))
         return 0;
     return (uint64_t)first + run_health_of(run)->warm_up + iteration;
 }
 
-static void number_steps(struct series *series, const struct series *steps)
+static void series_number_steps(struct series *series,
+                                const struct series *steps)
 {
     size_t kept = 0;
 
@@ -218,7 +209,7 @@ void run_series_number_steps(struct run *run)
         return;
     for (size_t i = 0; i < run->n_series; i++) {
         if (i != at && series_is_by_step(&run->series[i]))
-            number_steps(&run->series[i], steps);
+            series_number_steps(&run->series[i], steps);
     }
     series_release(&run->series[at]);
     memmove(&run->series[at], &run->series[at + 1],
@@ -226,7 +217,7 @@ void run_series_number_steps(struct run *run)
     run->n_series--;
 }
 
-/* ---- parts of runs, and runs joined ------------------------------------ */
+/* ---- parts of runs, and merged runs ------------------------------------- */
 
 enum assay_status run_series_copy(struct run *to, const struct series *from,
                                   uint64_t first, uint64_t last,
@@ -269,10 +260,10 @@ void series_close_gaps(struct run *run, const struct numbering *numbering)
     }
 }
 
-/* The number of a label, which is added where there is none. */
-static enum assay_status find_label(struct run *run, uint32_t id,
-                                    const char *label, double *found,
-                                    struct error *err)
+/* The number of a label, which is added if it is new. */
+static enum assay_status series_find_label(struct run *run, uint32_t id,
+                                           const char *label, double *found,
+                                           struct error *err)
 {
     const struct series *series = &run->series[id];
     size_t i = 0;
@@ -284,10 +275,10 @@ static enum assay_status find_label(struct run *run, uint32_t id,
                                 : run_series_label(run, id, label, err);
 }
 
-/* Steps that are there already stay as they are. */
-static enum assay_status merge_steps(struct run *into, uint32_t id,
-                                     const struct series *from,
-                                     struct error *err)
+/* Steps that already exist stay as they are. */
+static enum assay_status series_merge_steps(struct run *into, uint32_t id,
+                                            const struct series *from,
+                                            struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -302,16 +293,17 @@ static enum assay_status merge_steps(struct run *into, uint32_t id,
     return st;
 }
 
-static enum assay_status merge_one(struct run *into, const struct series *from,
-                                   const struct translation *translation,
-                                   struct error *err)
+static enum assay_status series_merge_one(struct run *into,
+                                          const struct series *from,
+                                          const struct translation *translation,
+                                          struct error *err)
 {
     enum assay_status st;
     uint32_t id;
 
     st = run_series_add(into, from->name, from->unit, &id, err);
     if (!st && series_is_by_step(from))
-        return merge_steps(into, id, from, err);
+        return series_merge_steps(into, id, from, err);
     for (size_t i = 0; !st && i < from->n_points; i++) {
         const struct series_point *point = &from->points[i];
         const char *label = series_label(from, point);
@@ -322,7 +314,7 @@ static enum assay_status merge_one(struct run *into, const struct series *from,
         if (iteration == RUN_NONE)
             continue;
         if (label)
-            st = find_label(into, id, label, &value, err);
+            st = series_find_label(into, id, label, &value, err);
         if (!st)
             st = run_series_put(into, id, iteration, value, err);
     }
@@ -336,7 +328,7 @@ enum assay_status series_merge(struct run *into, const struct run *from,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < from->n_series; i++)
-        st = merge_one(into, &from->series[i], translation, err);
+        st = series_merge_one(into, &from->series[i], translation, err);
     return st;
 }
 

@@ -1,8 +1,8 @@
 /* run/sketch.c - see sketch.h.
  *
- * Values below 64 have a bucket each; from there on every octave [2^e, 2^e+1)
- * is cut into 64 equal parts, so a bucket is at most 1/64 of its lower edge
- * wide and its middle at most 1/128 away from anything inside. */
+ * Values below 64 have a bucket each; above that every octave [2^e, 2^e+1) is
+ * cut into 64 equal parts, so a bucket is at most 1/64 of its lower edge wide
+ * and its middle at most 1/128 away from anything inside. */
 #include "run/sketch.h"
 
 #include "base/mem.h"
@@ -45,9 +45,9 @@ void sketch_release(struct sketch *sketch)
 }
 
 /* Widens the window of buckets to [low, high], with some slack, so that a
- * slowly moving value does not move the array at every step. */
-static enum assay_status cover(struct sketch *sketch, uint32_t low,
-                               uint32_t high)
+ * slowly changing value does not move the array every time. */
+static enum assay_status sketch_cover(struct sketch *sketch, uint32_t low,
+                                      uint32_t high)
 {
     enum { slack = 16 };
     uint32_t first, end;
@@ -81,7 +81,7 @@ enum assay_status sketch_add(struct sketch *sketch, int64_t value,
                              uint64_t times)
 {
     uint32_t bucket = sketch_bucket(value);
-    enum assay_status st = cover(sketch, bucket, bucket);
+    enum assay_status st = sketch_cover(sketch, bucket, bucket);
 
     if (st)
         return st;
@@ -96,7 +96,7 @@ enum assay_status sketch_merge(struct sketch *into, const struct sketch *from)
 
     if (!from->n)
         return ASSAY_OK;
-    st = cover(into, from->first, from->first + from->n_buckets - 1);
+    st = sketch_cover(into, from->first, from->first + from->n_buckets - 1);
     if (st)
         return st;
     for (uint32_t i = 0; i < from->n_buckets; i++)

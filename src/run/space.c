@@ -1,4 +1,4 @@
-/* run/space.c - how much memory was held, by space and category. */
+/* run/space.c - memory held, by space and category. */
 #include "run/run_internal.h"
 
 #include "base/vec.h"
@@ -28,39 +28,35 @@ const struct space_row *run_space_find(const struct run *run, const char *space,
     return NULL;
 }
 
-/* The row of that space and category, empty where it is new. NULL without
- * memory. */
+/* The row of that space and category, empty if it is new. NULL if memory runs
+ * out. */
 static struct space_row *space_row_of(struct run *run, const char *space,
                                       const char *category)
 {
     const struct space_row *found = run_space_find(run, space, category);
-    struct space_row *moved;
     const char *kept_space, *kept_category;
 
     if (found)
         return &run->spaces[found - run->spaces];
-    moved = vec_reserve(run->spaces, &run->spaces_capacity, run->n_spaces + 1,
-                        sizeof *run->spaces);
-    if (!moved)
-        return NULL;
-    run->spaces = moved;
     kept_space = arena_strdup(&run->text, space);
     kept_category = arena_strdup(&run->text, category);
-    if (!kept_space || !kept_category)
+    if (!kept_space || !kept_category ||
+        !vec_grow(&run->spaces, &run->spaces_capacity, run->n_spaces + 1,
+                  sizeof *run->spaces))
         return NULL;
-    moved[run->n_spaces] =
+    run->spaces[run->n_spaces] =
         (struct space_row){.space = kept_space, .category = kept_category};
-    return &moved[run->n_spaces++];
+    return &run->spaces[run->n_spaces++];
 }
 
-static bool sum_fits(int64_t a, int64_t b)
+static bool space_sum_fits(int64_t a, int64_t b)
 {
     int64_t sum;
 
     return !__builtin_add_overflow(a, b, &sum);
 }
 
-/* What all rows of the space hold is what they held at its peak. */
+/* The space is at its peak: records what all of its rows hold now. */
 static void space_note_peak(struct run *run, const char *space)
 {
     for (size_t i = 0; i < run->n_spaces; i++) {
@@ -69,7 +65,7 @@ static void space_note_peak(struct run *run, const char *space)
     }
 }
 
-static void row_change(struct space_row *row, int64_t delta)
+static void space_row_change(struct space_row *row, int64_t delta)
 {
     row->live_bytes += delta;
     if (row->live_bytes > row->peak_bytes)
@@ -90,17 +86,17 @@ enum assay_status run_space_change(struct run *run, const char *space,
     if (!part)
         return error_nomem(err, sizeof *part, "the memory of a space");
     whole = &run->spaces[at]; /* it may have moved */
-    if (!sum_fits(whole->live_bytes, delta) ||
-        !sum_fits(part->live_bytes, delta))
-        return error_set(err, ASSAY_BAD_INPUT, "'%s' cannot hold so many bytes",
-                         space);
+    if (!space_sum_fits(whole->live_bytes, delta) ||
+        !space_sum_fits(part->live_bytes, delta))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "'%s' cannot hold that many bytes", space);
     if (part != whole)
-        row_change(part, delta);
+        space_row_change(part, delta);
     if (whole->live_bytes + delta > whole->peak_bytes) {
-        row_change(whole, delta);
+        space_row_change(whole, delta);
         space_note_peak(run, space);
     } else {
-        row_change(whole, delta);
+        space_row_change(whole, delta);
     }
     return ASSAY_OK;
 }
@@ -119,8 +115,9 @@ enum assay_status run_space_restore(struct run *run,
     struct space_row *place;
 
     if (run_space_find(run, row->space, row->category))
-        return error_set(err, ASSAY_BAD_INPUT, "'%s' of '%s' is there twice",
-                         row->category, row->space);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "category '%s' of '%s' is there twice", row->category,
+                         row->space);
     place = space_row_of(run, row->space, row->category);
     if (!place)
         return error_nomem(err, sizeof *place, "the memory of a space");
@@ -135,8 +132,8 @@ static int64_t space_peak(const struct run *run, const char *space)
     return whole ? whole->peak_bytes : -1;
 }
 
-/* A space is as it was in the run where it had the higher peak. Its whole
- * stands before its parts, and is taken over last. */
+/* A space is taken from the run where it had the higher peak. Its whole comes
+ * before its parts, and is copied last. */
 enum assay_status spaces_merge(struct run *into, const struct run *from,
                                struct error *err)
 {

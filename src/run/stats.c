@@ -1,6 +1,7 @@
 /* run/stats.c - from the cells of a scope to the numbers people read. */
 #include "run/run_internal.h"
 
+#include "base/doubles.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -22,9 +23,9 @@ double stats_quantile(const double *sorted, size_t n, double q)
     return sorted[below] + part * (sorted[below + 1] - sorted[below]);
 }
 
-/* The widest rank r from 0 with P(X <= r) <= tail for X binomial(n, 1/2), the
- * terms built up in logs so that no n is too large. */
-static size_t median_rank(size_t n, double tail)
+/* The largest rank r with P(X <= r) <= tail for X binomial(n, 1/2), or 0. The
+ * terms are computed in logs so that no n is too large. */
+static size_t stats_median_rank(size_t n, double tail)
 {
     double log_term = -(double)n * log(2), sum = 0;
     size_t rank = 0;
@@ -44,47 +45,54 @@ void stats_median_interval(const double *sorted, size_t n, double confidence,
 {
     size_t rank;
 
-    if (n == 0) {
+    if (pow(0.5, (double)n) > (1 - confidence) / 2) {
         *low = *high = NAN;
         return;
     }
-    rank = median_rank(n, (1 - confidence) / 2);
+    rank = stats_median_rank(n, (1 - confidence) / 2);
     *low = sorted[rank];
     *high = sorted[n - 1 - rank];
 }
 
-/* Which cells a question is about: the phase asked for; those outside the
- * iterations only where there is nothing inside; those of devices only where
- * there is nothing of the host, whose times are not added to a device's. */
+/* Which cells of a scope a question is about: the phase asked for; those
+ * outside the iterations only if there are none inside; those of devices only
+ * if there are none of the host, because the two times are never added up. */
 struct choice {
     const struct run *run;
-    uint32_t phase;
+    uint32_t scope, phase;
     bool is_outside, is_device;
 };
 
-static bool is_chosen(const struct choice *choice, const struct cell *cell)
+/* The next chosen cell after one, from NULL to NULL. */
+static const struct cell *choice_next(const struct choice *choice,
+                                      const struct cell *cell)
 {
-    return cell->is_outside == choice->is_outside &&
-           (choice->phase == RUN_ANY || choice->phase == cell->phase) &&
-           cell_is_device(choice->run, cell) == choice->is_device;
+    const struct run *run = choice->run;
+    uint32_t id = cell ? (uint32_t)(cell - run->cells) : RUN_NONE;
+
+    while ((id = cell_next_of(run, choice->scope, id)) != RUN_NONE) {
+        cell = &run->cells[id];
+        if (cell->is_outside == choice->is_outside &&
+            (choice->phase == RUN_ANY || choice->phase == cell->phase) &&
+            cell_is_device(run, cell) == choice->is_device)
+            return cell;
+    }
+    return NULL;
 }
 
-static struct choice choose(const struct run *run, uint32_t scope,
-                            uint32_t phase)
+static struct choice choice_make(const struct run *run, uint32_t scope,
+                                 uint32_t phase)
 {
-    struct choice choice = {
-        .run = run, .phase = phase, .is_device = !run->links[scope].has_host};
-    uint32_t id = RUN_NONE;
+    struct choice choice = {.run = run,
+                            .scope = scope,
+                            .phase = phase,
+                            .is_device = !run->links[scope].has_host};
 
-    while ((id = cell_next_of(run, scope, id)) != RUN_NONE) {
-        if (is_chosen(&choice, &run->cells[id]))
-            return choice;
-    }
-    choice.is_outside = true;
+    choice.is_outside = !choice_next(&choice, NULL);
     return choice;
 }
 
-static int compare_points(const void *left, const void *right)
+static int points_compare(const void *left, const void *right)
 {
     const struct point *a = left, *b = right;
 
@@ -96,7 +104,7 @@ size_t points_join(struct point *points, size_t n)
     size_t joined = 0;
 
     if (n)
-        qsort(points, n, sizeof *points, compare_points);
+        qsort(points, n, sizeof *points, points_compare);
 
     for (size_t i = 0; i < n; i++) {
         struct point *last = joined ? &points[joined - 1] : NULL;
@@ -112,56 +120,43 @@ size_t points_join(struct point *points, size_t n)
     return joined;
 }
 
-/* The points of the chosen cells that all of them would have kept. */
-static enum assay_status gather_points(const struct run *run, uint32_t scope,
-                                       const struct choice *choice,
+/* Of the iterations that all chosen cells would have kept. */
+static uint32_t choice_stride(const struct choice *choice)
+{
+    const struct cell *cell = NULL;
+    uint32_t stride = 1;
+
+    while ((cell = choice_next(choice, cell)))
+        stride = cell->stride > stride ? cell->stride : stride;
+    return stride;
+}
+
+/* The points of the chosen cells that all of them would have kept; those of one
+ * iteration are joined. */
+static enum assay_status choice_points(const struct choice *choice,
                                        struct point **points, size_t *n,
                                        struct error *err)
 {
-    uint32_t stride = 1, id = RUN_NONE;
+    uint32_t stride = choice_stride(choice);
+    const struct cell *cell = NULL;
     size_t capacity = 0;
 
     *points = NULL;
     *n = 0;
-    while ((id = cell_next_of(run, scope, id)) != RUN_NONE) {
-        const struct cell *cell = &run->cells[id];
-
-        if (is_chosen(choice, cell) && cell->stride > stride)
-            stride = cell->stride;
-    }
-    while ((id = cell_next_of(run, scope, id)) != RUN_NONE) {
-        const struct cell *cell = &run->cells[id];
-        struct point *moved;
-
-        if (!is_chosen(choice, cell))
-            continue;
-        moved = vec_reserve(*points, &capacity, *n + cell->n_points,
-                            sizeof **points);
-        if (!moved) {
+    while ((cell = choice_next(choice, cell))) {
+        if (!vec_grow(points, &capacity, *n + cell->n_points,
+                      sizeof **points)) {
             mem_free(*points);
             *points = NULL;
             return error_nomem(err, cell->n_points * sizeof **points,
                                "the iterations of a scope");
         }
-        *points = moved;
         for (size_t i = 0; i < cell->n_points; i++) {
             if (choice->is_outside ||
                 run_is_kept(cell->points[i].iteration, stride))
-                moved[(*n)++] = cell->points[i];
+                (*points)[(*n)++] = cell->points[i];
         }
     }
-    return ASSAY_OK;
-}
-
-static enum assay_status chosen_points(const struct run *run, uint32_t scope,
-                                       const struct choice *choice,
-                                       struct point **points, size_t *n,
-                                       struct error *err)
-{
-    enum assay_status st = gather_points(run, scope, choice, points, n, err);
-
-    if (st || !*n)
-        return st;
     if (!choice->is_outside)
         *n = points_join(*points, *n);
     return ASSAY_OK;
@@ -171,32 +166,27 @@ enum assay_status run_scope_points(const struct run *run, uint32_t scope,
                                    uint32_t phase, struct point **points,
                                    size_t *n, struct error *err)
 {
-    struct choice choice = choose(run, scope, phase);
+    struct choice choice = choice_make(run, scope, phase);
 
-    return chosen_points(run, scope, &choice, points, n, err);
+    return choice_points(&choice, points, n, err);
 }
 
-/* The distribution of an iteration's total. One cell knows its own exactly;
- * of several only the remembered iterations can be added up. */
-static enum assay_status chosen_dist(const struct run *run, uint32_t scope,
-                                     const struct choice *choice,
+/* The distribution of an iteration's total. One cell has its own exactly; for
+ * several only the kept iterations can be added up. */
+static enum assay_status choice_dist(const struct choice *choice,
                                      struct dist *out, struct error *err)
 {
+    const struct cell *cell = choice_next(choice, NULL);
     enum assay_status st = ASSAY_OK;
     struct point *points;
-    uint32_t id = RUN_NONE;
-    size_t n_cells = 0, n;
+    size_t n;
 
     *out = (struct dist){0};
-    while ((id = cell_next_of(run, scope, id)) != RUN_NONE)
-        n_cells += is_chosen(choice, &run->cells[id]);
-    if (n_cells == 1 || choice->is_outside) {
-        while (!st && (id = cell_next_of(run, scope, id)) != RUN_NONE) {
-            if (is_chosen(choice, &run->cells[id]))
-                st = dist_merge(out, &run->cells[id].iterations);
-        }
+    if (choice->is_outside || !cell || !choice_next(choice, cell)) {
+        for (; !st && cell; cell = choice_next(choice, cell))
+            st = dist_merge(out, &cell->iterations);
     } else {
-        st = chosen_points(run, scope, choice, &points, &n, err);
+        st = choice_points(choice, &points, &n, err);
         for (size_t i = 0; !st && i < n; i++)
             st = dist_add(out, points[i].total_ns);
         mem_free(points);
@@ -208,62 +198,51 @@ static enum assay_status chosen_dist(const struct run *run, uint32_t scope,
     return ASSAY_OK;
 }
 
-enum assay_status run_scope_dist(const struct run *run, uint32_t scope,
-                                 uint32_t phase, struct dist *out,
-                                 struct error *err)
-{
-    struct choice choice = choose(run, scope, phase);
-
-    return chosen_dist(run, scope, &choice, out, err);
-}
-
-static int64_t larger(int64_t a, int64_t b)
+static int64_t stats_larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static void add_sums(const struct run *run, uint32_t scope,
-                     const struct choice *choice, struct scope_stats *out)
+/* counted: over the iterations that count. */
+static void choice_add_sums(const struct choice *choice,
+                            struct scope_stats *out, struct cell_sums *counted)
 {
-    uint32_t id = RUN_NONE;
+    const struct cell *cell = NULL;
 
-    while ((id = cell_next_of(run, scope, id)) != RUN_NONE) {
-        const struct cell *cell = &run->cells[id];
+    while ((cell = choice_next(choice, cell))) {
+        struct cell_sums sums = run_cell_sums(choice->run, cell);
 
-        if (!is_chosen(choice, cell))
-            continue;
+        counted->total_ns += sums.total_ns;
+        counted->self_ns += sums.self_ns;
         out->calls += cell->calls.n;
         out->total_ns += (double)cell->total_ns;
         out->self_ns += (double)cell->self_ns;
-        out->bytes = larger(out->bytes, cell->bytes);
-        out->peak_bytes = larger(out->peak_bytes, cell->peak_bytes);
+        out->bytes = stats_larger(out->bytes, cell->bytes);
+        out->peak_bytes = stats_larger(out->peak_bytes, cell->peak_bytes);
         if (cell->iterations.n > out->n)
             out->n = cell->iterations.n;
     }
 }
 
-static int compare_doubles(const void *left, const void *right)
+/* Exact if every iteration was kept, otherwise from the sketch. */
+static double stats_percentile(const struct dist *dist, const double *sorted,
+                               size_t n, double percent)
 {
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
+    if (percent != 50 && !stats_carries(dist->n, percent / 100))
+        return NAN;
+    return n == dist->n ? stats_quantile(sorted, n, percent / 100)
+                        : dist_percentile(dist, percent);
 }
 
-/* Percentiles: exact where every iteration is remembered, from the sketch
- * where only some are. The interval always comes from the remembered ones. */
-static void fill_percentiles(struct scope_stats *out, const struct dist *dist,
-                             const double *sorted, size_t n)
+/* The interval always comes from the kept iterations. */
+static void stats_fill_percentiles(struct scope_stats *out,
+                                   const struct dist *dist,
+                                   const double *sorted, size_t n)
 {
-    bool is_exact = n == dist->n;
-
-    out->median_ns =
-        is_exact ? stats_quantile(sorted, n, 0.5) : dist_percentile(dist, 50);
-    out->p5_ns =
-        is_exact ? stats_quantile(sorted, n, 0.05) : dist_percentile(dist, 5);
-    out->p95_ns =
-        is_exact ? stats_quantile(sorted, n, 0.95) : dist_percentile(dist, 95);
-    out->p99_ns =
-        is_exact ? stats_quantile(sorted, n, 0.99) : dist_percentile(dist, 99);
+    out->median_ns = stats_percentile(dist, sorted, n, 50);
+    out->p5_ns = stats_percentile(dist, sorted, n, 5);
+    out->p95_ns = stats_percentile(dist, sorted, n, 95);
+    out->p99_ns = stats_percentile(dist, sorted, n, 99);
     out->min_ns = (double)dist->min;
     out->max_ns = (double)dist->max;
     out->sd_ns = dist_sd(dist);
@@ -271,63 +250,86 @@ static void fill_percentiles(struct scope_stats *out, const struct dist *dist,
                           &out->median_high_ns);
 }
 
+/* The interval of the mean; mean_ns is known and, for a run with more
+ * iterations than are kept, more exact than that of the kept ones. */
+static void stats_fill_mean_interval(struct scope_stats *out,
+                                     const double *values, size_t n)
+{
+    struct mean mean = stats_mean(values, n);
+
+    out->mean_low_ns = fmax(0, out->mean_ns - (mean.mean - mean.low));
+    out->mean_high_ns = out->mean_ns + (mean.high - mean.mean);
+    if (isnan(mean.low))
+        out->mean_low_ns = NAN;
+}
+
 enum assay_status stats_add_percentiles(struct scope_stats *out,
-                                        const struct dist *dist,
-                                        const struct point *points, size_t n,
+                                        const struct stats_source *source,
                                         struct error *err)
 {
-    double *values = mem_array(n, sizeof *values);
+    const struct dist *dist = source->dist;
+    const struct point *points = source->points;
+    size_t n = source->n, n_kept = source->run->n_iterations_kept;
+    double *values = mem_array(n > n_kept ? n : n_kept, sizeof *values);
 
     if (!values)
         return error_nomem(err, n * sizeof *values,
                            "the statistics of a scope");
+    if (run_has_iterations(source->run) && !out->is_outside)
+        stats_fill_mean_interval(
+            out, values,
+            mean_values(source->run, points, n, source->stride, values));
     for (size_t i = 0; i < n; i++)
         values[i] = (double)points[i].total_ns;
-    qsort(values, n, sizeof *values, compare_doubles);
-    fill_percentiles(out, dist, values, n);
+    doubles_sort(values, n);
+    stats_fill_percentiles(out, dist, values, n);
     if (dist->n > out->n)
         out->n = dist->n;
     mem_free(values);
     return ASSAY_OK;
 }
 
-static enum assay_status add_percentiles(const struct run *run, uint32_t scope,
-                                         const struct choice *choice,
-                                         struct scope_stats *out,
-                                         struct error *err)
+static enum assay_status choice_add_percentiles(const struct choice *choice,
+                                                struct scope_stats *out,
+                                                struct error *err)
 {
-    struct dist dist = {0};
+    struct stats_source source = {.run = choice->run,
+                                  .stride = choice_stride(choice)};
     struct point *points = NULL;
+    struct dist dist = {0};
     enum assay_status st;
-    size_t n = 0;
 
-    st = chosen_dist(run, scope, choice, &dist, err);
+    st = choice_dist(choice, &dist, err);
     if (!st)
-        st = chosen_points(run, scope, choice, &points, &n, err);
+        st = choice_points(choice, &points, &source.n, err);
+    source.dist = &dist;
+    source.points = points;
     if (!st)
-        st = stats_add_percentiles(out, &dist, points, n, err);
+        st = stats_add_percentiles(out, &source, err);
     mem_free(points);
     dist_release(&dist);
     return st;
 }
 
-/* A scope that only groups others lasts as long as they do: the sum over the
- * nearest called scopes below it. Children come after their parents, so the
- * walk goes down and along, and comes up by the parent. */
-static void add_group(const struct run *run, uint32_t scope, uint32_t phase,
-                      struct scope_stats *out)
+/* A group lasts as long as what it groups: the sum over the nearest called
+ * scopes below it. */
+static void stats_add_group(const struct run *run, uint32_t scope,
+                            uint32_t phase, struct scope_stats *out,
+                            struct cell_sums *counted)
 {
     uint32_t at = run->scopes[scope].first_child;
 
     while (at != RUN_NONE) {
-        struct choice choice = choose(run, at, phase);
+        struct choice choice = choice_make(run, at, phase);
         struct scope_stats below = {.bytes = RUN_UNKNOWN,
                                     .peak_bytes = RUN_UNKNOWN};
+        struct cell_sums below_counted = {0};
 
-        add_sums(run, at, &choice, &below);
+        choice_add_sums(&choice, &below, &below_counted);
         if (below.calls && !(choice.is_outside && run_has_iterations(run))) {
             out->total_ns += below.total_ns;
-            out->peak_bytes = larger(out->peak_bytes, below.peak_bytes);
+            counted->total_ns += below_counted.total_ns;
+            out->peak_bytes = stats_larger(out->peak_bytes, below.peak_bytes);
         } else if (run->scopes[at].first_child != RUN_NONE) {
             at = run->scopes[at].first_child;
             continue;
@@ -343,6 +345,8 @@ struct scope_stats scope_stats_unknown(void)
     return (struct scope_stats){.mean_ns = NAN,
                                 .sd_ns = NAN,
                                 .mean_self_ns = NAN,
+                                .mean_low_ns = NAN,
+                                .mean_high_ns = NAN,
                                 .median_ns = NAN,
                                 .median_low_ns = NAN,
                                 .median_high_ns = NAN,
@@ -355,29 +359,39 @@ struct scope_stats scope_stats_unknown(void)
                                 .peak_bytes = RUN_UNKNOWN};
 }
 
+void stats_fill_means(const struct run *run, struct scope_stats *out,
+                      const struct cell_sums *counted)
+{
+    double n = run_has_iterations(run) && !out->is_outside
+                   ? (double)run->n_counted
+                   : (double)(out->n ? out->n : 1);
+
+    out->mean_ns = counted->total_ns / n;
+    out->mean_self_ns = counted->self_ns / n;
+}
+
 enum assay_status run_scope_stats(const struct run *run, uint32_t scope,
                                   uint32_t phase, struct scope_stats *out,
                                   struct error *err)
 {
-    struct choice choice = choose(run, scope, phase);
-    double n_means;
+    struct choice choice = choice_make(run, scope, phase);
+    struct cell_sums counted = {0};
+    enum assay_status st;
 
     *out = scope_stats_unknown();
-    add_sums(run, scope, &choice, out);
-    if (out->calls) {
-        enum assay_status st = add_percentiles(run, scope, &choice, out, err);
-
-        if (st)
-            return st;
-        out->calls_each = (double)out->calls / (double)out->n;
-        out->is_outside = choice.is_outside && run_has_iterations(run);
-    } else {
-        add_group(run, scope, phase, out);
-    }
-    n_means = run_has_iterations(run) && !out->is_outside
-                  ? (double)run->n_iterations
-                  : (double)(out->n ? out->n : 1);
-    out->mean_ns = out->total_ns / n_means;
-    out->mean_self_ns = out->self_ns / n_means;
+    choice_add_sums(&choice, out, &counted);
+    out->is_outside =
+        out->calls && choice.is_outside && run_has_iterations(run);
+    if (!out->calls)
+        stats_add_group(run, scope, phase, out, &counted);
+    stats_fill_means(run, out, &counted);
+    if (!out->calls)
+        return ASSAY_OK;
+    st = choice_add_percentiles(&choice, out, err);
+    if (st)
+        return st;
+    out->calls_each = (double)out->calls / (double)out->n;
+    if (!run_has_iterations(run) || out->is_outside)
+        stats_fill_means(run, out, &counted);
     return ASSAY_OK;
 }

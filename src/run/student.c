@@ -3,12 +3,12 @@
 
 #include <math.h>
 
-/* From here on the normal distribution is the same to 7 digits. */
+/* Above this it equals the normal distribution to 7 digits. */
 static const double many_df = 1e7;
 
 /* The continued fraction of the incomplete beta function (Abramowitz, Stegun
  * 26.5.8), evaluated from the front with Lentz's method. */
-static double beta_fraction(double a, double b, double x)
+static double student_beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300;
     double c = 1, d, result;
@@ -40,17 +40,17 @@ static double beta_fraction(double a, double b, double x)
     return result;
 }
 
-/* log gamma(x) through a function that is thread-safe. */
-static double log_gamma(double x)
+/* log gamma(x), thread-safe. */
+static double student_log_gamma(double x)
 {
     int sign;
 
     return lgamma_r(x, &sign);
 }
 
-/* The regularised incomplete beta function; y is 1 - x, handed in because the
+/* The regularised incomplete beta function; y is 1 - x, passed in because the
  * difference would lose digits. */
-static double beta_share(double a, double b, double x, double y)
+static double student_beta(double a, double b, double x, double y)
 {
     double front;
 
@@ -58,11 +58,11 @@ static double beta_share(double a, double b, double x, double y)
         return 0;
     if (y <= 0)
         return 1;
-    front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) +
-                b * log(y));
+    front = exp(student_log_gamma(a + b) - student_log_gamma(a) -
+                student_log_gamma(b) + a * log(x) + b * log(y));
     if (x < (a + 1) / (a + b + 2))
-        return front * beta_fraction(a, b, x) / a;
-    return 1 - front * beta_fraction(b, a, y) / b;
+        return front * student_beta_fraction(a, b, x) / a;
+    return 1 - front * student_beta_fraction(b, a, y) / b;
 }
 
 double student_tails(double t, double df)
@@ -73,7 +73,7 @@ double student_tails(double t, double df)
         return 0;
     if (df > many_df)
         return erfc(fabs(t) / sqrt(2.0));
-    return beta_share(df / 2, 0.5, df / (df + t * t), t * t / (df + t * t));
+    return student_beta(df / 2, 0.5, df / (df + t * t), t * t / (df + t * t));
 }
 
 static double student_density(double t, double df)
@@ -83,12 +83,12 @@ static double student_density(double t, double df)
 
     if (df > many_df)
         return exp(-(t * t + log_two_pi) / 2);
-    return exp(log_gamma((df + 1) / 2) - log_gamma(df / 2) -
+    return exp(student_log_gamma((df + 1) / 2) - student_log_gamma(df / 2) -
                (log(df) + log_pi) / 2 - (df + 1) / 2 * log1p(t * t / df));
 }
 
-/* Log tails over log t bend only one way, so that Newton's steps from far out
- * close in; halving the bracket catches those that leave it. */
+/* Log tails over log t curve only one way, so Newton's steps from far out
+ * converge; halving the bracket catches steps that leave it. */
 double student_critical(double tails, double df)
 {
     double low = 0, high = 1, t;

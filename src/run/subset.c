@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* The same names under the same ids, nothing counted yet. */
-static enum assay_status copy_names(struct run *to, const struct run *from,
-                                    struct error *err)
+/* Copies the names, under the same ids; nothing is counted yet. */
+static enum assay_status
+subset_copy_names(struct run *to, const struct run *from, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     uint32_t id;
@@ -30,8 +30,8 @@ static enum assay_status copy_names(struct run *to, const struct run *from,
     return st;
 }
 
-static enum assay_status copy_work(struct run *to, const struct run *from,
-                                   struct error *err)
+static enum assay_status
+subset_copy_work(struct run *to, const struct run *from, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -46,8 +46,8 @@ static enum assay_status copy_work(struct run *to, const struct run *from,
     return st;
 }
 
-static enum assay_status copy_counters(struct run *to, const struct run *from,
-                                       struct error *err)
+static enum assay_status
+subset_copy_counters(struct run *to, const struct run *from, struct error *err)
 {
     for (size_t i = 0; i < from->n_counters; i++) {
         struct counter copy = from->counters[i];
@@ -68,13 +68,13 @@ static enum assay_status copy_counters(struct run *to, const struct run *from,
     return ASSAY_OK;
 }
 
-static bool is_whole(const struct run_filter *filter)
+static bool filter_is_whole(const struct run_filter *filter)
 {
     return filter->first_iteration == 0 && filter->last_iteration == UINT64_MAX;
 }
 
-/* From iterations to the steps before them; first: the step of iteration 0. */
-static void shift_to_steps(struct run_filter *filter, uint64_t first)
+/* From iterations to steps before them; first: the step of iteration 0. */
+static void filter_shift_to_steps(struct run_filter *filter, uint64_t first)
 {
     uint64_t before = first ? first - 1 : 0;
 
@@ -83,17 +83,18 @@ static void shift_to_steps(struct run_filter *filter, uint64_t first)
         filter->last_iteration += before;
 }
 
-static enum assay_status copy_observed(struct run *to, const struct run *from,
-                                       const struct run_filter *filter,
-                                       struct error *err)
+static enum assay_status subset_copy_observed(struct run *to,
+                                              const struct run *from,
+                                              const struct run_filter *filter,
+                                              struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < from->n_series; i++) {
         struct run_filter own = *filter;
 
-        if (series_is_by_step(&from->series[i]) && !is_whole(filter))
-            shift_to_steps(&own, run_step_of(from, 0));
+        if (series_is_by_step(&from->series[i]) && !filter_is_whole(filter))
+            filter_shift_to_steps(&own, run_step_of(from, 0));
         st = run_series_copy(to, &from->series[i], own.first_iteration,
                              own.last_iteration, err);
     }
@@ -104,31 +105,34 @@ static enum assay_status copy_observed(struct run *to, const struct run *from,
     return st;
 }
 
-static bool has_iteration(const struct run_filter *filter, uint32_t iteration)
+static bool filter_has_iteration(const struct run_filter *filter,
+                                 uint32_t iteration)
 {
     return iteration >= filter->first_iteration &&
            iteration <= filter->last_iteration;
 }
 
-static bool has_names(const struct run *run, const struct run_filter *filter,
-                      uint32_t phase, uint32_t thread)
+static bool filter_has_names(const struct run *run,
+                             const struct run_filter *filter, uint32_t phase,
+                             uint32_t thread)
 {
     return (!filter->phase || strcmp(run->phases[phase], filter->phase) == 0) &&
            (!filter->thread ||
             strcmp(run->threads[thread].name, filter->thread) == 0);
 }
 
-/* A range of iterations is counted again from its points. What single calls
- * lasted is not known any more: each counts as the mean of its iteration. */
-static enum assay_status recount(struct cell *to, const struct cell *from,
-                                 const struct run_filter *filter)
+/* Counts a range of iterations again from its points. The times of single calls
+ * are no longer known: each counts as the mean of its iteration. */
+static enum assay_status subset_recount(struct cell *to,
+                                        const struct cell *from,
+                                        const struct run_filter *filter)
 {
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < from->n_points; i++) {
         const struct point *point = &from->points[i];
 
-        if (!has_iteration(filter, point->iteration))
+        if (!filter_has_iteration(filter, point->iteration))
             continue;
         st = dist_add(&to->iterations, point->total_ns);
         for (uint32_t k = 0; !st && k < point->calls; k++)
@@ -141,7 +145,8 @@ static enum assay_status recount(struct cell *to, const struct cell *from,
     return st;
 }
 
-static enum assay_status copy_whole(struct cell *to, const struct cell *from)
+static enum assay_status subset_copy_whole(struct cell *to,
+                                           const struct cell *from)
 {
     if (dist_merge(&to->calls, &from->calls) ||
         dist_merge(&to->iterations, &from->iterations))
@@ -156,13 +161,14 @@ static enum assay_status copy_whole(struct cell *to, const struct cell *from)
     return ASSAY_OK;
 }
 
-static enum assay_status copy_cell(struct run *to, const struct cell *from,
-                                   const struct run_filter *filter,
-                                   struct error *err)
+static enum assay_status subset_copy_cell(struct run *to,
+                                          const struct cell *from,
+                                          const struct run_filter *filter,
+                                          struct error *err)
 {
     struct cell *cell;
 
-    if (!is_whole(filter) && from->is_outside)
+    if (!filter_is_whole(filter) && from->is_outside)
         return ASSAY_OK;
     cell = cell_find_or_add(to, from->scope, from->phase, from->thread,
                             from->is_outside, err);
@@ -171,60 +177,64 @@ static enum assay_status copy_cell(struct run *to, const struct cell *from,
     cell->bytes = from->bytes;
     cell->peak_bytes = from->peak_bytes;
     cell->stride = from->stride;
-    if (is_whole(filter) ? copy_whole(cell, from) : recount(cell, from, filter))
+    if (filter_is_whole(filter) ? subset_copy_whole(cell, from)
+                                : subset_recount(cell, from, filter))
         return error_nomem(err, from->n_points * sizeof *from->points,
                            "part of a run");
     return ASSAY_OK;
 }
 
-static enum assay_status copy_iterations(struct run *to, const struct run *from,
-                                         const struct run_filter *filter,
-                                         struct error *err)
+static enum assay_status subset_copy_iterations(struct run *to,
+                                                const struct run *from,
+                                                const struct run_filter *filter,
+                                                struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
     to->iteration_stride = from->iteration_stride;
     for (size_t i = 0; !st && i < from->n_iterations_kept; i++) {
-        if (has_iteration(filter, from->iterations[i].index))
+        if (filter_has_iteration(filter, from->iterations[i].index))
             st = run_iteration_restore(to, &from->iterations[i], err);
     }
     to->n_iterations =
-        is_whole(filter) ? from->n_iterations : to->n_iterations_kept;
+        filter_is_whole(filter) ? from->n_iterations : to->n_iterations_kept;
     return st;
 }
 
-static enum assay_status copy_chosen(struct run *to, const struct run *from,
-                                     const struct run_filter *filter,
-                                     struct error *err)
+static enum assay_status subset_copy_chosen(struct run *to,
+                                            const struct run *from,
+                                            const struct run_filter *filter,
+                                            struct error *err)
 {
-    enum assay_status st = copy_iterations(to, from, filter, err);
+    enum assay_status st = subset_copy_iterations(to, from, filter, err);
 
     for (size_t i = 0; !st && i < from->n_cells; i++) {
         const struct cell *cell = &from->cells[i];
 
-        if (has_names(from, filter, cell->phase, cell->thread))
-            st = copy_cell(to, cell, filter, err);
+        if (filter_has_names(from, filter, cell->phase, cell->thread))
+            st = subset_copy_cell(to, cell, filter, err);
         else
             to->is_part |= !cell->is_outside;
     }
     for (size_t i = 0; !st && i < from->n_kept; i++) {
         const struct sample *sample = &from->kept[i];
 
-        if (has_names(from, filter, sample->phase, sample->thread) &&
-            (is_whole(filter) || has_iteration(filter, sample->iteration)))
+        if (filter_has_names(from, filter, sample->phase, sample->thread) &&
+            (filter_is_whole(filter) ||
+             filter_has_iteration(filter, sample->iteration)))
             st = run_keep(to, sample, err);
     }
     return st;
 }
 
-/* The names that are there, for the message about one that is not. */
-static void list_names(struct str *list, const char *name)
+/* Lists the existing names, for the message about one that does not exist. */
+static void subset_list_name(struct str *list, const char *name)
 {
     (void)(list->n && str_append(list, ", "));
     (void)str_append(list, name);
 }
 
-static enum assay_status check_filter(const struct run *run,
+static enum assay_status filter_check(const struct run *run,
                                       const struct run_filter *filter,
                                       struct error *err)
 {
@@ -235,7 +245,7 @@ static enum assay_status check_filter(const struct run *run,
     for (size_t i = 0; filter->phase && i < run->n_phases; i++) {
         has_phase |= strcmp(run->phases[i], filter->phase) == 0;
         if (run->phases[i][0])
-            list_names(&there, run->phases[i]);
+            subset_list_name(&there, run->phases[i]);
     }
     if (!has_phase)
         st = error_set(err, ASSAY_NOT_FOUND, "no phase '%s'; there %s%s",
@@ -244,13 +254,13 @@ static enum assay_status check_filter(const struct run *run,
     str_clear(&there);
     for (size_t i = 0; filter->thread && i < run->n_threads; i++) {
         has_thread |= strcmp(run->threads[i].name, filter->thread) == 0;
-        list_names(&there, run->threads[i].name);
+        subset_list_name(&there, run->threads[i].name);
     }
     if (!has_thread)
         st = error_set(err, ASSAY_NOT_FOUND, "no thread '%s'; there are: %s",
                        filter->thread, str_text(&there));
     str_release(&there);
-    if (!st && !is_whole(filter) &&
+    if (!st && !filter_is_whole(filter) &&
         filter->first_iteration >= run->n_iterations)
         st = error_set(err, ASSAY_NOT_FOUND,
                        "no iteration %llu; the run has %llu, counted from 0",
@@ -268,22 +278,24 @@ enum assay_status run_subset(const struct run *run,
                              const struct run_filter *filter, struct run **out,
                              struct error *err)
 {
-    enum assay_status st = check_filter(run, filter, err);
+    enum assay_status st = filter_check(run, filter, err);
     struct run *part = NULL;
 
     *out = NULL;
     if (!st)
         st = run_new(&part, err);
     if (!st)
-        st = copy_names(part, run, err);
+        st = subset_copy_names(part, run, err);
     if (!st)
-        st = copy_work(part, run, err);
+        st = subset_copy_work(part, run, err);
     if (!st)
-        st = copy_counters(part, run, err);
+        st = subset_copy_counters(part, run, err);
     if (!st)
-        st = copy_observed(part, run, filter, err);
+        st = subset_copy_observed(part, run, filter, err);
     if (!st)
-        st = copy_chosen(part, run, filter, err);
+        st = subset_copy_chosen(part, run, filter, err);
+    if (!st)
+        st = counted_decide(part, err);
     if (st) {
         run_free(part);
         return st;

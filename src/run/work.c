@@ -1,4 +1,4 @@
-/* run/work.c - what the scopes of a run have to do, in arithmetic. */
+/* run/work.c - the arithmetic that the scopes of a run have to do. */
 #include "run/run_internal.h"
 
 #include "base/mem.h"
@@ -32,23 +32,22 @@ bool run_has_work(const struct run *run)
     return run->n_works > 0;
 }
 
-static bool is_fused(const struct run *run, uint32_t scope)
+static bool work_is_fused(const struct run *run, uint32_t scope)
 {
     const struct scope_work *work = run_work(run, scope);
 
     return work && work->done_by != RUN_NONE;
 }
 
-bool work_can_be_done_by(const struct run *run, uint32_t scope,
-                         uint32_t done_by)
+bool run_can_be_done_by(const struct run *run, uint32_t scope, uint32_t done_by)
 {
     return done_by == RUN_NONE ||
            (done_by < run->n_scopes && done_by != scope &&
-            run->links[scope].n_doing == 0 && !is_fused(run, done_by));
+            run->links[scope].n_doing == 0 && !work_is_fused(run, done_by));
 }
 
-static enum assay_status check_values(const struct scope_work *work,
-                                      const char *name, struct error *err)
+static enum assay_status work_check_values(const struct scope_work *work,
+                                           const char *name, struct error *err)
 {
     const struct {
         const char *what;
@@ -73,7 +72,7 @@ static enum assay_status check_values(const struct scope_work *work,
     return ASSAY_OK;
 }
 
-static enum assay_status check_work(const struct run *run, uint32_t scope,
+static enum assay_status work_check(const struct run *run, uint32_t scope,
                                     const struct scope_work *work,
                                     struct error *err)
 {
@@ -81,42 +80,39 @@ static enum assay_status check_work(const struct run *run, uint32_t scope,
 
     if (scope >= run->n_scopes)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "work is for a scope that is not there (%u)", scope);
+                         "work is for an unknown scope (%u)", scope);
     name = run->scopes[scope].name;
     if (work->done_by != RUN_NONE && work->done_by >= run->n_scopes)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "'%s' is done by a scope that is not there (%u)", name,
+                         "'%s' is done by an unknown scope (%u)", name,
                          work->done_by);
-    if (!work_can_be_done_by(run, scope, work->done_by))
+    if (!run_can_be_done_by(run, scope, work->done_by))
         return error_set(err, ASSAY_BAD_INPUT,
                          "'%s' cannot be done by '%s': name the scope that "
                          "really does the work",
                          name, run->scopes[work->done_by].name);
-    return check_values(work, name, err);
+    return work_check_values(work, name, err);
 }
 
-/* The place for the work of a scope, which may have some already. */
+/* The entry for the work of a scope, which may have some already. */
 static struct scope_work *work_place(struct run *run, uint32_t scope)
 {
     struct scope_links *links = &run->links[scope];
-    struct scope_work *moved;
 
     if (links->work != RUN_NONE)
         return &run->works[links->work];
-    moved = vec_reserve(run->works, &run->works_capacity, run->n_works + 1,
-                        sizeof *run->works);
-    if (!moved)
+    if (!vec_grow(&run->works, &run->works_capacity, run->n_works + 1,
+                  sizeof *run->works))
         return NULL;
-    run->works = moved;
     links->work = (uint32_t)run->n_works;
-    moved[run->n_works] = scope_work_unknown();
-    return &moved[run->n_works++];
+    run->works[run->n_works] = scope_work_unknown();
+    return &run->works[run->n_works++];
 }
 
 enum assay_status run_work_set(struct run *run, uint32_t scope,
                                const struct scope_work *work, struct error *err)
 {
-    enum assay_status st = check_work(run, scope, work, err);
+    enum assay_status st = work_check(run, scope, work, err);
     struct scope_work *place;
 
     if (st)
@@ -132,8 +128,7 @@ enum assay_status run_work_set(struct run *run, uint32_t scope,
     return ASSAY_OK;
 }
 
-/* ---- in words ------------------------------------------------------------
- */
+/* ---- in words ------------------------------------------------------------ */
 
 const struct scope_text *run_text(const struct run *run, uint32_t scope)
 {
@@ -156,20 +151,18 @@ static bool text_is_same(const struct scope_text *a, const struct scope_text *b)
 enum assay_status run_text_set(struct run *run, uint32_t scope,
                                const struct scope_text *text, struct error *err)
 {
-    struct scope_text copy, *moved;
+    struct scope_text copy, *known;
 
     if (scope >= run->n_scopes)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "texts are for a scope that is not there (%u)", scope);
+                         "texts are for an unknown scope (%u)", scope);
     if (run_text(run, scope) && text_is_same(run_text(run, scope), text))
         return ASSAY_OK;
     copy.shapes = mem_strdup(text->shapes);
     copy.kernel = mem_strdup(text->kernel);
-    moved = vec_reserve(run->texts, &run->texts_capacity, run->n_texts + 1,
-                        sizeof *run->texts);
-    if (moved)
-        run->texts = moved;
-    if (!copy.shapes || !copy.kernel || !moved) {
+    if (!copy.shapes || !copy.kernel ||
+        !vec_grow(&run->texts, &run->texts_capacity, run->n_texts + 1,
+                  sizeof *run->texts)) {
         mem_free((char *)copy.shapes);
         mem_free((char *)copy.kernel);
         return error_nomem(err, strlen(text->shapes), "the texts of a scope");
@@ -179,9 +172,9 @@ enum assay_status run_text_set(struct run *run, uint32_t scope,
         run->texts[run->links[scope].text] = copy;
         return ASSAY_OK;
     }
-    moved = &run->texts[run->links[scope].text];
-    mem_free((char *)moved->shapes);
-    mem_free((char *)moved->kernel);
-    *moved = copy;
+    known = &run->texts[run->links[scope].text];
+    mem_free((char *)known->shapes);
+    mem_free((char *)known->kernel);
+    *known = copy;
     return ASSAY_OK;
 }

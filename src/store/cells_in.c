@@ -1,4 +1,4 @@
-/* store/cells_in.c - the cells and counters of a run coming out of its file. */
+/* store/cells_in.c - reads the cells and counters of a run. */
 #include "store/loader_internal.h"
 
 #include "base/mem.h"
@@ -8,11 +8,11 @@
 
 enum { max_counter_points = 1 << 20 };
 
-/* Cells on their way into the run: they need their points first. */
+/* Cells before they go into the run: they need their points first. */
 struct cells {
     struct cell *items;
     size_t n, capacity;
-    int64_t total_ns, self_ns; /* of all: no sum of some of them overflows */
+    int64_t total_ns, self_ns; /* of all, so that no sum of some overflows */
     int64_t points_ns, points_self_ns;
 };
 
@@ -26,7 +26,7 @@ static void cells_release(struct cells *cells)
     mem_free(cells->items);
 }
 
-static void add_time(struct rows *rows, int64_t *sum, int64_t value)
+static void cells_add_time(struct rows *rows, int64_t *sum, int64_t value)
 {
     if (__builtin_add_overflow(*sum, value, sum))
         rows_refuse(rows, "the times add up to more than a run can last");
@@ -35,7 +35,7 @@ static void add_time(struct rows *rows, int64_t *sum, int64_t value)
 /* ---- stat ------------------------------------------------------------- */
 
 /* Six columns: n, mean, m2, min, max, sketch. */
-static void read_dist(struct rows *rows, int column, struct dist *dist)
+static void cells_read_dist(struct rows *rows, int column, struct dist *dist)
 {
     double slack;
 
@@ -54,20 +54,17 @@ static void read_dist(struct rows *rows, int column, struct dist *dist)
 
 static struct cell *cells_append(struct cells *cells, struct error *err)
 {
-    struct cell *moved = vec_reserve(cells->items, &cells->capacity,
-                                     cells->n + 1, sizeof *moved);
-
-    if (!moved) {
-        error_nomem(err, (cells->n + 1) * sizeof *moved,
+    if (!vec_grow(&cells->items, &cells->capacity, cells->n + 1,
+                  sizeof *cells->items)) {
+        error_nomem(err, (cells->n + 1) * sizeof *cells->items,
                     "the statistics of a run");
         return NULL;
     }
-    cells->items = moved;
-    moved[cells->n] = (struct cell){0};
-    return &moved[cells->n++];
+    cells->items[cells->n] = (struct cell){0};
+    return &cells->items[cells->n++];
 }
 
-static void read_cell(struct rows *rows, struct cell *cell)
+static void cells_read_one(struct rows *rows, struct cell *cell)
 {
     const struct run *run = rows->loader->run;
 
@@ -79,15 +76,15 @@ static void read_cell(struct rows *rows, struct cell *cell)
     cell->self_ns = rows_int(rows, 6, -RUN_MAX_NS, RUN_MAX_NS);
     cell->bytes = rows_bytes(rows, 7);
     cell->stride = (uint32_t)rows_int(rows, 8, 1, INT64_C(1) << 31);
-    read_dist(rows, 9, &cell->calls);
-    read_dist(rows, 15, &cell->iterations);
+    cells_read_dist(rows, 9, &cell->calls);
+    cells_read_dist(rows, 15, &cell->iterations);
     cell->peak_bytes = rows_bytes(rows, 21);
     if (cell->stride & (cell->stride - 1))
-        rows_refuse(rows, "stride %u is no power of two", cell->stride);
+        rows_refuse(rows, "stride %u is not a power of two", cell->stride);
 }
 
-static enum assay_status read_stats(struct loader *loader, struct cells *cells,
-                                    struct error *err)
+static enum assay_status
+cells_read_stats(struct loader *loader, struct cells *cells, struct error *err)
 {
 #define STAT_COLUMNS                                                           \
     "id, scope, phase, thread, outside, total_ns, self_ns, bytes, stride,"     \
@@ -113,32 +110,30 @@ static enum assay_status read_stats(struct loader *loader, struct cells *cells,
             rows_take(&rows, ASSAY_NOMEM);
             break;
         }
-        read_cell(&rows, cell);
-        add_time(&rows, &cells->total_ns, cell->total_ns);
-        add_time(&rows, &cells->self_ns,
-                 cell->self_ns < 0 ? -cell->self_ns : cell->self_ns);
+        cells_read_one(&rows, cell);
+        cells_add_time(&rows, &cells->total_ns, cell->total_ns);
+        cells_add_time(&rows, &cells->self_ns,
+                       cell->self_ns < 0 ? -cell->self_ns : cell->self_ns);
     }
     return rows_close(&rows);
 }
 
 /* ---- point ------------------------------------------------------------ */
 
-static enum assay_status
-append_point(struct cell *cell, const struct point *point, struct error *err)
+static enum assay_status cells_append_point(struct cell *cell,
+                                            const struct point *point,
+                                            struct error *err)
 {
-    struct point *moved = vec_reserve(cell->points, &cell->points_capacity,
-                                      cell->n_points + 1, sizeof *moved);
-
-    if (!moved)
-        return error_nomem(err, (cell->n_points + 1) * sizeof *moved,
+    if (!vec_grow(&cell->points, &cell->points_capacity, cell->n_points + 1,
+                  sizeof *point))
+        return error_nomem(err, (cell->n_points + 1) * sizeof *point,
                            "the iterations of a scope");
-    cell->points = moved;
     cell->points[cell->n_points++] = *point;
     return ASSAY_OK;
 }
 
-static enum assay_status read_points(struct loader *loader, struct cells *cells,
-                                     struct error *err)
+static enum assay_status
+cells_read_points(struct loader *loader, struct cells *cells, struct error *err)
 {
     struct rows rows = rows_open(loader, "point",
                                  "stat << 32 | iteration, stat, iteration,"
@@ -161,11 +156,11 @@ static enum assay_status read_points(struct loader *loader, struct cells *cells,
         if (cell->n_points == RUN_MAX_POINTS ||
             cell->n_points == cell->iterations.n)
             rows_refuse(&rows, "stat %u has more points than iterations", id);
-        add_time(&rows, &cells->points_ns, point.total_ns);
-        add_time(&rows, &cells->points_self_ns,
-                 point.self_ns < 0 ? -point.self_ns : point.self_ns);
+        cells_add_time(&rows, &cells->points_ns, point.total_ns);
+        cells_add_time(&rows, &cells->points_self_ns,
+                       point.self_ns < 0 ? -point.self_ns : point.self_ns);
         if (!rows.status)
-            rows_take(&rows, append_point(cell, &point, err));
+            rows_take(&rows, cells_append_point(cell, &point, err));
     }
     return rows_close(&rows);
 }
@@ -173,14 +168,14 @@ static enum assay_status read_points(struct loader *loader, struct cells *cells,
 enum assay_status cells_read(struct loader *loader, struct error *err)
 {
     struct cells cells = {0};
-    enum assay_status st = read_stats(loader, &cells, err);
+    enum assay_status st = cells_read_stats(loader, &cells, err);
 
     if (!st)
-        st = read_points(loader, &cells, err);
+        st = cells_read_points(loader, &cells, err);
     for (size_t i = 0; i < cells.n && !st; i++) {
         struct cell cell = cells.items[i];
 
-        /* The run has it from here on, also where it refuses it. */
+        /* The run owns it now, even if it refuses it. */
         cells.items[i] = (struct cell){0};
         st = run_cell_take(loader->run, &cell, err);
         if (st)
@@ -193,7 +188,7 @@ enum assay_status cells_read(struct loader *loader, struct error *err)
 /* ---- counters --------------------------------------------------------- */
 
 struct counters {
-    struct counter *items; /* names are copies of ours */
+    struct counter *items; /* with copies of the names */
     size_t n, capacity;
 };
 
@@ -207,31 +202,28 @@ static void counters_release(struct counters *counters)
     mem_free(counters->items);
 }
 
-static enum assay_status append_counter(struct counters *counters,
-                                        const struct counter *counter,
-                                        struct error *err)
+static enum assay_status counters_append(struct counters *counters,
+                                         const struct counter *counter,
+                                         struct error *err)
 {
-    struct counter *moved = vec_reserve(counters->items, &counters->capacity,
-                                        counters->n + 1, sizeof *moved);
-    const char *name, *unit;
+    struct counter *copy;
 
-    if (!moved)
-        return error_nomem(err, (counters->n + 1) * sizeof *moved,
+    if (!vec_grow(&counters->items, &counters->capacity, counters->n + 1,
+                  sizeof *counter))
+        return error_nomem(err, (counters->n + 1) * sizeof *counter,
                            "the counters of a run");
-    counters->items = moved;
-    name = mem_strdup(counter->name);
-    unit = mem_strdup(counter->unit);
-    moved[counters->n] = *counter;
-    moved[counters->n].name = name;
-    moved[counters->n++].unit = unit;
-    if (!name || !unit)
+    copy = &counters->items[counters->n++];
+    *copy = *counter;
+    copy->name = mem_strdup(counter->name);
+    copy->unit = mem_strdup(counter->unit);
+    if (!copy->name || !copy->unit)
         return error_nomem(err, 1, "the name of a counter");
     return ASSAY_OK;
 }
 
-static enum assay_status read_counters(struct loader *loader,
-                                       struct counters *counters,
-                                       struct error *err)
+static enum assay_status counters_read_rows(struct loader *loader,
+                                            struct counters *counters,
+                                            struct error *err)
 {
     struct rows rows =
         rows_open(loader, "counter",
@@ -252,29 +244,26 @@ static enum assay_status read_counters(struct loader *loader,
         if (rows.id != (int64_t)counters->n)
             rows_refuse(&rows, "its number should be %zu", counters->n);
         if (!rows.status)
-            rows_take(&rows, append_counter(counters, &counter, err));
+            rows_take(&rows, counters_append(counters, &counter, err));
     }
     return rows_close(&rows);
 }
 
-static enum assay_status append_value(struct counter *counter,
-                                      const struct counter_point *point,
-                                      struct error *err)
+static enum assay_status
+counters_append_point(struct counter *counter,
+                      const struct counter_point *point, struct error *err)
 {
-    struct counter_point *moved =
-        vec_reserve(counter->points, &counter->points_capacity,
-                    counter->n_points + 1, sizeof *moved);
-
-    if (!moved)
-        return error_nomem(err, (counter->n_points + 1) * sizeof *moved,
+    if (!vec_grow(&counter->points, &counter->points_capacity,
+                  counter->n_points + 1, sizeof *point))
+        return error_nomem(err, (counter->n_points + 1) * sizeof *point,
                            "the points of a counter");
-    counter->points = moved;
     counter->points[counter->n_points++] = *point;
     return ASSAY_OK;
 }
 
-static enum assay_status
-read_values(struct loader *loader, struct counters *counters, struct error *err)
+static enum assay_status counters_read_points(struct loader *loader,
+                                              struct counters *counters,
+                                              struct error *err)
 {
     struct rows rows = rows_open(loader, "counter_point",
                                  "rowid, counter, time_ns, value", err);
@@ -294,7 +283,7 @@ read_values(struct loader *loader, struct counters *counters, struct error *err)
             counter->n_points == counter->n)
             rows_refuse(&rows, "counter %u has more points than values", id);
         if (!rows.status)
-            rows_take(&rows, append_value(counter, &point, err));
+            rows_take(&rows, counters_append_point(counter, &point, err));
     }
     return rows_close(&rows);
 }
@@ -302,14 +291,14 @@ read_values(struct loader *loader, struct counters *counters, struct error *err)
 enum assay_status counters_read(struct loader *loader, struct error *err)
 {
     struct counters counters = {0};
-    enum assay_status st = read_counters(loader, &counters, err);
+    enum assay_status st = counters_read_rows(loader, &counters, err);
 
     if (!st)
-        st = read_values(loader, &counters, err);
+        st = counters_read_points(loader, &counters, err);
     for (size_t i = 0; i < counters.n && !st; i++) {
         struct counter counter = counters.items[i];
 
-        counters.items[i].points = NULL; /* the run's from here on */
+        counters.items[i].points = NULL; /* now the run's */
         st = run_counter_restore(loader->run, &counter, err);
     }
     counters_release(&counters);

@@ -1,7 +1,7 @@
-/* store/cells_out.c - the cells and counters of a run going into its file.
+/* store/cells_out.c - writes the cells and counters of a run.
  *
- * Both only ever gain points, until they are thinned: then the stride changes
- * and their points are written again. */
+ * Both only gain points, until they are thinned: then the stride changes and
+ * their points are written again. */
 #include "store/writer_internal.h"
 
 #include "base/vec.h"
@@ -21,11 +21,11 @@ static void row_dist(struct row *row, const struct dist *dist,
     row_blob(row, sketch);
 }
 
-static enum assay_status write_stat(struct store_writer *writer,
-                                    const struct cell *cell, size_t id,
-                                    struct str sketches[2], struct error *err)
+static enum assay_status cells_write_stat(struct store_writer *writer,
+                                          const struct cell *cell, size_t id,
+                                          struct str sketches[2],
+                                          struct error *err)
 {
-    enum assay_status st;
     struct row row;
 
     str_clear(&sketches[0]);
@@ -33,9 +33,7 @@ static enum assay_status write_stat(struct store_writer *writer,
     if (sketch_encode(&cell->calls.sketch, &sketches[0]) ||
         sketch_encode(&cell->iterations.sketch, &sketches[1]))
         return error_nomem(err, sketches[0].n, "a sketch");
-    st = writer_put(writer, PUT_STAT, &row, err);
-    if (st)
-        return st;
+    row = writer_row(writer, PUT_STAT, err);
     row_int(&row, (int64_t)id);
     row_int(&row, cell->scope);
     row_int(&row, cell->phase);
@@ -48,11 +46,11 @@ static enum assay_status write_stat(struct store_writer *writer,
     row_dist(&row, &cell->calls, &sketches[0]);
     row_dist(&row, &cell->iterations, &sketches[1]);
     row_int(&row, cell->stride);
-    return row_write(&row, &writer->db, err);
+    return row_write(&row);
 }
 
-static int bind_point(sqlite3_stmt *stmt, int at,
-                      const struct bulk_source *source, size_t i)
+static int cells_bind_point(sqlite3_stmt *stmt, int at,
+                            const struct bulk_source *source, size_t i)
 {
     const struct point *point = (const struct point *)source->items + i;
     struct row row = {.stmt = stmt, .n = at - 1};
@@ -65,13 +63,13 @@ static int bind_point(sqlite3_stmt *stmt, int at,
     return row.rc;
 }
 
-static enum assay_status write_points(struct store_writer *writer,
-                                      const struct cell *cell, size_t id,
-                                      struct error *err)
+static enum assay_status cells_write_points(struct store_writer *writer,
+                                            const struct cell *cell, size_t id,
+                                            struct error *err)
 {
     const struct written *written = &writer->cells[id];
     struct bulk_source source = {
-        .items = cell->points, .owner = (int64_t)id, .bind = bind_point};
+        .items = cell->points, .owner = (int64_t)id, .bind = cells_bind_point};
     size_t first = written->n_points;
 
     if (first > 0 && cell->stride != written->stride) {
@@ -85,9 +83,10 @@ static enum assay_status write_points(struct store_writer *writer,
                        err);
 }
 
-static enum assay_status write_cell(struct store_writer *writer,
-                                    const struct cell *cell, size_t id,
-                                    struct str sketches[2], struct error *err)
+static enum assay_status cells_write_one(struct store_writer *writer,
+                                         const struct cell *cell, size_t id,
+                                         struct str sketches[2],
+                                         struct error *err)
 {
     struct written *written = &writer->cells[id];
     enum assay_status st;
@@ -95,9 +94,9 @@ static enum assay_status write_cell(struct store_writer *writer,
     if (written->stride && written->calls == cell->calls.n &&
         written->iterations == cell->iterations.n)
         return ASSAY_OK;
-    st = write_stat(writer, cell, id, sketches, err);
+    st = cells_write_stat(writer, cell, id, sketches, err);
     if (!st)
-        st = write_points(writer, cell, id, err);
+        st = cells_write_points(writer, cell, id, err);
     *written = (struct written){.calls = cell->calls.n,
                                 .iterations = cell->iterations.n,
                                 .n_points = cell->n_points,
@@ -106,20 +105,16 @@ static enum assay_status write_cell(struct store_writer *writer,
 }
 
 enum assay_status written_grow(struct written **written, size_t *n,
-                               size_t *capacity, size_t wanted,
+                               size_t *capacity, size_t n_needed,
                                struct error *err)
 {
-    struct written *moved;
-
-    if (wanted <= *n)
+    if (n_needed <= *n)
         return ASSAY_OK;
-    moved = vec_reserve(*written, capacity, wanted, sizeof *moved);
-    if (!moved)
-        return error_nomem(err, wanted * sizeof *moved,
-                           "what a run file holds");
-    memset(moved + *n, 0, (wanted - *n) * sizeof *moved);
-    *written = moved;
-    *n = wanted;
+    if (!vec_grow(written, capacity, n_needed, sizeof **written))
+        return error_nomem(err, n_needed * sizeof **written,
+                           "the state of a run file");
+    memset(*written + *n, 0, (n_needed - *n) * sizeof **written);
+    *n = n_needed;
     return ASSAY_OK;
 }
 
@@ -132,7 +127,7 @@ enum assay_status cells_write(struct store_writer *writer,
                                         &writer->cells_capacity, n, err);
 
     for (size_t i = 0; i < n && !st; i++)
-        st = write_cell(writer, run_cell(run, i), i, sketches, err);
+        st = cells_write_one(writer, run_cell(run, i), i, sketches, err);
     str_release(&sketches[0]);
     str_release(&sketches[1]);
     return st;
@@ -140,16 +135,12 @@ enum assay_status cells_write(struct store_writer *writer,
 
 /* ---- counters --------------------------------------------------------- */
 
-static enum assay_status put_counter(struct store_writer *writer,
-                                     const struct counter *counter, size_t id,
-                                     struct error *err)
+static enum assay_status counters_put(struct store_writer *writer,
+                                      const struct counter *counter, size_t id,
+                                      struct error *err)
 {
-    enum assay_status st;
-    struct row row;
+    struct row row = writer_row(writer, PUT_COUNTER, err);
 
-    st = writer_put(writer, PUT_COUNTER, &row, err);
-    if (st)
-        return st;
     row_int(&row, (int64_t)id);
     row_text(&row, counter->name);
     row_text(&row, counter->unit);
@@ -159,32 +150,30 @@ static enum assay_status put_counter(struct store_writer *writer,
     row_real(&row, counter->max);
     row_real(&row, counter->last);
     row_int(&row, counter->stride);
-    return row_write(&row, &writer->db, err);
+    return row_write(&row);
 }
 
-static enum assay_status put_counter_points(struct store_writer *writer,
-                                            const struct counter *counter,
-                                            size_t id, size_t first,
-                                            struct error *err)
+static enum assay_status counters_put_points(struct store_writer *writer,
+                                             const struct counter *counter,
+                                             size_t id, size_t first,
+                                             struct error *err)
 {
     enum assay_status st = ASSAY_OK;
-    struct row row;
 
     for (size_t i = first; i < counter->n_points && !st; i++) {
-        st = writer_put(writer, PUT_COUNTER_POINT, &row, err);
-        if (st)
-            break;
+        struct row row = writer_row(writer, PUT_COUNTER_POINT, err);
+
         row_int(&row, (int64_t)id);
         row_int(&row, counter->points[i].time_ns);
         row_real(&row, counter->points[i].value);
-        st = row_write(&row, &writer->db, err);
+        st = row_write(&row);
     }
     return st;
 }
 
-static enum assay_status write_counter(struct store_writer *writer,
-                                       const struct counter *counter, size_t id,
-                                       struct error *err)
+static enum assay_status counters_write_one(struct store_writer *writer,
+                                            const struct counter *counter,
+                                            size_t id, struct error *err)
 {
     struct written *written = &writer->counters[id];
     size_t first = written->n_points;
@@ -192,13 +181,13 @@ static enum assay_status write_counter(struct store_writer *writer,
 
     if (written->stride && written->calls == counter->n)
         return ASSAY_OK;
-    st = put_counter(writer, counter, id, err);
+    st = counters_put(writer, counter, id, err);
     if (!st && first > 0 && counter->stride != written->stride) {
         st = writer_cut(writer, CUT_COUNTER_POINTS, (int64_t)id, err);
         first = 0;
     }
     if (!st)
-        st = put_counter_points(writer, counter, id, first, err);
+        st = counters_put_points(writer, counter, id, first, err);
     *written = (struct written){.calls = counter->n,
                                 .n_points = counter->n_points,
                                 .stride = counter->stride};
@@ -213,6 +202,6 @@ enum assay_status counters_write(struct store_writer *writer,
                                         &writer->counters_capacity, n, err);
 
     for (size_t i = 0; i < n && !st; i++)
-        st = write_counter(writer, run_counter(run, (uint32_t)i), i, err);
+        st = counters_write_one(writer, run_counter(run, (uint32_t)i), i, err);
     return st;
 }

@@ -1,7 +1,7 @@
-/* store/checkpoint.c - bringing a run file up to its run.
+/* store/checkpoint.c - brings a run file up to date with its run.
  *
- * Called every second while a program is being measured, so it writes only
- * what changed since the last time. */
+ * Called every second while a program is being measured, so it writes only what
+ * changed since the last time. */
 #include "store/writer_internal.h"
 
 #include "base/map.h"
@@ -10,36 +10,34 @@
 
 /* ---- meta, facts, health ---------------------------------------------- */
 
-struct named {
+struct named_number {
     const char *name;
     int64_t value;
 };
 
-static enum assay_status put_numbers(struct store_writer *writer,
+static enum assay_status numbers_put(struct store_writer *writer,
                                      enum statement which,
-                                     const struct named *values, size_t n,
-                                     struct error *err)
+                                     const struct named_number *values,
+                                     size_t n, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
-    struct row row;
 
     for (size_t i = 0; i < n && !st; i++) {
-        st = writer_put(writer, which, &row, err);
-        if (st)
-            break;
+        struct row row = writer_row(writer, which, err);
+
         row_text(&row, values[i].name);
         row_bytes(&row, values[i].value);
-        st = row_write(&row, &writer->db, err);
+        st = row_write(&row);
     }
     return st;
 }
 
-static enum assay_status write_meta(struct store_writer *writer,
+static enum assay_status meta_write(struct store_writer *writer,
                                     const struct run *run, bool is_complete,
                                     struct error *err)
 {
     const struct run_memory *memory = run_memory_of(run);
-    const struct named values[] = {
+    const struct named_number values[] = {
         {"complete", is_complete && !run_health_of(run)->is_incomplete},
         {"duration_ns", run_duration_ns(run)},
         {"iterations", (int64_t)run_iteration_count(run)},
@@ -51,15 +49,15 @@ static enum assay_status write_meta(struct store_writer *writer,
          memory->peak_bytes == RUN_UNKNOWN ? RUN_UNKNOWN : memory->peak_ns},
     };
 
-    return put_numbers(writer, PUT_META, values,
+    return numbers_put(writer, PUT_META, values,
                        sizeof values / sizeof values[0], err);
 }
 
-static enum assay_status write_health(struct store_writer *writer,
+static enum assay_status health_write(struct store_writer *writer,
                                       const struct run *run, struct error *err)
 {
     const struct run_health *health = run_health_of(run);
-    const struct named values[] = {
+    const struct named_number values[] = {
         {"lost_spans", (int64_t)(health->lost_spans + writer->n_lost)},
         {"unbalanced_ends", (int64_t)health->unbalanced_ends},
         {"open_at_end", (int64_t)health->open_at_end},
@@ -67,110 +65,100 @@ static enum assay_status write_health(struct store_writer *writer,
         {"warm_up", (int64_t)health->warm_up},
     };
 
-    return put_numbers(writer, PUT_HEALTH, values,
+    return numbers_put(writer, PUT_HEALTH, values,
                        sizeof values / sizeof values[0], err);
 }
 
-static enum assay_status write_facts(struct store_writer *writer,
+static enum assay_status facts_write(struct store_writer *writer,
                                      const struct run *run, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     const char *key, *value;
-    struct row row;
 
     for (size_t i = 0; i < run_fact_count(run) && !st; i++) {
-        st = writer_put(writer, PUT_FACT, &row, err);
-        if (st)
-            break;
+        struct row row = writer_row(writer, PUT_FACT, err);
+
         run_fact_at(run, i, &key, &value);
         row_text(&row, key);
         row_text(&row, value);
-        st = row_write(&row, &writer->db, err);
+        st = row_write(&row);
     }
     return st;
 }
 
 /* ---- names ------------------------------------------------------------ */
 
-static enum assay_status write_scope(struct store_writer *writer,
+static enum assay_status scope_write(struct store_writer *writer,
                                      const struct run *run, uint32_t id,
                                      struct str *path, struct error *err)
 {
     const struct scope *scope = run_scope(run, id);
-    enum assay_status st;
     struct row row;
 
     str_clear(path);
     if (run_scope_path(run, id, path))
         return error_nomem(err, path->n, "the path of a scope");
-    st = writer_put(writer, PUT_SCOPE, &row, err);
-    if (st)
-        return st;
+    row = writer_row(writer, PUT_SCOPE, err);
     row_int(&row, id);
     row_id(&row, scope->parent);
     row_text(&row, scope->name);
     row_text(&row, scope->class_name);
     row_text(&row, path->n <= STORE_MAX_PATH ? str_text(path) : NULL);
-    return row_write(&row, &writer->db, err);
+    return row_write(&row);
 }
 
 /* The root may be renamed at any time; all others are written once. */
-static enum assay_status write_scopes(struct store_writer *writer,
+static enum assay_status scopes_write(struct store_writer *writer,
                                       const struct run *run, struct error *err)
 {
     size_t n = run_scope_count(run);
     struct str path = {0};
-    enum assay_status st = write_scope(writer, run, RUN_ROOT, &path, err);
+    enum assay_status st = scope_write(writer, run, RUN_ROOT, &path, err);
 
     for (size_t i = writer->n_scopes ? writer->n_scopes : 1; i < n && !st; i++)
-        st = write_scope(writer, run, (uint32_t)i, &path, err);
+        st = scope_write(writer, run, (uint32_t)i, &path, err);
     str_release(&path);
     writer->n_scopes = n;
     return st;
 }
 
-static enum assay_status write_phases(struct store_writer *writer,
+static enum assay_status phases_write(struct store_writer *writer,
                                       const struct run *run, struct error *err)
 {
     size_t n = run_phase_count(run);
     enum assay_status st = ASSAY_OK;
-    struct row row;
 
     for (size_t i = writer->n_phases; i < n && !st; i++) {
-        st = writer_put(writer, PUT_PHASE, &row, err);
-        if (st)
-            break;
+        struct row row = writer_row(writer, PUT_PHASE, err);
+
         row_int(&row, (int64_t)i);
         row_text(&row, run_phase_name(run, (uint32_t)i));
-        st = row_write(&row, &writer->db, err);
+        st = row_write(&row);
     }
     writer->n_phases = n;
     return st;
 }
 
-static enum assay_status write_threads(struct store_writer *writer,
+static enum assay_status threads_write(struct store_writer *writer,
                                        const struct run *run, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
-    struct row row;
 
     for (size_t i = 0; i < run_thread_count(run) && !st; i++) {
         const struct run_thread *thread = run_thread(run, (uint32_t)i);
+        struct row row = writer_row(writer, PUT_THREAD, err);
 
-        st = writer_put(writer, PUT_THREAD, &row, err);
-        if (st)
-            break;
         row_int(&row, (int64_t)i);
         row_text(&row, thread->name);
         row_text(&row, thread_kind_text(thread->kind));
-        st = row_write(&row, &writer->db, err);
+        st = row_write(&row);
     }
     return st;
 }
 
 /* ---- work -------------------------------------------------------------- */
 
-static uint64_t hash_work(const struct run *run)
+static uint64_t works_hash(const struct run *run)
 {
     uint64_t hash = 0;
 
@@ -195,15 +183,12 @@ static uint64_t hash_work(const struct run *run)
     return hash;
 }
 
-static enum assay_status put_work(struct store_writer *writer, uint32_t scope,
+static enum assay_status work_put(struct store_writer *writer, uint32_t scope,
                                   const struct scope_work *work,
                                   struct error *err)
 {
-    struct row row;
-    enum assay_status st = writer_put(writer, PUT_WORK, &row, err);
+    struct row row = writer_row(writer, PUT_WORK, err);
 
-    if (st)
-        return st;
     row_int(&row, scope);
     row_real(&row, work->macs);
     row_real(&row, work->flops);
@@ -214,15 +199,15 @@ static enum assay_status put_work(struct store_writer *writer, uint32_t scope,
     row_real(&row, work->done_flops);
     row_real(&row, work->done_bytes);
     row_real(&row, work->kept_bytes);
-    return row_write(&row, &writer->db, err);
+    return row_write(&row);
 }
 
-/* It is set once as a rule; where a hash says that it changed, all of it is
- * written over what is there. */
-static enum assay_status write_work(struct store_writer *writer,
-                                    const struct run *run, struct error *err)
+/* Work is usually set once; if a hash shows that it changed, all of it is
+ * written again. */
+static enum assay_status works_write(struct store_writer *writer,
+                                     const struct run *run, struct error *err)
 {
-    uint64_t hash = hash_work(run);
+    uint64_t hash = works_hash(run);
     enum assay_status st = ASSAY_OK;
 
     if (hash == writer->work_hash)
@@ -231,13 +216,13 @@ static enum assay_status write_work(struct store_writer *writer,
         const struct scope_work *work = run_work(run, i);
 
         if (work)
-            st = put_work(writer, i, work, err);
+            st = work_put(writer, i, work, err);
     }
     writer->work_hash = hash;
     return st;
 }
 
-static uint64_t hash_texts(const struct run *run)
+static uint64_t texts_hash(const struct run *run)
 {
     uint64_t hash = 0;
 
@@ -252,25 +237,23 @@ static uint64_t hash_texts(const struct run *run)
     return hash;
 }
 
-static enum assay_status put_text(struct store_writer *writer, uint32_t scope,
-                                  const struct scope_text *text,
-                                  struct error *err)
+static enum assay_status scope_text_put(struct store_writer *writer,
+                                        uint32_t scope,
+                                        const struct scope_text *text,
+                                        struct error *err)
 {
-    struct row row;
-    enum assay_status st = writer_put(writer, PUT_TEXT, &row, err);
+    struct row row = writer_row(writer, PUT_TEXT, err);
 
-    if (st)
-        return st;
     row_int(&row, scope);
     row_text(&row, text->shapes);
     row_text(&row, text->kernel);
-    return row_write(&row, &writer->db, err);
+    return row_write(&row);
 }
 
-static enum assay_status write_texts(struct store_writer *writer,
+static enum assay_status texts_write(struct store_writer *writer,
                                      const struct run *run, struct error *err)
 {
-    uint64_t hash = hash_texts(run);
+    uint64_t hash = texts_hash(run);
     enum assay_status st;
 
     if (!run_has_text(run) || hash == writer->text_hash)
@@ -280,7 +263,7 @@ static enum assay_status write_texts(struct store_writer *writer,
         const struct scope_text *text = run_text(run, i);
 
         if (text)
-            st = put_text(writer, i, text, err);
+            st = scope_text_put(writer, i, text, err);
     }
     writer->text_hash = hash;
     return st;
@@ -288,10 +271,10 @@ static enum assay_status write_texts(struct store_writer *writer,
 
 /* ---- iterations ------------------------------------------------------- */
 
-/* Where writing goes on: thinning leaves another one, or none, at the place
- * of the last that was written. */
-static size_t first_new_iteration(const struct store_writer *writer,
-                                  const struct run *run)
+/* Where to go on writing. After thinning, the place of the last one written has
+ * another iteration, or none: then from the beginning. */
+static size_t iterations_first_new(const struct store_writer *writer,
+                                   const struct run *run)
 {
     size_t n = writer->n_iterations;
 
@@ -301,28 +284,25 @@ static size_t first_new_iteration(const struct store_writer *writer,
     return n;
 }
 
-static enum assay_status write_iterations(struct store_writer *writer,
+static enum assay_status iterations_write(struct store_writer *writer,
                                           const struct run *run,
                                           struct error *err)
 {
-    size_t first = first_new_iteration(writer, run);
+    size_t first = iterations_first_new(writer, run);
     size_t n = run_iterations_kept(run);
     enum assay_status st = ASSAY_OK;
-    struct row row;
 
     if (first == 0 && writer->n_iterations > 0)
         st = writer_cut(writer, CUT_ITERATIONS, 0, err);
     for (size_t i = first; i < n && !st; i++) {
         const struct iteration *iteration = run_iteration(run, i);
+        struct row row = writer_row(writer, PUT_ITERATION, err);
 
-        st = writer_put(writer, PUT_ITERATION, &row, err);
-        if (st)
-            break;
         row_int(&row, iteration->index);
         row_int(&row, iteration->thread);
         row_int(&row, iteration->start_ns);
         row_int(&row, iteration->duration_ns);
-        st = row_write(&row, &writer->db, err);
+        st = row_write(&row);
     }
     writer->n_iterations = n;
     if (n > 0)
@@ -332,7 +312,7 @@ static enum assay_status write_iterations(struct store_writer *writer,
 
 /* ---- kept samples ----------------------------------------------------- */
 
-static int bind_kept(sqlite3_stmt *stmt, int at,
+static int kept_bind(sqlite3_stmt *stmt, int at,
                      const struct bulk_source *source, size_t i)
 {
     struct bulk_source one = {.items = run_kept(source->items, i),
@@ -341,12 +321,12 @@ static int bind_kept(sqlite3_stmt *stmt, int at,
     return bulk_bind_sample(stmt, at, &one, 0);
 }
 
-/* They are few and change rarely, but nothing says when: a hash of what was
- * written tells whether it still is the beginning of what there is. */
-static enum assay_status write_kept(struct store_writer *writer,
+/* They are few and change rarely, but nothing says when: a hash of those
+ * written shows whether they are still the first ones. */
+static enum assay_status kept_write(struct store_writer *writer,
                                     const struct run *run, struct error *err)
 {
-    struct bulk_source source = {.items = run, .bind = bind_kept};
+    struct bulk_source source = {.items = run, .bind = kept_bind};
     size_t n = run_kept_count(run), first = 0;
     uint64_t hash = 0;
     enum assay_status st = ASSAY_OK;
@@ -370,39 +350,185 @@ static enum assay_status write_kept(struct store_writer *writer,
     return st;
 }
 
+/* ---- series ------------------------------------------------------------ */
+
+static enum assay_status series_put(struct store_writer *writer,
+                                    const struct series *series, size_t id,
+                                    struct error *err)
+{
+    struct row row = writer_row(writer, PUT_SERIES, err);
+
+    row_int(&row, (int64_t)id);
+    row_text(&row, series->name);
+    row_text(&row, series->unit);
+    row_int(&row, series->stride);
+    return row_write(&row);
+}
+
+static enum assay_status series_put_labels(struct store_writer *writer,
+                                           const struct series *series,
+                                           size_t id, size_t first,
+                                           struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = first; i < series->n_labels && !st; i++) {
+        struct row row = writer_row(writer, PUT_LABEL, err);
+
+        row_int(&row, (int64_t)id);
+        row_int(&row, (int64_t)i);
+        row_text(&row, series->labels[i]);
+        st = row_write(&row);
+    }
+    return st;
+}
+
+static enum assay_status series_put_points(struct store_writer *writer,
+                                           const struct series *series,
+                                           size_t id, size_t first,
+                                           struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = first; i < series->n_points && !st; i++) {
+        struct row row = writer_row(writer, PUT_SERIES_POINT, err);
+
+        row_int(&row, (int64_t)id);
+        row_int(&row, series->points[i].iteration);
+        row_real(&row, series->points[i].value);
+        st = row_write(&row);
+    }
+    return st;
+}
+
+/* Like a cell, it only gains points until it is thinned. */
+static enum assay_status series_write_one(struct store_writer *writer,
+                                          const struct series *series,
+                                          size_t id, struct error *err)
+{
+    struct written *written = &writer->series[id];
+    size_t first = written->n_points;
+    enum assay_status st = ASSAY_OK;
+
+    if (written->stride != series->stride) {
+        st = series_put(writer, series, id, err);
+        if (!st && first > 0)
+            st = writer_cut(writer, CUT_SERIES_POINTS, (int64_t)id, err);
+        first = 0;
+    }
+    if (!st)
+        st = series_put_labels(writer, series, id, (size_t)written->calls, err);
+    if (!st)
+        st = series_put_points(writer, series, id, first, err);
+    *written = (struct written){.calls = series->n_labels,
+                                .n_points = series->n_points,
+                                .stride = series->stride};
+    return st;
+}
+
+static enum assay_status series_write(struct store_writer *writer,
+                                      const struct run *run, struct error *err)
+{
+    size_t n = run_series_count(run);
+    enum assay_status st = written_grow(&writer->series, &writer->n_series,
+                                        &writer->series_capacity, n, err);
+
+    for (size_t i = 0; i < n && !st; i++)
+        st = series_write_one(writer, run_series(run, (uint32_t)i), i, err);
+    return st;
+}
+
+/* ---- ledger ------------------------------------------------------------ */
+
+static uint64_t ledger_hash(const struct run *run)
+{
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < run_ledger_count(run); i++) {
+        const struct ledger_row *row = run_ledger(run, i);
+        const int64_t values[] = {row->kind, row->scope, row->bytes};
+
+        hash = hash * 31 + map_hash(values, sizeof values);
+        hash = hash * 31 + map_hash(row->what, strlen(row->what));
+    }
+    return hash;
+}
+
+static enum assay_status ledger_put(struct store_writer *writer,
+                                    const struct ledger_row *owner, size_t id,
+                                    struct error *err)
+{
+    struct row row = writer_row(writer, PUT_OWNER, err);
+
+    row_int(&row, (int64_t)id);
+    row_text(&row, ledger_kind_text(owner->kind));
+    row_id(&row, owner->scope);
+    row_int(&row, owner->bytes);
+    row_text(&row, owner->what);
+    return row_write(&row);
+}
+
+/* It usually comes at the end, all at once. */
+static enum assay_status ledger_write(struct store_writer *writer,
+                                      const struct run *run, struct error *err)
+{
+    uint64_t hash = ledger_hash(run);
+    enum assay_status st;
+
+    if (hash == writer->ledger_hash)
+        return ASSAY_OK;
+    st = writer_cut(writer, CUT_LEDGER, 0, err);
+    for (size_t i = 0; i < run_ledger_count(run) && !st; i++)
+        st = ledger_put(writer, run_ledger(run, i), i, err);
+    writer->ledger_hash = hash;
+    return st;
+}
+
+/* ---- memory by space --------------------------------------------------- */
+
+static enum assay_status space_put(struct store_writer *writer,
+                                   const struct space_row *space, size_t id,
+                                   struct error *err)
+{
+    struct row row = writer_row(writer, PUT_SPACE, err);
+
+    row_int(&row, (int64_t)id);
+    row_text(&row, space->space);
+    row_text(&row, space->category);
+    row_int(&row, space->live_bytes);
+    row_int(&row, space->peak_bytes);
+    row_int(&row, space->at_peak_bytes);
+    return row_write(&row);
+}
+
+/* Only a handful of rows, which change all the time. */
+static enum assay_status spaces_write(struct store_writer *writer,
+                                      const struct run *run, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (run_space_count(run))
+        st = writer_extend(writer, err);
+    for (size_t i = 0; i < run_space_count(run) && !st; i++)
+        st = space_put(writer, run_space(run, i), i, err);
+    return st;
+}
+
 enum assay_status checkpoint_write(struct store_writer *writer,
                                    const struct run *run, bool is_complete,
                                    struct error *err)
 {
-    enum assay_status st = write_meta(writer, run, is_complete, err);
+    static enum assay_status (*const parts[])(struct store_writer * writer,
+                                              const struct run *run,
+                                              struct error *err) = {
+        health_write,  facts_write,  scopes_write,   phases_write,
+        threads_write, works_write,  texts_write,    iterations_write,
+        cells_write,   kept_write,   counters_write, series_write,
+        ledger_write,  spaces_write,
+    };
+    enum assay_status st = meta_write(writer, run, is_complete, err);
 
-    if (!st)
-        st = write_health(writer, run, err);
-    if (!st)
-        st = write_facts(writer, run, err);
-    if (!st)
-        st = write_scopes(writer, run, err);
-    if (!st)
-        st = write_phases(writer, run, err);
-    if (!st)
-        st = write_threads(writer, run, err);
-    if (!st)
-        st = write_work(writer, run, err);
-    if (!st)
-        st = write_texts(writer, run, err);
-    if (!st)
-        st = write_iterations(writer, run, err);
-    if (!st)
-        st = cells_write(writer, run, err);
-    if (!st)
-        st = write_kept(writer, run, err);
-    if (!st)
-        st = counters_write(writer, run, err);
-    if (!st)
-        st = series_write(writer, run, err);
-    if (!st)
-        st = ledger_write(writer, run, err);
-    if (!st)
-        st = spaces_write(writer, run, err);
+    for (size_t i = 0; !st && i < sizeof parts / sizeof *parts; i++)
+        st = parts[i](writer, run, err);
     return st;
 }

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "store/guard.h"
+#include "store/guard_internal.h"
 #include "store/store_internal.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@ struct database {
 
 /* ---- names -------------------------------------------------------------- */
 
-/* The folder is resolved where the file itself is not there yet. */
-static bool resolve_new(const char *path, char out[PATH_MAX])
+/* Resolves the folder of a file that does not exist yet. */
+static bool database_resolve_new(const char *path, char out[PATH_MAX])
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -47,8 +47,9 @@ static bool resolve_new(const char *path, char out[PATH_MAX])
     return true;
 }
 
-static enum assay_status resolve(struct database *database,
-                                 enum database_use use, struct error *err)
+static enum assay_status database_resolve(struct database *database,
+                                          enum database_use use,
+                                          struct error *err)
 {
     const char *path = database->db.path;
     struct guard *guard = &database->guard;
@@ -56,8 +57,8 @@ static enum assay_status resolve(struct database *database,
     struct str journal = {0};
     size_t n = strlen(path);
 
-    if (!realpath(path, full) &&
-        (use == DATABASE_READ || errno != ENOENT || !resolve_new(path, full)))
+    if (!realpath(path, full) && (use == DATABASE_READ || errno != ENOENT ||
+                                  !database_resolve_new(path, full)))
         return error_errno(err, errno, "cannot %s %s",
                            use == DATABASE_READ ? "read" : "write", path);
     guard->path = mem_strdup(full);
@@ -68,12 +69,11 @@ static enum assay_status resolve(struct database *database,
     return ASSAY_OK;
 }
 
-/* ---- what lies there ------------------------------------------------------
- */
+/* ---- checks ----------------------------------------------------------- */
 
-/* A journal may name a further file, which SQLite deletes once it has played
- * the journal back. Ours never do; one that does is somebody's trap. */
-static bool is_trap(const struct guard *guard)
+/* A journal may name a further file, which SQLite deletes after playing the
+ * journal back. Ours never do; one that does is a trap. */
+static bool database_has_trap(const struct guard *guard)
 {
     static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9,
                                          0x20, 0xa1, 0x63, 0xd7};
@@ -94,25 +94,24 @@ static bool is_trap(const struct guard *guard)
     return is_marked;
 }
 
-/* SQLite would wait for what is no regular file, and it does not take longer
- * names. */
-static enum assay_status check_place(const struct database *database,
-                                     struct error *err)
+/* SQLite would wait for a pipe, and it refuses longer names. */
+static enum assay_status database_check(const struct database *database,
+                                        struct error *err)
 {
-    enum { suffix = 16, most_path = 512 }; /* of SQLite, for its own names */
+    enum { suffix = 16, most_path = 512 }; /* SQLite's limits */
     const struct guard *guard = &database->guard;
     const char *path = database->db.path;
     struct stat info;
 
     if (strlen(guard->path) > most_path - suffix)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "the full name of %s has more than %d bytes, and "
-                         "SQLite takes no such name; use a shorter one",
+                         "the full path of %s has more than %d bytes, too "
+                         "many for SQLite; use a shorter one",
                          path, most_path - suffix);
     if (stat(guard->path, &info) == 0 && !S_ISREG(info.st_mode))
         return error_set(err, ASSAY_BAD_INPUT,
                          "cannot read %s: it is not a regular file", path);
-    if (is_trap(guard) ||
+    if (database_has_trap(guard) ||
         (!guard->is_guest && lstat(guard->journal, &info) == 0 &&
          !S_ISREG(info.st_mode)))
         return error_set(err, ASSAY_BAD_INPUT,
@@ -123,9 +122,9 @@ static enum assay_status check_place(const struct database *database,
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* Nothing that stands in the file may run: no functions in its schema, no
- * views or triggers, no extensions. */
-static enum assay_status harden(const struct db *db, struct error *err)
+/* Nothing in the file may run: no functions in its schema, no views or
+ * triggers, no extensions. */
+static enum assay_status database_harden(const struct db *db, struct error *err)
 {
     static const int off[] = {
         SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
@@ -145,8 +144,8 @@ static enum assay_status harden(const struct db *db, struct error *err)
     return ASSAY_OK;
 }
 
-static enum assay_status explain(const struct database *database,
-                                 struct error *err)
+static enum assay_status database_explain(const struct database *database,
+                                          struct error *err)
 {
     if (database->guard.has_log)
         return error_set(err, ASSAY_UNSUPPORTED,
@@ -156,7 +155,8 @@ static enum assay_status explain(const struct database *database,
     return db_error(&database->db, "opening", err);
 }
 
-static enum assay_status connect(struct database *database, struct error *err)
+static enum assay_status database_connect(struct database *database,
+                                          struct error *err)
 {
     const struct guard *guard = &database->guard;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -164,8 +164,8 @@ static enum assay_status connect(struct database *database, struct error *err)
     if (!guard->is_guest)
         flags |= SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(guard->path, &database->db.handle, flags, guard->name))
-        return explain(database, err);
-    return harden(&database->db, err);
+        return database_explain(database, err);
+    return database_harden(&database->db, err);
 }
 
 enum assay_status database_open(const char *path, enum database_use use,
@@ -178,13 +178,13 @@ enum assay_status database_open(const char *path, enum database_use use,
     if (!database)
         return error_nomem(err, sizeof *database, "a database");
     database->db.path = path;
-    st = resolve(database, use, err);
+    st = database_resolve(database, use, err);
     if (!st)
-        st = check_place(database, err);
+        st = database_check(database, err);
     if (!st && !guard_init(&database->guard))
         st = error_nomem(err, sizeof *database, "a database");
     if (!st)
-        st = connect(database, err);
+        st = database_connect(database, err);
     if (st)
         database_close(database);
     else
@@ -211,10 +211,10 @@ int64_t database_bytes(const struct database *database)
     return guard_bytes(&database->guard);
 }
 
-/* ---- whose it is --------------------------------------------------------- */
+/* ---- the application id ----------------------------------------------- */
 
-static enum assay_status ask_application(struct database *database, int *id,
-                                         struct error *err)
+static enum assay_status database_ask_application(struct database *database,
+                                                  int *id, struct error *err)
 {
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
@@ -243,7 +243,7 @@ enum assay_status database_application(const char *path, bool *is_there,
         return ASSAY_OK;
     st = database_open(path, DATABASE_READ, &database, err);
     if (!st)
-        st = ask_application(database, id, err);
+        st = database_ask_application(database, id, err);
     if (!st)
         *is_there = database_bytes(database) > 0;
     database_close(database);

@@ -1,12 +1,12 @@
-/* store/database.h - SQLite databases that somebody else may have made.
+/* store/database.h - opens SQLite databases that somebody else may have made.
  *
- * What lies beside a database is SQLite's to obey: a journal is played back
- * into it and may name a further file, which is removed then; a pipe in its
- * place is waited for. And a path that begins with "file:" is a URI to it. So
- * a database is opened here, by the name that its path comes to, and SQLite
- * reaches that file and its own journal, nothing else.
+ * SQLite obeys files next to a database: it plays a journal back into it, and
+ * deletes a further file that the journal may name; it waits for a pipe in its
+ * place. And it treats a path that begins with "file:" as a URI. So databases
+ * are opened here, by their resolved path, and SQLite can reach only that file
+ * and its own journal.
  *
- * Statements in a database do not run: no views, triggers or functions of its
+ * Code in a database does not run: no views, triggers or functions of its
  * schema. Write-ahead logs are refused.
  *
  * SPDX-License-Identifier: MIT */
@@ -20,11 +20,11 @@
 #include <stdint.h>
 
 enum database_use {
-    /* Nothing changes on the disk: a journal that a killed program left is
-     * played back in memory. */
+    /* Nothing changes on disk: a journal left by a killed program is played
+     * back in memory. */
     DATABASE_READ,
-    /* For what is our own (database_application()): made where it is not
-     * there; such a journal is played back into it. */
+    /* For our own databases (database_application()): created if missing; such
+     * a journal is played back into the file. */
     DATABASE_WRITE
 };
 
@@ -38,12 +38,11 @@ void database_close(struct database *database); /* accepts NULL */
 /* Borrowed. */
 sqlite3 *database_handle(struct database *database);
 
-/* How long it is, as SQLite sees it: after the playback. */
+/* Its size as SQLite sees it, after the playback. */
 int64_t database_bytes(const struct database *database);
 
-/* Whether anything is there, and the application id it has, without changing
- * anything. What is empty is not there. ASSAY_BAD_INPUT where it is no
- * database. */
+/* Whether there is a file that is not empty, and its application id, without
+ * changing anything. ASSAY_BAD_INPUT if it is not a database. */
 enum assay_status database_application(const char *path, bool *is_there,
                                        int *id, struct error *err);
 

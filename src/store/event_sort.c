@@ -14,12 +14,12 @@
 
 enum {
     first_capacity = 1024, /* events, before the buffer grows */
-    least_events = 16,     /* of a buffer, however little memory is allowed */
+    least_events = 16,     /* in a buffer, however little memory is allowed */
     short_block = 12,      /* events sorted by insertion before merging */
     cached_block = short_block << 9
 };
 
-/* A sorted stretch of the temporary file, and the part of it in memory. */
+/* A sorted stretch of the temporary file, and its part in memory. */
 struct stretch {
     off_t offset;
     uint64_t n_left; /* still in the file */
@@ -33,14 +33,14 @@ struct event_sort {
     off_t file_bytes;
     struct event *events, *scratch;
     size_t n, capacity, limit;
-    size_t next; /* where all fitted into memory */
+    size_t next; /* if all fitted into memory */
     struct stretch *stretches;
     size_t n_stretches, stretches_capacity;
-    struct event *windows; /* what the stretches are read into */
-    size_t window;         /* events of each */
+    struct event *windows; /* to read the stretches into */
+    size_t window;         /* events in each */
     struct stretch **heap; /* the one with the first event on top */
     size_t n_heap;
-    bool has_taken; /* the top's first event was handed out */
+    bool has_taken; /* the top's first event was returned */
 };
 
 static bool event_before(const struct event *a, const struct event *b)
@@ -93,7 +93,7 @@ void event_sort_free(struct event_sort *sort)
 
 /* ---- in memory -------------------------------------------------------- */
 
-static void insertion_sort(struct event *events, size_t n)
+static void events_insertion_sort(struct event *events, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         struct event moving = events[i];
@@ -105,7 +105,7 @@ static void insertion_sort(struct event *events, size_t n)
     }
 }
 
-static void merge_blocks(const struct event *left, size_t n_left,
+static void events_merge(const struct event *left, size_t n_left,
                          const struct event *right, size_t n_right,
                          struct event *into)
 {
@@ -123,33 +123,33 @@ static void merge_blocks(const struct event *left, size_t n_left,
     memcpy(into, right, (size_t)(right_end - right) * sizeof *right);
 }
 
-static size_t at_most(size_t n, size_t most)
+static size_t event_sort_least(size_t n, size_t most)
 {
     return n < most ? n : most;
 }
 
-/* Merges sorted blocks of `size` events pairwise until they have `until`, to
- * and fro between the two arrays: *from has the outcome. */
-static void merge_passes(struct event **from, struct event **into, size_t n,
-                         size_t size, size_t until)
+/* Merges sorted blocks of `size` events pairwise until they have `until`, back
+ * and forth between the two arrays; *from has the result. */
+static void events_merge_passes(struct event **from, struct event **into,
+                                size_t n, size_t size, size_t until)
 {
     for (; size < until; size *= 2) {
         struct event *swapped = *from;
 
         for (size_t at = 0; at < n; at += 2 * size) {
             const struct event *left = *from + at;
-            size_t n_left = at_most(n - at, size);
+            size_t n_left = event_sort_least(n - at, size);
 
-            merge_blocks(left, n_left, left + n_left,
-                         at_most(n - at - n_left, size), *into + at);
+            events_merge(left, n_left, left + n_left,
+                         event_sort_least(n - at - n_left, size), *into + at);
         }
         *from = *into;
         *into = swapped;
     }
 }
 
-/* Blocks that fit into the processor's cache are finished one by one, and
- * merged as a whole only then. */
+/* Sorts blocks that fit into the processor's cache one by one, then merges
+ * them. */
 static enum assay_status event_sort_buffer(struct event_sort *sort,
                                            struct error *err)
 {
@@ -167,11 +167,13 @@ static enum assay_status event_sort_buffer(struct event_sort *sort,
         sorted = sort->events + at;
         other = sort->scratch + at;
         for (size_t i = 0; i < left - at; i += short_block)
-            insertion_sort(sorted + i, at_most(left - at - i, short_block));
-        merge_passes(&sorted, &other, left - at, short_block, cached_block);
+            events_insertion_sort(sorted + i,
+                                  event_sort_least(left - at - i, short_block));
+        events_merge_passes(&sorted, &other, left - at, short_block,
+                            cached_block);
         left = at;
     }
-    merge_passes(&sorted, &other, n, cached_block, n);
+    events_merge_passes(&sorted, &other, n, cached_block, n);
     sort->events = sorted;
     sort->scratch = other;
     return ASSAY_OK;
@@ -179,8 +181,8 @@ static enum assay_status event_sort_buffer(struct event_sort *sort,
 
 /* ---- on disk ---------------------------------------------------------- */
 
-/* The file has no name, or loses it at once where the file system has no such
- * files: whatever ends the program, nothing stays behind. */
+/* The file has no name, or loses it at once if the file system requires one, so
+ * that nothing is left behind however the program ends. */
 static enum assay_status event_sort_open(struct event_sort *sort,
                                          struct error *err)
 {
@@ -192,13 +194,13 @@ static enum assay_status event_sort_open(struct event_sort *sort,
         return ASSAY_OK;
     status = str_printf(&path, "%s/assay-import-XXXXXX", sort->folder);
     if (status) {
-        error_set(err, status, "out of memory: no temporary file");
+        error_set(err, status, "out of memory making a temporary file");
         goto done;
     }
     sort->fd = mkostemp(path.text, O_CLOEXEC);
     if (sort->fd < 0) {
         status = error_errno(err, errno,
-                             "making a temporary file in %s (TMPDIR names "
+                             "making a temporary file in %s (set TMPDIR to use "
                              "another folder)",
                              sort->folder);
         if (status == ASSAY_NOT_FOUND)
@@ -224,8 +226,8 @@ static enum assay_status event_sort_write(struct event_sort *sort,
             continue;
         if (n < 0)
             return error_errno(err, errno,
-                               "writing a temporary file in %s (TMPDIR names "
-                               "another folder)",
+                               "writing a temporary file in %s (set TMPDIR to "
+                               "use another folder)",
                                sort->folder);
         bytes += n;
         left -= (size_t)n;
@@ -237,14 +239,11 @@ static enum assay_status event_sort_write(struct event_sort *sort,
 static enum assay_status event_sort_spill(struct event_sort *sort,
                                           struct error *err)
 {
-    struct stretch *moved =
-        vec_reserve(sort->stretches, &sort->stretches_capacity,
-                    sort->n_stretches + 1, sizeof *sort->stretches);
     enum assay_status status;
 
-    if (!moved)
-        return error_nomem(err, sizeof *moved, "sorting events");
-    sort->stretches = moved;
+    if (!vec_grow(&sort->stretches, &sort->stretches_capacity,
+                  sort->n_stretches + 1, sizeof *sort->stretches))
+        return error_nomem(err, sizeof *sort->stretches, "sorting events");
     sort->stretches[sort->n_stretches] =
         (struct stretch){.offset = sort->file_bytes, .n_left = sort->n};
     status = event_sort_buffer(sort, err);
@@ -262,16 +261,16 @@ static enum assay_status event_sort_spill(struct event_sort *sort,
 static enum assay_status event_sort_grow(struct event_sort *sort,
                                          struct error *err)
 {
-    size_t wanted = sort->capacity ? 2 * sort->capacity : first_capacity;
+    size_t capacity = sort->capacity ? 2 * sort->capacity : first_capacity;
     struct event *moved;
 
-    if (wanted > sort->limit)
-        wanted = sort->limit;
-    moved = mem_realloc(sort->events, wanted * sizeof *moved);
+    if (capacity > sort->limit)
+        capacity = sort->limit;
+    moved = mem_realloc(sort->events, capacity * sizeof *moved);
     if (!moved)
-        return error_nomem(err, wanted * sizeof *moved, "sorting events");
+        return error_nomem(err, capacity * sizeof *moved, "sorting events");
     sort->events = moved;
-    sort->capacity = wanted;
+    sort->capacity = capacity;
     return ASSAY_OK;
 }
 
@@ -324,7 +323,7 @@ static bool stretch_before(const struct stretch *a, const struct stretch *b)
     return event_before(&a->events[a->next], &b->events[b->next]);
 }
 
-static void heap_sink(struct event_sort *sort, size_t at)
+static void event_sort_sink(struct event_sort *sort, size_t at)
 {
     struct stretch **heap = sort->heap, *sinking = heap[at];
 
@@ -344,7 +343,7 @@ static void heap_sink(struct event_sort *sort, size_t at)
     heap[at] = sinking;
 }
 
-/* The memory of the buffers becomes a window on each stretch. */
+/* Turns the memory of the buffers into a window on each stretch. */
 static enum assay_status event_sort_start_merge(struct event_sort *sort,
                                                 struct error *err)
 {
@@ -370,7 +369,7 @@ static enum assay_status event_sort_start_merge(struct event_sort *sort,
     }
     sort->n_heap = n;
     for (size_t i = n / 2; i-- > 0;)
-        heap_sink(sort, i);
+        event_sort_sink(sort, i);
     return ASSAY_OK;
 }
 
@@ -406,7 +405,7 @@ static enum assay_status event_sort_step(struct event_sort *sort,
             return status;
     }
     if (sort->n_heap > 0)
-        heap_sink(sort, 0);
+        event_sort_sink(sort, 0);
     return ASSAY_OK;
 }
 

@@ -1,5 +1,5 @@
-/* store/guard.c - see guard.h. */
-#include "store/guard.h"
+/* store/guard.c - see guard_internal.h. */
+#include "store/guard_internal.h"
 
 #include "base/mem.h"
 
@@ -8,6 +8,91 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- pages of a guest ---------------------------------------------------- */
+
+/* In a list, for freeing: a map cannot be walked. */
+struct guard_page {
+    struct guard_page *next;
+    unsigned char bytes[];
+};
+
+static struct guard_page *guard_page_at(const struct guard_pages *pages,
+                                        int64_t at)
+{
+    uint64_t found = 0;
+
+    map_find(&pages->at, &at, sizeof at, &found);
+    return (struct guard_page *)(uintptr_t)found;
+}
+
+static void guard_pages_release(struct guard_pages *pages)
+{
+    struct guard_page *page = pages->last, *next;
+
+    for (; page; page = next) {
+        next = page->next;
+        mem_free(page);
+    }
+    map_release(&pages->at);
+    *pages = (struct guard_pages){0};
+}
+
+static struct guard_page *guard_page_add(struct guard_pages *pages, int64_t at)
+{
+    struct guard_page *page = mem_alloc(sizeof *page + pages->n_bytes);
+
+    if (!page)
+        return NULL;
+    if (map_put(&pages->at, &at, sizeof at, (uint64_t)(uintptr_t)page)) {
+        mem_free(page);
+        return NULL;
+    }
+    page->next = pages->last;
+    pages->last = page;
+    return page;
+}
+
+/* SQLite writes whole pages. A journal may claim another size halfway, which
+ * SQLite passes on; it is refused here. */
+static int guard_pages_write(struct guard_pages *pages, const void *bytes,
+                             int n, int64_t at)
+{
+    struct guard_page *page;
+
+    if (!pages->n_bytes)
+        pages->n_bytes = (size_t)n;
+    if (n <= 0 || (size_t)n != pages->n_bytes || at < 0 || at % n)
+        return SQLITE_IOERR_WRITE;
+    page = guard_page_at(pages, at);
+    if (!page)
+        page = guard_page_add(pages, at);
+    if (!page)
+        return SQLITE_IOERR_NOMEM;
+    memcpy(page->bytes, bytes, (size_t)n);
+    return SQLITE_OK;
+}
+
+/* Copies written pages over bytes that were read from the file. */
+static void guard_pages_cover(const struct guard_pages *pages, void *bytes,
+                              int n, int64_t at)
+{
+    int64_t size = (int64_t)pages->n_bytes, end = at + n;
+
+    if (!size)
+        return;
+    for (int64_t begin = at - at % size; begin < end; begin += size) {
+        const struct guard_page *page = guard_page_at(pages, begin);
+        int64_t from = begin > at ? begin : at;
+        int64_t to = begin + size < end ? begin + size : end;
+
+        if (page)
+            memcpy((char *)bytes + (from - at), page->bytes + (from - begin),
+                   (size_t)(to - from));
+    }
+}
+
+/* ---- a guest's database ----------------------------------------------- */
 
 /* A file of a guest; the system's own follows it in memory. */
 struct guest_file {
@@ -21,7 +106,7 @@ static struct guest_file *guest_of(sqlite3_file *file)
     return (struct guest_file *)file;
 }
 
-static sqlite3_file *system_of(sqlite3_file *file)
+static sqlite3_file *guest_system(sqlite3_file *file)
 {
     return (sqlite3_file *)(guest_of(file) + 1);
 }
@@ -30,9 +115,6 @@ static struct guard *guard_of(sqlite3_vfs *vfs)
 {
     return vfs->pAppData;
 }
-
-/* ---- a guest's database ----------------------------------------------------
- */
 
 int64_t guard_bytes(const struct guard *guard)
 {
@@ -45,13 +127,14 @@ int64_t guard_bytes(const struct guard *guard)
     return bytes;
 }
 
-static int main_close(sqlite3_file *file)
+static int guest_main_close(sqlite3_file *file)
 {
     guest_of(file)->guard->main = NULL;
-    return system_of(file)->pMethods->xClose(system_of(file));
+    return guest_system(file)->pMethods->xClose(guest_system(file));
 }
 
-static int main_read(sqlite3_file *file, void *bytes, int n, sqlite3_int64 at)
+static int guest_main_read(sqlite3_file *file, void *bytes, int n,
+                           sqlite3_int64 at)
 {
     struct guard *guard = guest_of(file)->guard;
     int64_t size = guard_bytes(guard);
@@ -69,7 +152,7 @@ static int main_read(sqlite3_file *file, void *bytes, int n, sqlite3_int64 at)
     return SQLITE_IOERR_SHORT_READ;
 }
 
-static int main_truncate(sqlite3_file *file, sqlite3_int64 size)
+static int guest_main_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     struct guard *guard = guest_of(file)->guard;
 
@@ -78,50 +161,50 @@ static int main_truncate(sqlite3_file *file, sqlite3_int64 size)
     return SQLITE_OK;
 }
 
-static int main_write(sqlite3_file *file, const void *bytes, int n,
-                      sqlite3_int64 at)
+static int guest_main_write(sqlite3_file *file, const void *bytes, int n,
+                            sqlite3_int64 at)
 {
     struct guard *guard = guest_of(file)->guard;
     int64_t size = guard_bytes(guard);
     int rc = guard_pages_write(&guard->pages, bytes, n, at);
 
-    return rc || at + n <= size ? rc : main_truncate(file, at + n);
+    return rc || at + n <= size ? rc : guest_main_truncate(file, at + n);
 }
 
-static int file_sync(sqlite3_file *file, int flags)
+static int guest_sync(sqlite3_file *file, int flags)
 {
     (void)file;
     (void)flags;
     return SQLITE_OK;
 }
 
-static int main_size(sqlite3_file *file, sqlite3_int64 *size)
+static int guest_main_size(sqlite3_file *file, sqlite3_int64 *size)
 {
     *size = guard_bytes(guest_of(file)->guard);
     return *size < 0 ? SQLITE_IOERR_FSTAT : SQLITE_OK;
 }
 
-/* A shared lock keeps every writer from the file; nobody needs more to change
- * what is in memory. */
-static int main_lock(sqlite3_file *file, int level)
+/* A shared lock keeps every writer away from the file; changes in memory need
+ * no more than that. */
+static int guest_main_lock(sqlite3_file *file, int level)
 {
     if (level > SQLITE_LOCK_SHARED)
         return SQLITE_OK;
-    return system_of(file)->pMethods->xLock(system_of(file), level);
+    return guest_system(file)->pMethods->xLock(guest_system(file), level);
 }
 
-static int main_unlock(sqlite3_file *file, int level)
+static int guest_main_unlock(sqlite3_file *file, int level)
 {
-    return system_of(file)->pMethods->xUnlock(system_of(file), level);
+    return guest_system(file)->pMethods->xUnlock(guest_system(file), level);
 }
 
-static int main_is_reserved(sqlite3_file *file, int *is_reserved)
+static int guest_main_is_reserved(sqlite3_file *file, int *is_reserved)
 {
-    return system_of(file)->pMethods->xCheckReservedLock(system_of(file),
-                                                         is_reserved);
+    return guest_system(file)->pMethods->xCheckReservedLock(guest_system(file),
+                                                            is_reserved);
 }
 
-static int file_control(sqlite3_file *file, int what, void *argument)
+static int guest_control(sqlite3_file *file, int what, void *argument)
 {
     (void)file;
     (void)what;
@@ -129,46 +212,48 @@ static int file_control(sqlite3_file *file, int what, void *argument)
     return SQLITE_NOTFOUND;
 }
 
-/* As the system has them: how long the header of a journal is depends on
- * them. */
-static int main_sector(sqlite3_file *file)
+/* The system's: the length of a journal's header depends on these two. */
+static int guest_sector(sqlite3_file *file)
 {
-    return system_of(file)->pMethods->xSectorSize(system_of(file));
+    sqlite3_file *main = guest_of(file)->guard->main;
+
+    return main->pMethods->xSectorSize(main);
 }
 
-static int main_characteristics(sqlite3_file *file)
+static int guest_characteristics(sqlite3_file *file)
 {
-    return system_of(file)->pMethods->xDeviceCharacteristics(system_of(file));
+    sqlite3_file *main = guest_of(file)->guard->main;
+
+    return main->pMethods->xDeviceCharacteristics(main);
 }
 
 /* Version 1 has neither shared memory nor mappings. */
-static const sqlite3_io_methods main_methods = {
+static const sqlite3_io_methods guest_main_methods = {
     .iVersion = 1,
-    .xClose = main_close,
-    .xRead = main_read,
-    .xWrite = main_write,
-    .xTruncate = main_truncate,
-    .xSync = file_sync,
-    .xFileSize = main_size,
-    .xLock = main_lock,
-    .xUnlock = main_unlock,
-    .xCheckReservedLock = main_is_reserved,
-    .xFileControl = file_control,
-    .xSectorSize = main_sector,
-    .xDeviceCharacteristics = main_characteristics,
+    .xClose = guest_main_close,
+    .xRead = guest_main_read,
+    .xWrite = guest_main_write,
+    .xTruncate = guest_main_truncate,
+    .xSync = guest_sync,
+    .xFileSize = guest_main_size,
+    .xLock = guest_main_lock,
+    .xUnlock = guest_main_unlock,
+    .xCheckReservedLock = guest_main_is_reserved,
+    .xFileControl = guest_control,
+    .xSectorSize = guest_sector,
+    .xDeviceCharacteristics = guest_characteristics,
 };
 
-/* ---- a guest's journal ----------------------------------------------------
- */
+/* ---- a guest's journal ------------------------------------------------ */
 
-static int journal_close(sqlite3_file *file)
+static int guest_journal_close(sqlite3_file *file)
 {
     close(guest_of(file)->fd);
     return SQLITE_OK;
 }
 
-static int journal_read(sqlite3_file *file, void *bytes, int n,
-                        sqlite3_int64 at)
+static int guest_journal_read(sqlite3_file *file, void *bytes, int n,
+                              sqlite3_int64 at)
 {
     ssize_t got = pread(guest_of(file)->fd, bytes, (size_t)n, at);
 
@@ -178,8 +263,8 @@ static int journal_read(sqlite3_file *file, void *bytes, int n,
     return got == n ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
-static int journal_write(sqlite3_file *file, const void *bytes, int n,
-                         sqlite3_int64 at)
+static int guest_journal_write(sqlite3_file *file, const void *bytes, int n,
+                               sqlite3_int64 at)
 {
     (void)file;
     (void)bytes;
@@ -188,14 +273,14 @@ static int journal_write(sqlite3_file *file, const void *bytes, int n,
     return SQLITE_READONLY;
 }
 
-static int journal_truncate(sqlite3_file *file, sqlite3_int64 size)
+static int guest_journal_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     (void)file;
     (void)size;
     return SQLITE_READONLY;
 }
 
-static int journal_size(sqlite3_file *file, sqlite3_int64 *size)
+static int guest_journal_size(sqlite3_file *file, sqlite3_int64 *size)
 {
     struct stat info;
 
@@ -205,53 +290,39 @@ static int journal_size(sqlite3_file *file, sqlite3_int64 *size)
     return SQLITE_OK;
 }
 
-static int journal_lock(sqlite3_file *file, int level)
+static int guest_journal_lock(sqlite3_file *file, int level)
 {
     (void)file;
     (void)level;
     return SQLITE_OK;
 }
 
-static int journal_is_reserved(sqlite3_file *file, int *is_reserved)
+static int guest_journal_is_reserved(sqlite3_file *file, int *is_reserved)
 {
     (void)file;
     *is_reserved = 0;
     return SQLITE_OK;
 }
 
-static int journal_sector(sqlite3_file *file)
-{
-    const struct guard *guard = guest_of(file)->guard;
-
-    return guard->main->pMethods->xSectorSize(guard->main);
-}
-
-static int journal_characteristics(sqlite3_file *file)
-{
-    const struct guard *guard = guest_of(file)->guard;
-
-    return guard->main->pMethods->xDeviceCharacteristics(guard->main);
-}
-
-static const sqlite3_io_methods journal_methods = {
+static const sqlite3_io_methods guest_journal_methods = {
     .iVersion = 1,
-    .xClose = journal_close,
-    .xRead = journal_read,
-    .xWrite = journal_write,
-    .xTruncate = journal_truncate,
-    .xSync = file_sync,
-    .xFileSize = journal_size,
-    .xLock = journal_lock,
-    .xUnlock = journal_lock,
-    .xCheckReservedLock = journal_is_reserved,
-    .xFileControl = file_control,
-    .xSectorSize = journal_sector,
-    .xDeviceCharacteristics = journal_characteristics,
+    .xClose = guest_journal_close,
+    .xRead = guest_journal_read,
+    .xWrite = guest_journal_write,
+    .xTruncate = guest_journal_truncate,
+    .xSync = guest_sync,
+    .xFileSize = guest_journal_size,
+    .xLock = guest_journal_lock,
+    .xUnlock = guest_journal_lock,
+    .xCheckReservedLock = guest_journal_is_reserved,
+    .xFileControl = guest_control,
+    .xSectorSize = guest_sector,
+    .xDeviceCharacteristics = guest_characteristics,
 };
 
 /* ---- files ------------------------------------------------------------- */
 
-/* Links are none of SQLite's journals: it resolves names before. */
+/* A link is never a journal: SQLite resolves names first. */
 bool guard_has_journal(const struct guard *guard)
 {
     struct stat info;
@@ -260,8 +331,8 @@ bool guard_has_journal(const struct guard *guard)
            S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
-/* Both versions in the header are 2 where there may be a write-ahead log. */
-static bool is_logged(sqlite3_file *file)
+/* A version in the header is 2 if there may be a write-ahead log. */
+static bool guard_is_logged(sqlite3_file *file)
 {
     enum { versions_at = 18 };
     unsigned char versions[2] = {0};
@@ -271,33 +342,32 @@ static bool is_logged(sqlite3_file *file)
            (versions[0] == 2 || versions[1] == 2);
 }
 
-/* SQLite is told that it may write: of what is only readable it would not play
- * a journal back. */
-static int open_guest_main(struct guard *guard, const char *name,
-                           sqlite3_file *file, int *flags_out)
+/* Tells SQLite that it may write: without that it plays no journal back. */
+static int guard_open_guest_main(struct guard *guard, const char *name,
+                                 sqlite3_file *file, int *flags_out)
 {
-    sqlite3_file *system = system_of(file);
+    sqlite3_file *system = guest_system(file);
     int rc =
         guard->system->xOpen(guard->system, name, system,
                              SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, NULL);
 
     if (rc)
         return rc;
-    guard->has_log = is_logged(system);
+    guard->has_log = guard_is_logged(system);
     if (guard->has_log) {
         system->pMethods->xClose(system);
         return SQLITE_CANTOPEN;
     }
     *guest_of(file) =
-        (struct guest_file){.base = {&main_methods}, .guard = guard};
+        (struct guest_file){.base = {&guest_main_methods}, .guard = guard};
     guard->main = system;
     if (flags_out)
         *flags_out = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB;
     return SQLITE_OK;
 }
 
-static int open_guest_journal(struct guard *guard, sqlite3_file *file,
-                              int flags, int *flags_out)
+static int guard_open_guest_journal(struct guard *guard, sqlite3_file *file,
+                                    int flags, int *flags_out)
 {
     int fd;
 
@@ -307,20 +377,20 @@ static int open_guest_journal(struct guard *guard, sqlite3_file *file,
     if (fd < 0)
         return SQLITE_CANTOPEN;
     *guest_of(file) = (struct guest_file){
-        .base = {&journal_methods}, .guard = guard, .fd = fd};
+        .base = {&guest_journal_methods}, .guard = guard, .fd = fd};
     if (flags_out)
         *flags_out = flags;
     return SQLITE_OK;
 }
 
-static int open_own_main(struct guard *guard, const char *name,
-                         sqlite3_file *file, int flags, int *flags_out)
+static int guard_open_own_main(struct guard *guard, const char *name,
+                               sqlite3_file *file, int flags, int *flags_out)
 {
     int rc = guard->system->xOpen(guard->system, name, file, flags, flags_out);
 
     if (rc)
         return rc;
-    guard->has_log = is_logged(file);
+    guard->has_log = guard_is_logged(file);
     if (!guard->has_log)
         return SQLITE_OK;
     file->pMethods->xClose(file);
@@ -328,10 +398,10 @@ static int open_own_main(struct guard *guard, const char *name,
     return SQLITE_CANTOPEN;
 }
 
-/* What stands in the place of a journal and is none would be waited for, or
- * written through. */
-static int open_own_journal(struct guard *guard, const char *name,
-                            sqlite3_file *file, int flags, int *flags_out)
+/* SQLite would wait for a pipe in the place of a journal, or write through a
+ * link. */
+static int guard_open_own_journal(struct guard *guard, const char *name,
+                                  sqlite3_file *file, int flags, int *flags_out)
 {
     struct stat info;
 
@@ -350,13 +420,14 @@ static int guard_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
     file->pMethods = NULL;
     if (is_main && (flags & SQLITE_OPEN_MAIN_DB))
         return guard->is_guest
-                   ? open_guest_main(guard, name, file, flags_out)
-                   : open_own_main(guard, name, file, flags, flags_out);
+                   ? guard_open_guest_main(guard, name, file, flags_out)
+                   : guard_open_own_main(guard, name, file, flags, flags_out);
     if (is_journal && (flags & SQLITE_OPEN_MAIN_JOURNAL))
         return guard->is_guest
-                   ? open_guest_journal(guard, file, flags, flags_out)
-                   : open_own_journal(guard, name, file, flags, flags_out);
-    return SQLITE_CANTOPEN; /* temporary ones are in memory */
+                   ? guard_open_guest_journal(guard, file, flags, flags_out)
+                   : guard_open_own_journal(guard, name, file, flags,
+                                            flags_out);
+    return SQLITE_CANTOPEN; /* temporary files are in memory */
 }
 
 static int guard_delete(sqlite3_vfs *vfs, const char *name, int syncs)
@@ -385,7 +456,7 @@ static int guard_access(sqlite3_vfs *vfs, const char *name, int flags,
     return SQLITE_OK;
 }
 
-/* It is resolved already. */
+/* The name is already resolved. */
 static int guard_full_path(sqlite3_vfs *vfs, const char *name, int n, char *out)
 {
     (void)vfs;
@@ -393,8 +464,7 @@ static int guard_full_path(sqlite3_vfs *vfs, const char *name, int n, char *out)
                                                     : SQLITE_CANTOPEN;
 }
 
-/* ---- the rest is the system's ---------------------------------------------
- */
+/* ---- the rest is the system's ----------------------------------------- */
 
 static int guard_randomness(sqlite3_vfs *vfs, int n, char *out)
 {

@@ -9,7 +9,7 @@
 
 enum { default_buffer_bytes = 128 << 20 };
 
-static const char *temporary_folder(const struct import_options *options)
+static const char *import_temporary_folder(const struct import_options *options)
 {
     const char *folder = options ? options->temporary_dir : NULL;
 
@@ -23,17 +23,22 @@ static enum assay_status import_init(struct import *import,
                                      struct error *err)
 {
     size_t bytes = options ? options->buffer_bytes : 0;
-    const char *folder = temporary_folder(options);
+    const char *folder = import_temporary_folder(options);
     enum assay_status st = run_new(&import->run, err);
 
+    import->keep = options ? options->keep : IMPORT_KEEP_MOST;
     import->first_ns = INT64_MAX;
     import->last_ns = INT64_MIN;
     if (!bytes)
         bytes = default_buffer_bytes;
     if (!st)
-        st = event_sort_new(bytes / 2, folder, &import->pairs, err);
+        st = event_sort_new(bytes / 4, folder, &import->pairs, err);
     if (!st)
         st = event_sort_new(bytes / 2, folder, &import->spans, err);
+    if (!st)
+        st = event_sort_new(bytes / 8, folder, &import->links, err);
+    if (!st)
+        st = event_sort_new(bytes / 8, folder, &import->device, err);
     if (st)
         return st;
     import->earliest.starts =
@@ -52,19 +57,22 @@ static void import_free(struct import *import)
     tables_release(&import->tables);
     event_sort_free(import->pairs);
     event_sort_free(import->spans);
+    event_sort_free(import->links);
+    event_sort_free(import->device);
     mem_free(import->steps);
     mem_free(import->earliest.starts);
     mem_free(import);
 }
 
-static enum assay_status count_fact(struct import *import, const char *key,
-                                    uint64_t n, struct error *err)
+static enum assay_status import_count_fact(struct import *import,
+                                           const char *key, uint64_t n,
+                                           struct error *err)
 {
     return run_fact_printf(import->run, err, key, "%" PRIu64, n);
 }
 
-static enum assay_status set_letter_facts(struct import *import,
-                                          struct error *err)
+static enum assay_status import_set_letter_facts(struct import *import,
+                                                 struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     char key[] = "import.events.?";
@@ -74,13 +82,13 @@ static enum assay_status set_letter_facts(struct import *import,
 
         key[sizeof key - 2] = (char)letter;
         if (n > 0)
-            st = count_fact(import, key, n, err);
+            st = import_count_fact(import, key, n, err);
     }
     return st;
 }
 
-static enum assay_status set_kernel_time(struct import *import,
-                                         struct error *err)
+static enum assay_status import_set_kernel_time(struct import *import,
+                                                struct error *err)
 {
     int64_t us = import->kernels_ns / 1000, rest = import->kernels_ns % 1000;
 
@@ -90,23 +98,30 @@ static enum assay_status set_kernel_time(struct import *import,
                                   "%" PRId64, us);
 }
 
-static enum assay_status set_facts(struct import *import, struct error *err)
+static enum assay_status import_set_facts(struct import *import,
+                                          struct error *err)
 {
     enum assay_status st =
-        count_fact(import, "import.events", import->n_events, err);
+        import_count_fact(import, "import.events", import->n_events, err);
 
     if (!st)
-        st = set_letter_facts(import, err);
+        st = import_set_letter_facts(import, err);
     if (!st)
-        st = count_fact(import, "import.spans", import->n_spans, err);
+        st = import_count_fact(import, "import.spans", import->n_spans, err);
     if (!st)
-        st = count_fact(import, "import.operators", import->n_operators, err);
+        st = import_count_fact(import, "import.operators", import->n_operators,
+                               err);
     if (!st)
-        st = count_fact(import, "import.kernels", import->n_kernels, err);
+        st =
+            import_count_fact(import, "import.kernels", import->n_kernels, err);
     if (!st)
-        st = set_kernel_time(import, err);
+        st = import_set_kernel_time(import, err);
     if (!st)
-        st = count_fact(import, "import.overlaps", import->n_overlaps, err);
+        st = import_count_fact(import, "import.kernels_linked",
+                               import->n_linked, err);
+    if (!st)
+        st = import_count_fact(import, "import.overlaps", import->n_overlaps,
+                               err);
     if (!st && import->is_unclosed)
         st = run_fact_set(import->run, "import.note",
                           "the array of events has no closing bracket", err);
@@ -127,7 +142,7 @@ static enum assay_status import_finish(struct import *import, struct error *err)
     import_settle_steps(import);
     st = import_count_spans(import, err);
     if (!st)
-        st = set_facts(import, err);
+        st = import_set_facts(import, err);
     if (!st && import->last_ns > import->first_ns)
         run_duration_set(import->run, import->last_ns - import->first_ns);
     return st ? st : run_seal(import->run, err);
@@ -153,7 +168,7 @@ enum assay_status import_trace_from(struct json_source source,
     if (!st)
         st = import_finish(import, err);
     if (!st) {
-        *out = import->run; /* the caller's from here on */
+        *out = import->run; /* now the caller's */
         import->run = NULL;
     }
     import_free(import);

@@ -1,6 +1,5 @@
-/* store/import_events.c - what becomes of the events, in file order. */
+/* store/import_events.c - reads the events, in file order. */
 #include "store/import_internal.h"
-#include "store/import_record.h"
 
 #include <string.h>
 
@@ -11,14 +10,14 @@ struct event_reader {
     uint64_t sequence;
 };
 
-static enum assay_status reader_nomem(struct error *err)
+static enum assay_status events_nomem(struct error *err)
 {
     return error_nomem(err, sizeof(struct record), "reading an event");
 }
 
-/* ---- what becomes of it ----------------------------------------------- */
+/* ---- kinds of events --------------------------------------------------- */
 
-static enum assay_status record_lane(struct event_reader *reader,
+static enum assay_status events_lane(struct event_reader *reader,
                                      enum thread_kind kind, uint32_t *id,
                                      struct error *err)
 {
@@ -29,14 +28,15 @@ static enum assay_status record_lane(struct event_reader *reader,
                        kind, id, err);
 }
 
-static void lane_hear(struct import *import, uint32_t lane, int64_t time_ns)
+static void events_note_time(struct import *import, uint32_t lane,
+                             int64_t time_ns)
 {
     if (import->tables.lanes[lane].last_ns < time_ns)
         import->tables.lanes[lane].last_ns = time_ns;
 }
 
-static void count_label(struct import *import, unsigned traits,
-                        int64_t duration_ns)
+static void events_count_label(struct import *import, unsigned traits,
+                               int64_t duration_ns)
 {
     if (traits & LABEL_OPERATOR)
         import->n_operators++;
@@ -48,8 +48,32 @@ static void count_label(struct import *import, unsigned traits,
         import->kernels_ns = INT64_MAX;
 }
 
-static enum assay_status take_complete(struct event_reader *reader,
-                                       struct error *err)
+/* Adds the span of an event to the host's or the devices'. */
+static enum assay_status events_add_span(struct event_reader *reader,
+                                         uint32_t lane, uint32_t label,
+                                         struct error *err)
+{
+    const struct record *record = &reader->record;
+    struct import *import = reader->import;
+    struct event event = {.time_ns = record->time_ns,
+                          .duration_ns = record->duration_ns,
+                          .sequence = reader->sequence,
+                          .kind = EVENT_SPAN,
+                          .lane = (uint16_t)lane,
+                          .label = label};
+
+    if (import->tables.labels[label].traits & LABEL_DEVICE)
+        return import_add_device_span(import, &event, record->has_correlation,
+                                      record->correlation, err);
+    if (record->has_correlation) {
+        event.kind = EVENT_LAUNCH;
+        event.link = record->correlation;
+    }
+    return import_add_span(import, &event, err);
+}
+
+static enum assay_status events_take_complete(struct event_reader *reader,
+                                              struct error *err)
 {
     struct record *record = &reader->record;
     struct import *import = reader->import;
@@ -58,39 +82,57 @@ static enum assay_status take_complete(struct event_reader *reader,
     unsigned traits;
 
     if (record->time_ns + record->duration_ns > IMPORT_MAX_NS)
-        return record_refuse(reader->json, "an event that ends beyond all time",
-                             err);
+        return record_refuse(reader->json,
+                             "an event that ends too far in the future", err);
     st = tables_label(&import->tables, &record->name, &record->category, &label,
                       err);
     if (st)
         return st;
     traits = import->tables.labels[label].traits;
-    count_label(import, traits, record->duration_ns);
+    events_count_label(import, traits, record->duration_ns);
     if (traits & LABEL_FRAME)
         return ASSAY_OK;
-    st = record_lane(reader, THREAD_CPU, &lane, err);
+    st = events_lane(reader, THREAD_CPU, &lane, err);
     if (st)
         return st;
     if (traits & LABEL_DEVICE)
         import->tables.lanes[lane].kind = THREAD_DEVICE;
-    lane_hear(import, lane, record->time_ns + record->duration_ns);
-    return import_add_span(import, lane, label, record->time_ns,
-                           record->duration_ns, reader->sequence, err);
+    events_note_time(import, lane, record->time_ns + record->duration_ns);
+    return events_add_span(reader, lane, label, err);
 }
 
-/* Far from the numbers of the lanes, which are the groups of the others. */
-static uint64_t async_group(uint32_t lane, const struct str *id)
+/* An arrow from where the host is to what begins on a device then; other arrows
+ * lead nowhere. */
+static enum assay_status events_take_flow(struct event_reader *reader,
+                                          struct error *err)
+{
+    const struct record *record = &reader->record;
+    uint32_t lane;
+    enum assay_status st;
+
+    if (!record->has_time || record->id.n == 0)
+        return ASSAY_OK;
+    st = events_lane(reader, THREAD_CPU, &lane, err);
+    return st ? st
+              : import_add_flow(reader->import, record->phase == 'f', lane,
+                                import_flow_group(record), record->time_ns,
+                                err);
+}
+
+/* Distinct from the numbers of the lanes, which are the groups of other
+ * events. */
+static uint64_t events_async_group(uint32_t lane, const struct str *id)
 {
     uint64_t hash = map_hash(str_text(id), id->n);
 
     return (hash ^ lane * UINT64_C(0x9e3779b97f4a7c15)) | UINT64_C(1) << 63;
 }
 
-/* A begin or end goes into the sort of pairs: by thread or, where it is
- * asynchronous, by the id that ties both together. */
-static enum assay_status take_half(struct event_reader *reader,
-                                   enum event_kind kind, bool is_async,
-                                   struct error *err)
+/* A begin or end goes into the sort of pairs, by thread or, if it is
+ * asynchronous, by the id that both have. */
+static enum assay_status events_take_half(struct event_reader *reader,
+                                          enum event_kind kind, bool is_async,
+                                          struct error *err)
 {
     struct record *record = &reader->record;
     struct import *import = reader->import;
@@ -103,19 +145,19 @@ static enum assay_status take_half(struct event_reader *reader,
     st = tables_label(&import->tables, &record->name, &record->category,
                       &event.label, err);
     if (!st)
-        st = record_lane(reader, is_async ? THREAD_ASYNC : THREAD_CPU, &lane,
+        st = events_lane(reader, is_async ? THREAD_ASYNC : THREAD_CPU, &lane,
                          err);
     if (st)
         return st;
     event.lane = (uint16_t)lane;
-    lane_hear(import, lane, record->time_ns);
-    event.group = is_async ? async_group(lane, &record->id) : lane;
+    events_note_time(import, lane, record->time_ns);
+    event.group = is_async ? events_async_group(lane, &record->id) : lane;
     return event_sort_add(import->pairs, &event, err);
 }
 
-static enum assay_status counter_named(struct event_reader *reader,
-                                       const char *series, uint32_t *id,
-                                       struct error *err)
+static enum assay_status events_counter(struct event_reader *reader,
+                                        const char *series, uint32_t *id,
+                                        struct error *err)
 {
     struct import_tables *tables = &reader->import->tables;
     const struct record *record = &reader->record;
@@ -130,26 +172,26 @@ static enum assay_status counter_named(struct event_reader *reader,
     if (!st)
         st = str_printf(key, ".%s", series);
     if (st)
-        return reader_nomem(err);
+        return events_nomem(err);
     if (map_find(&tables->counter_map, key->text, key->n, &found)) {
         *id = (uint32_t)found;
         return ASSAY_OK;
     }
     if (tables->n_counters == IMPORT_MAX_COUNTERS)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "more than %d counters: a run does not hold so many",
+                         "more than %d counters, the limit of a run",
                          IMPORT_MAX_COUNTERS);
     st = run_counter_add(reader->import->run, key->text, "", id, err);
     if (!st && map_put(&tables->counter_map, key->text, key->n, *id))
-        st = reader_nomem(err);
+        st = events_nomem(err);
     if (!st)
         tables->n_counters++;
     return st;
 }
 
-/* Counters come behind all lanes. */
-static enum assay_status take_counter(struct event_reader *reader,
-                                      struct error *err)
+/* Counters come after all lanes. */
+static enum assay_status events_take_counter(struct event_reader *reader,
+                                             struct error *err)
 {
     const struct record *record = &reader->record;
     struct event event = {.group = UINT64_MAX,
@@ -164,8 +206,8 @@ static enum assay_status take_counter(struct event_reader *reader,
         if (!argument->is_number)
             continue;
         event.value = argument->number;
-        st = counter_named(reader, record->texts.text + argument->key,
-                           &event.label, err);
+        st = events_counter(reader, record->texts.text + argument->key,
+                            &event.label, err);
         if (!st)
             st = event_sort_add(reader->import->spans, &event, err);
         if (st)
@@ -175,8 +217,9 @@ static enum assay_status take_counter(struct event_reader *reader,
     return ASSAY_OK;
 }
 
-static enum assay_status note_text(struct event_reader *reader, const char *key,
-                                   const char **text, struct error *err)
+static enum assay_status events_note_text(struct event_reader *reader,
+                                          const char *key, const char **text,
+                                          struct error *err)
 {
     const struct record *record = &reader->record;
     const struct argument *argument = record_argument(record, key);
@@ -185,10 +228,11 @@ static enum assay_status note_text(struct event_reader *reader, const char *key,
         return ASSAY_OK;
     *text = arena_strdup(&reader->import->tables.texts,
                          record->texts.text + argument->text);
-    return *text ? ASSAY_OK : reader_nomem(err);
+    return *text ? ASSAY_OK : events_nomem(err);
 }
 
-static void note_sort_index(const struct record *record, int64_t *sort_index)
+static void events_note_sort_index(const struct record *record,
+                                   int64_t *sort_index)
 {
     const struct argument *argument = record_argument(record, "sort_index");
 
@@ -197,8 +241,8 @@ static void note_sort_index(const struct record *record, int64_t *sort_index)
         *sort_index = (int64_t)argument->number;
 }
 
-static enum assay_status take_metadata(struct event_reader *reader,
-                                       struct error *err)
+static enum assay_status events_take_metadata(struct event_reader *reader,
+                                              struct error *err)
 {
     struct import_tables *tables = &reader->import->tables;
     const struct record *record = &reader->record;
@@ -211,24 +255,26 @@ static enum assay_status take_metadata(struct event_reader *reader,
         if (st)
             return st;
         if (strcmp(name, "process_name") == 0)
-            return note_text(reader, "name", &tables->processes[id].name, err);
+            return events_note_text(reader, "name", &tables->processes[id].name,
+                                    err);
         if (strcmp(name, "process_labels") == 0)
-            return note_text(reader, "labels", &tables->processes[id].labels,
-                             err);
-        note_sort_index(record, &tables->processes[id].sort_index);
+            return events_note_text(reader, "labels",
+                                    &tables->processes[id].labels, err);
+        events_note_sort_index(record, &tables->processes[id].sort_index);
     } else if (strncmp(name, "thread_", 7) == 0) {
-        st = record_lane(reader, THREAD_CPU, &id, err);
+        st = events_lane(reader, THREAD_CPU, &id, err);
         if (st)
             return st;
         if (strcmp(name, "thread_name") == 0)
-            return note_text(reader, "name", &tables->lanes[id].name, err);
-        note_sort_index(record, &tables->lanes[id].sort_index);
+            return events_note_text(reader, "name", &tables->lanes[id].name,
+                                    err);
+        events_note_sort_index(record, &tables->lanes[id].sort_index);
     }
     return ASSAY_OK;
 }
 
-static enum assay_status take_event(struct event_reader *reader,
-                                    struct error *err)
+static enum assay_status events_take(struct event_reader *reader,
+                                     struct error *err)
 {
     struct record *record = &reader->record;
     struct import *import = reader->import;
@@ -236,8 +282,8 @@ static enum assay_status take_event(struct event_reader *reader,
     if (record->is_empty)
         return ASSAY_OK;
     if (!record->phase)
-        return record_refuse(
-            reader->json, "an event without a \"ph\" that says its kind", err);
+        return record_refuse(reader->json, "an event without a kind (\"ph\")",
+                             err);
     import->n_events++;
     import->n_events_by_letter[(unsigned char)record->phase]++;
     if (!record->has_time && strchr("XBEbeC", record->phase))
@@ -245,39 +291,42 @@ static enum assay_status take_event(struct event_reader *reader,
                              err);
     switch (record->phase) {
     case 'X':
-        return take_complete(reader, err);
+        return events_take_complete(reader, err);
     case 'B':
-        return take_half(reader, EVENT_BEGIN, false, err);
+        return events_take_half(reader, EVENT_BEGIN, false, err);
     case 'E':
-        return take_half(reader, EVENT_END, false, err);
+        return events_take_half(reader, EVENT_END, false, err);
     case 'b':
-        return take_half(reader, EVENT_BEGIN, true, err);
+        return events_take_half(reader, EVENT_BEGIN, true, err);
     case 'e':
-        return take_half(reader, EVENT_END, true, err);
+        return events_take_half(reader, EVENT_END, true, err);
     case 'C':
-        return take_counter(reader, err);
+        return events_take_counter(reader, err);
     case 'M':
-        return take_metadata(reader, err);
-    default: /* instants, flows, samples, objects are only counted */
+        return events_take_metadata(reader, err);
+    case 's':
+    case 'f':
+        return events_take_flow(reader, err);
+    default: /* instants, samples, objects are only counted */
         return ASSAY_OK;
     }
 }
 
 /* ---- the document ----------------------------------------------------- */
 
-static enum assay_status read_event(struct event_reader *reader,
-                                    struct error *err)
+static enum assay_status events_read_one(struct event_reader *reader,
+                                         struct error *err)
 {
     enum assay_status st = record_read(&reader->record, reader->json, err);
 
     reader->sequence++;
-    return st ? st : take_event(reader, err);
+    return st ? st : events_take(reader, err);
 }
 
-/* The format allows a bare array to end without its bracket, so that a program
+/* The format allows a bare array without its closing bracket, so that a program
  * that dies leaves a trace. */
-static enum assay_status read_array(struct event_reader *reader, bool is_bare,
-                                    struct error *err)
+static enum assay_status events_read_array(struct event_reader *reader,
+                                           bool is_bare, struct error *err)
 {
     for (;;) {
         struct error own = {0};
@@ -295,15 +344,15 @@ static enum assay_status read_array(struct event_reader *reader, bool is_bare,
             return ASSAY_OK;
         if (token != JSON_OBJECT_BEGIN)
             return record_refuse(reader->json,
-                                 "an event is wanted, which is an object", err);
-        st = read_event(reader, err);
+                                 "expected an event, which is an object", err);
+        st = events_read_one(reader, err);
         if (st)
             return st;
     }
 }
 
-static enum assay_status read_object(struct event_reader *reader,
-                                     struct error *err)
+static enum assay_status events_read_object(struct event_reader *reader,
+                                            struct error *err)
 {
     bool has_events = false;
 
@@ -327,7 +376,7 @@ static enum assay_status read_object(struct event_reader *reader,
                 st = record_refuse(reader->json,
                                    "\"traceEvents\" is not an array", err);
             if (!st)
-                st = read_array(reader, false, err);
+                st = events_read_array(reader, false, err);
         }
         if (st)
             return st;
@@ -338,8 +387,8 @@ static enum assay_status read_object(struct event_reader *reader,
     return ASSAY_OK;
 }
 
-static enum assay_status read_document(struct event_reader *reader,
-                                       struct error *err)
+static enum assay_status events_read_document(struct event_reader *reader,
+                                              struct error *err)
 {
     enum json_token token;
     enum assay_status st = json_next(reader->json, &token, err);
@@ -347,13 +396,13 @@ static enum assay_status read_document(struct event_reader *reader,
     if (st)
         return st;
     if (token == JSON_ARRAY_BEGIN)
-        st = read_array(reader, true, err);
+        st = events_read_array(reader, true, err);
     else if (token == JSON_OBJECT_BEGIN)
-        st = read_object(reader, err);
+        st = events_read_object(reader, err);
     else
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "not a trace: an object or an array of events is "
-                       "wanted");
+                       "not a trace: expected an object or an array of "
+                       "events");
     if (!st && !reader->import->is_unclosed)
         st = json_next(reader->json, &token, err);
     return st;
@@ -364,7 +413,7 @@ enum assay_status import_read_events(struct import *import,
                                      struct error *err)
 {
     struct event_reader reader = {.import = import, .json = json};
-    enum assay_status st = read_document(&reader, err);
+    enum assay_status st = events_read_document(&reader, err);
 
     record_release(&reader.record);
     return st;

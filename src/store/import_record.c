@@ -1,9 +1,8 @@
-/* store/import_record.c - see import_record.h. */
-#include "store/import_record.h"
+/* store/import_record.c - one event of a trace, as it is written. */
+#include "store/import_internal.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "store/import_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,11 +29,10 @@ static void record_clear(struct record *record)
     record->n_arguments = 0;
     record->phase = 0;
     record->is_empty = true;
-    record->has_time = false;
+    record->has_time = record->has_correlation = false;
     record->time_ns = record->duration_ns = 0;
 }
 
-/* Says where in the file the trouble is. */
 enum assay_status record_refuse(const struct json_reader *json,
                                 const char *what, struct error *err)
 {
@@ -53,10 +51,10 @@ static enum assay_status record_nomem(struct error *err)
 
 /* ---- the members of an event ------------------------------------------ */
 
-/* Appends a string, or a number as it is written; leaves the rest out. */
-static enum assay_status append_text(struct json_reader *json,
-                                     enum json_token token, struct str *text,
-                                     struct error *err)
+/* Appends a string, or a number as written; ignores anything else. */
+static enum assay_status record_append_text(struct json_reader *json,
+                                            enum json_token token,
+                                            struct str *text, struct error *err)
 {
     const char *bytes;
     size_t n;
@@ -71,65 +69,61 @@ static enum assay_status append_text(struct json_reader *json,
     return str_append_n(text, bytes, n) ? record_nomem(err) : ASSAY_OK;
 }
 
-/* Microseconds with decimals become nanoseconds. */
-static enum assay_status take_time(struct json_reader *json,
-                                   enum json_token token, int64_t *ns,
-                                   struct error *err)
+/* Microseconds with decimals, to nanoseconds. */
+static enum assay_status record_take_time(struct json_reader *json,
+                                          enum json_token token, int64_t *ns,
+                                          struct error *err)
 {
     if (token != JSON_NUMBER)
         return record_refuse(json, "a time that is not a number", err);
     if (!json_fixed(json, 3, ns) || *ns > IMPORT_MAX_NS || *ns < -IMPORT_MAX_NS)
-        return record_refuse(
-            json, "a time too large for microseconds of a clock", err);
+        return record_refuse(json, "a time that is too large", err);
     return ASSAY_OK;
 }
 
-static enum assay_status take_duration(struct record *record,
-                                       struct json_reader *json,
-                                       enum json_token token, struct error *err)
+static enum assay_status record_take_duration(struct record *record,
+                                              struct json_reader *json,
+                                              enum json_token token,
+                                              struct error *err)
 {
     int64_t *duration_ns = &record->duration_ns;
-    enum assay_status st = take_time(json, token, duration_ns, err);
+    enum assay_status st = record_take_time(json, token, duration_ns, err);
 
     if (!st && *duration_ns < 0)
         st = record_refuse(json, "a negative duration", err);
     return st;
 }
 
-static enum assay_status take_phase(struct record *record,
-                                    struct json_reader *json,
-                                    enum json_token token, struct error *err)
+static enum assay_status record_take_phase(struct record *record,
+                                           struct json_reader *json,
+                                           enum json_token token,
+                                           struct error *err)
 {
     const char *text;
     size_t n;
 
-    if (token != JSON_STRING)
-        return record_refuse(json, "an event's \"ph\" that is not a letter",
-                             err);
     text = json_text(json, &n);
-    if (n != 1 || text[0] <= ' ' || text[0] > '~')
+    if (token != JSON_STRING || n != 1 || text[0] <= ' ' || text[0] > '~')
         return record_refuse(json, "an event's \"ph\" that is not a letter",
                              err);
     record->phase = text[0];
     return ASSAY_OK;
 }
 
-static enum assay_status take_argument(struct record *record,
-                                       struct json_reader *json,
-                                       struct error *err)
+static enum assay_status record_take_argument(struct record *record,
+                                              struct json_reader *json,
+                                              struct error *err)
 {
-    struct argument *argument, *moved;
+    struct argument *argument;
     enum assay_status st;
     enum json_token token;
 
-    moved = vec_reserve(record->arguments, &record->arguments_capacity,
-                        record->n_arguments + 1, sizeof *record->arguments);
-    if (!moved)
+    if (!vec_grow(&record->arguments, &record->arguments_capacity,
+                  record->n_arguments + 1, sizeof *record->arguments))
         return record_nomem(err);
-    record->arguments = moved;
     argument = &record->arguments[record->n_arguments];
     argument->key = record->texts.n;
-    st = append_text(json, JSON_STRING, &record->texts, err);
+    st = record_append_text(json, JSON_STRING, &record->texts, err);
     if (!st && str_append_char(&record->texts, '\0'))
         st = record_nomem(err);
     if (!st)
@@ -139,32 +133,65 @@ static enum assay_status take_argument(struct record *record,
     argument->is_number = token == JSON_NUMBER;
     argument->number = argument->is_number ? json_double(json) : 0;
     argument->text = record->texts.n;
-    st = append_text(json, token, &record->texts, err);
+    st = record_append_text(json, token, &record->texts, err);
     if (!st && str_append_char(&record->texts, '\0'))
         st = record_nomem(err);
     record->n_arguments++;
     return st;
 }
 
-/* Only metadata and counters say anything in their arguments; where the kind
- * is not known yet they are noted just in case. */
-static enum assay_status take_arguments(struct record *record,
-                                        struct json_reader *json,
-                                        enum json_token token,
-                                        struct error *err)
+/* The number that a launch shares with what it launched. */
+static enum assay_status record_take_correlation(struct record *record,
+                                                 struct json_reader *json,
+                                                 struct error *err)
+{
+    enum json_token token;
+    enum assay_status st = json_next(json, &token, err);
+    int64_t number;
+
+    if (st)
+        return st;
+    if (token == JSON_OBJECT_BEGIN || token == JSON_ARRAY_BEGIN)
+        return json_skip_rest(json, err);
+    if (token == JSON_NUMBER && json_int64(json, &number) && number >= 0) {
+        record->has_correlation = true;
+        record->correlation = (uint64_t)number;
+    }
+    return ASSAY_OK;
+}
+
+static bool record_is_correlation(const struct json_reader *json)
+{
+    size_t n;
+    const char *key = json_text(json, &n);
+
+    return n == 11 && memcmp(key, "correlation", 11) == 0;
+}
+
+/* Of spans only the correlation matters; the arguments of metadata and counters
+ * all do, and are also noted while the kind is not known yet. */
+static enum assay_status record_take_arguments(struct record *record,
+                                               struct json_reader *json,
+                                               enum json_token token,
+                                               struct error *err)
 {
     char phase = record->phase;
     enum assay_status st;
 
     if (token != JSON_OBJECT_BEGIN && token != JSON_ARRAY_BEGIN)
         return ASSAY_OK;
-    if (token == JSON_ARRAY_BEGIN || (phase && phase != 'M' && phase != 'C'))
+    if (token == JSON_ARRAY_BEGIN || (phase && !strchr("MCX", phase)))
         return json_skip_rest(json, err);
     for (;;) {
         st = json_next(json, &token, err);
         if (st || token == JSON_OBJECT_END)
             return st;
-        st = take_argument(record, json, err);
+        if (phase != 'M' && phase != 'C' && record_is_correlation(json))
+            st = record_take_correlation(record, json, err);
+        else if (phase == 'X')
+            st = json_skip(json, err);
+        else
+            st = record_take_argument(record, json, err);
         if (st)
             return st;
     }
@@ -183,12 +210,12 @@ enum member {
     MEMBER_ARGUMENTS
 };
 
-/* The keys that count have at most four letters: one number each. */
+/* The keys that matter have at most four letters, so each fits in a number. */
 #define KEY(a, b, c, d)                                                        \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 |                \
      (uint32_t)(d) << 24)
 
-static enum member member_of(const char *key, size_t n)
+static enum member record_member(const char *key, size_t n)
 {
     uint32_t packed = 0;
 
@@ -220,16 +247,17 @@ static enum member member_of(const char *key, size_t n)
     }
 }
 
-static enum assay_status take_text(struct json_reader *json,
-                                   enum json_token token, struct str *text,
-                                   struct error *err)
+static enum assay_status record_take_text(struct json_reader *json,
+                                          enum json_token token,
+                                          struct str *text, struct error *err)
 {
     str_clear(text);
-    return append_text(json, token, text, err);
+    return record_append_text(json, token, text, err);
 }
 
-static enum assay_status
-read_member(struct record *record, struct json_reader *json, struct error *err)
+static enum assay_status record_read_member(struct record *record,
+                                            struct json_reader *json,
+                                            struct error *err)
 {
     enum assay_status st;
     enum json_token token;
@@ -238,7 +266,7 @@ read_member(struct record *record, struct json_reader *json, struct error *err)
     size_t n;
 
     key = json_text(json, &n);
-    member = member_of(key, n);
+    member = record_member(key, n);
     if (member == MEMBER_OTHER)
         return json_skip(json, err);
     st = json_next(json, &token, err);
@@ -246,24 +274,24 @@ read_member(struct record *record, struct json_reader *json, struct error *err)
         return st;
     switch (member) {
     case MEMBER_PHASE:
-        return take_phase(record, json, token, err);
+        return record_take_phase(record, json, token, err);
     case MEMBER_NAME:
-        return take_text(json, token, &record->name, err);
+        return record_take_text(json, token, &record->name, err);
     case MEMBER_CATEGORY:
-        return take_text(json, token, &record->category, err);
+        return record_take_text(json, token, &record->category, err);
     case MEMBER_PID:
-        return take_text(json, token, &record->pid, err);
+        return record_take_text(json, token, &record->pid, err);
     case MEMBER_TID:
-        return take_text(json, token, &record->tid, err);
+        return record_take_text(json, token, &record->tid, err);
     case MEMBER_ID:
-        return take_text(json, token, &record->id, err);
+        return record_take_text(json, token, &record->id, err);
     case MEMBER_TIME:
         record->has_time = true;
-        return take_time(json, token, &record->time_ns, err);
+        return record_take_time(json, token, &record->time_ns, err);
     case MEMBER_DURATION:
-        return take_duration(record, json, token, err);
+        return record_take_duration(record, json, token, err);
     case MEMBER_ARGUMENTS:
-        return take_arguments(record, json, token, err);
+        return record_take_arguments(record, json, token, err);
     case MEMBER_OTHER:
         break;
     }
@@ -282,7 +310,7 @@ enum assay_status record_read(struct record *record, struct json_reader *json,
         if (st || token == JSON_OBJECT_END)
             return st;
         record->is_empty = false;
-        st = read_member(record, json, err);
+        st = record_read_member(record, json, err);
         if (st)
             return st;
     }

@@ -1,4 +1,4 @@
-/* store/import_source.c - the bytes of a trace file, unpacked where needed. */
+/* store/import_source.c - the bytes of a trace file, unpacked if needed. */
 #include "store/import_internal.h"
 
 #include "base/file.h"
@@ -16,62 +16,62 @@ enum { packed_bytes = 256 << 10 };
 struct trace_file {
     int fd;
     uint64_t n_read; /* bytes of the file */
-    char start[16]; /* was looked at, and comes again: a pipe has no way back */
+    char start[16];  /* already read; a pipe cannot be rewound */
     size_t n_start, n_start_given;
     struct progress *progress;
     bool is_gzip, has_inflater;
-    bool is_inside; /* of a gzip member that has not ended */
+    bool is_inside; /* a gzip member that has not ended */
     z_stream inflater;
     unsigned char *packed;
 };
 
-/* ---- telling what a file is ------------------------------------------- */
+/* ---- recognising a file ------------------------------------------------ */
 
-static bool begins_with(const char *bytes, size_t n, const char *magic,
-                        size_t n_magic)
+static bool source_begins_with(const char *bytes, size_t n, const char *magic,
+                               size_t n_magic)
 {
     return n >= n_magic && memcmp(bytes, magic, n_magic) == 0;
 }
 
-/* Tells apart what people mistake for a trace; the rest is for the JSON
- * reader to refuse. */
-static enum assay_status check_kind(const char *bytes, size_t n,
-                                    const char *path, struct error *err)
+/* Recognises files that people mistake for a trace; the JSON reader refuses all
+ * others. */
+static enum assay_status source_check_kind(const char *bytes, size_t n,
+                                           const char *path, struct error *err)
 {
     static const char sqlite[] = "SQLite format 3";
 
-    if (begins_with(bytes, n, sqlite, sizeof sqlite))
+    if (source_begins_with(bytes, n, sqlite, sizeof sqlite))
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is a run file already; use assay show", path);
-    if (begins_with(bytes, n, "\x89PNG", 4) ||
-        begins_with(bytes, n, "\xff\xd8\xff", 3))
+                         "%s is already a run file; use assay show", path);
+    if (source_begins_with(bytes, n, "\x89PNG", 4) ||
+        source_begins_with(bytes, n, "\xff\xd8\xff", 3))
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is a picture, not a trace (JSON)", path);
-    if (begins_with(bytes, n, "PK\x03\x04", 4))
+    if (source_begins_with(bytes, n, "PK\x03\x04", 4))
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is a zip archive; unpack it first", path);
     return ASSAY_OK;
 }
 
-static voidpf inflate_alloc(voidpf opaque, uInt n, uInt size)
+static voidpf source_alloc(voidpf opaque, uInt n, uInt size)
 {
     (void)opaque;
     return mem_array(n, size);
 }
 
-static void inflate_free(voidpf opaque, voidpf block)
+static void source_free(voidpf opaque, voidpf block)
 {
     (void)opaque;
     mem_free(block);
 }
 
-static enum assay_status start_inflater(struct trace_file *file,
-                                        struct error *err)
+static enum assay_status source_start_inflater(struct trace_file *file,
+                                               struct error *err)
 {
     enum { gzip_only = 16 };
 
-    file->inflater.zalloc = inflate_alloc;
-    file->inflater.zfree = inflate_free;
+    file->inflater.zalloc = source_alloc;
+    file->inflater.zfree = source_free;
     file->packed = mem_alloc(packed_bytes);
     if (!file->packed ||
         inflateInit2(&file->inflater, MAX_WBITS + gzip_only) != Z_OK)
@@ -80,8 +80,9 @@ static enum assay_status start_inflater(struct trace_file *file,
     return ASSAY_OK;
 }
 
-static enum assay_status read_bytes(struct trace_file *file, void *buffer,
-                                    size_t size, size_t *n, struct error *err)
+static enum assay_status source_read_bytes(struct trace_file *file,
+                                           void *buffer, size_t size, size_t *n,
+                                           struct error *err)
 {
     ssize_t got;
 
@@ -96,26 +97,28 @@ static enum assay_status read_bytes(struct trace_file *file, void *buffer,
     return ASSAY_OK;
 }
 
-static enum assay_status look_at_start(struct trace_file *file,
-                                       const char *path, struct error *err)
+static enum assay_status source_look_at_start(struct trace_file *file,
+                                              const char *path,
+                                              struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     size_t n = 1;
 
     while (!st && n && file->n_start < sizeof file->start) {
-        st = read_bytes(file, file->start + file->n_start,
-                        sizeof file->start - file->n_start, &n, err);
+        st = source_read_bytes(file, file->start + file->n_start,
+                               sizeof file->start - file->n_start, &n, err);
         file->n_start += st ? 0 : n;
     }
     if (!st && !file->n_start)
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%s is empty; was it written to the end?", path);
+                       "%s is empty; was it written completely?", path);
     if (!st)
-        st = check_kind(file->start, file->n_start, path, err);
+        st = source_check_kind(file->start, file->n_start, path, err);
     if (st)
         return st;
-    file->is_gzip = begins_with(file->start, file->n_start, "\x1f\x8b", 2);
-    return file->is_gzip ? start_inflater(file, err) : ASSAY_OK;
+    file->is_gzip =
+        source_begins_with(file->start, file->n_start, "\x1f\x8b", 2);
+    return file->is_gzip ? source_start_inflater(file, err) : ASSAY_OK;
 }
 
 enum assay_status trace_file_open(const char *path, struct progress *progress,
@@ -136,7 +139,8 @@ enum assay_status trace_file_open(const char *path, struct progress *progress,
     if (file->fd < 0)
         st = error_errno(err, errno, "opening %s", path);
     if (!st)
-        st = look_at_start(file, is_stdin ? "standard input" : path, err);
+        st =
+            source_look_at_start(file, is_stdin ? "standard input" : path, err);
     if (st) {
         trace_file_close(file);
         return st;
@@ -159,8 +163,9 @@ void trace_file_close(struct trace_file *file)
 
 /* ---- reading ---------------------------------------------------------- */
 
-static enum assay_status read_some(struct trace_file *file, void *buffer,
-                                   size_t size, size_t *n, struct error *err)
+static enum assay_status source_read_some(struct trace_file *file, void *buffer,
+                                          size_t size, size_t *n,
+                                          struct error *err)
 {
     size_t left = file->n_start - file->n_start_given;
     enum assay_status st;
@@ -171,19 +176,20 @@ static enum assay_status read_some(struct trace_file *file, void *buffer,
         file->n_start_given += *n;
         return ASSAY_OK;
     }
-    st = read_bytes(file, buffer, size, n, err);
+    st = source_read_bytes(file, buffer, size, n, err);
     if (!st && file->progress)
         progress_update(file->progress, file->n_read);
     return st;
 }
 
-static enum assay_status refill(struct trace_file *file, struct error *err)
+static enum assay_status source_refill(struct trace_file *file,
+                                       struct error *err)
 {
     z_stream *inflater = &file->inflater;
     enum assay_status st;
     size_t n = 0;
 
-    st = read_some(file, file->packed, packed_bytes, &n, err);
+    st = source_read_some(file, file->packed, packed_bytes, &n, err);
     if (!st && n == 0 && file->is_inside)
         st = error_set(err, ASSAY_BAD_INPUT,
                        "the gzip data is cut off at byte %" PRIu64,
@@ -193,9 +199,9 @@ static enum assay_status refill(struct trace_file *file, struct error *err)
     return st;
 }
 
-/* One member has ended: another may follow. Anything else behind it is padding
- * and no concern of ours, as for gzip itself. */
-static void start_next_member(struct trace_file *file)
+/* After a member another may follow. Anything else is padding, which gzip
+ * itself ignores too. */
+static void source_next_member(struct trace_file *file)
 {
     z_stream *inflater = &file->inflater;
 
@@ -205,8 +211,9 @@ static void start_next_member(struct trace_file *file)
     }
 }
 
-static enum assay_status inflate_some(struct trace_file *file, char *buffer,
-                                      size_t size, size_t *n, struct error *err)
+static enum assay_status source_inflate(struct trace_file *file, char *buffer,
+                                        size_t size, size_t *n,
+                                        struct error *err)
 {
     z_stream *inflater = &file->inflater;
     int rc;
@@ -226,8 +233,9 @@ static enum assay_status inflate_some(struct trace_file *file, char *buffer,
     return ASSAY_OK;
 }
 
-static enum assay_status read_gzip(struct trace_file *file, char *buffer,
-                                   size_t size, size_t *n, struct error *err)
+static enum assay_status source_read_gzip(struct trace_file *file, char *buffer,
+                                          size_t size, size_t *n,
+                                          struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -236,28 +244,28 @@ static enum assay_status read_gzip(struct trace_file *file, char *buffer,
         size = UINT32_MAX;
     while (!st && *n == 0) {
         if (file->inflater.avail_in == 0)
-            st = refill(file, err);
+            st = source_refill(file, err);
         if (st)
             return st;
         if (!file->is_inside)
-            start_next_member(file);
+            source_next_member(file);
         if (!file->is_inside)
             return ASSAY_OK;
-        st = inflate_some(file, buffer, size, n, err);
+        st = source_inflate(file, buffer, size, n, err);
     }
     return st;
 }
 
-static enum assay_status read_trace(void *context, char *buffer, size_t size,
-                                    size_t *n, struct error *err)
+static enum assay_status source_read(void *context, char *buffer, size_t size,
+                                     size_t *n, struct error *err)
 {
     struct trace_file *file = context;
 
-    return file->is_gzip ? read_gzip(file, buffer, size, n, err)
-                         : read_some(file, buffer, size, n, err);
+    return file->is_gzip ? source_read_gzip(file, buffer, size, n, err)
+                         : source_read_some(file, buffer, size, n, err);
 }
 
 struct json_source trace_file_source(struct trace_file *file)
 {
-    return (struct json_source){.read = read_trace, .context = file};
+    return (struct json_source){.read = source_read, .context = file};
 }

@@ -37,7 +37,7 @@ void import_settle_steps(struct import *import)
     import->n_steps = n;
 }
 
-/* The last step that starts at this time or before; n_steps: none. */
+/* The last step that starts at or before this time; n_steps: none. */
 static size_t step_at(const struct import *import, int64_t time_ns)
 {
     size_t low = 0, high = import->n_steps;
@@ -58,13 +58,23 @@ uint32_t import_iteration(const struct import *import, int64_t start_ns,
 {
     size_t at = step_at(import, end_ns);
 
-    /* What ends just as an iteration begins belongs to the one before. */
+    /* A span that ends just as an iteration begins is of the one before. */
     if (at < import->n_steps && import->steps[at].start_ns == end_ns &&
         start_ns < end_ns)
         at = at > 0 ? at - 1 : import->n_steps;
     if (at == import->n_steps || end_ns > import->steps[at].end_ns)
         return RUN_NONE;
     return (uint32_t)at;
+}
+
+int64_t import_next_bound(const struct import *import, int64_t time_ns)
+{
+    size_t at = step_at(import, time_ns);
+
+    if (at < import->n_steps && import->steps[at].end_ns > time_ns)
+        return import->steps[at].end_ns;
+    at = at == import->n_steps ? 0 : at + 1;
+    return at < import->n_steps ? import->steps[at].start_ns : INT64_MAX;
 }
 
 uint32_t import_step_index(const struct import *import, uint32_t lane,
@@ -81,7 +91,7 @@ uint32_t import_step_index(const struct import *import, uint32_t lane,
 
 /* ---- the earliest starts ---------------------------------------------- */
 
-static void sift_down(int64_t *heap, size_t n, int64_t value)
+static void earliest_sift_down(int64_t *heap, size_t n, int64_t value)
 {
     size_t at = 0;
 
@@ -107,7 +117,7 @@ void import_see_start(struct import *import, int64_t start_ns)
 
     if (earliest->n == IMPORT_MAX_KEPT) {
         if (start_ns < earliest->starts[0])
-            sift_down(earliest->starts, earliest->n, start_ns);
+            earliest_sift_down(earliest->starts, earliest->n, start_ns);
         return;
     }
     at = earliest->n++;
@@ -149,7 +159,11 @@ enum assay_status keeper_init(struct keeper *keeper,
     size_t n = import->n_steps;
     struct timed *order;
 
-    *keeper = (struct keeper){0};
+    *keeper = (struct keeper){
+        .keeps_all = import->keep == IMPORT_KEEP_ALL ||
+                     (import->keep == IMPORT_KEEP_MOST &&
+                      import->n_spans <= IMPORT_MOST_KEPT),
+    };
     if (import->earliest.n > 0)
         keeper->until_ns = import->earliest.starts[0] - import->first_ns;
     if (n == 0)
@@ -171,8 +185,10 @@ enum assay_status keeper_init(struct keeper *keeper,
     return ASSAY_OK;
 }
 
-bool keeper_wants(struct keeper *keeper, const struct sample *sample)
+bool keeper_takes(struct keeper *keeper, const struct sample *sample)
 {
+    if (keeper->keeps_all)
+        return true;
     if (keeper->n_iterations == 0)
         return sample->start_ns <= keeper->until_ns &&
                keeper->n_kept[0]++ < IMPORT_MAX_KEPT;

@@ -7,24 +7,28 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The categories of Kineto, and those it used until 2021. */
+/* Kineto's categories, including those it used until 2021. */
 static const struct {
     const char *category;
     unsigned traits;
 } known_categories[] = {
     {"cpu_op", LABEL_OPERATOR},
     {"Operator", LABEL_OPERATOR},
-    {"kernel", LABEL_KERNEL | LABEL_DEVICE},
-    {"Kernel", LABEL_KERNEL | LABEL_DEVICE},
-    {"gpu_memcpy", LABEL_DEVICE},
-    {"Memcpy", LABEL_DEVICE},
-    {"gpu_memset", LABEL_DEVICE},
-    {"Memset", LABEL_DEVICE},
+    {"kernel", LABEL_KERNEL | LABEL_DEVICE | LABEL_WORK},
+    {"Kernel", LABEL_KERNEL | LABEL_DEVICE | LABEL_WORK},
+    {"gpu_memcpy", LABEL_DEVICE | LABEL_WORK},
+    {"Memcpy", LABEL_DEVICE | LABEL_WORK},
+    {"gpu_memset", LABEL_DEVICE | LABEL_WORK},
+    {"Memset", LABEL_DEVICE | LABEL_WORK},
     {"gpu_user_annotation", LABEL_DEVICE},
+    {"cuda_sync", LABEL_DEVICE},
+    {"cuda_runtime", LABEL_CALL},
+    {"cuda_driver", LABEL_CALL},
+    {"Runtime", LABEL_CALL},
     {"Trace", LABEL_FRAME},
 };
 
-static bool is_step_name(const char *name)
+static bool label_is_step(const char *name)
 {
     static const char prefix[] = "ProfilerStep#";
     const char *digits = name + sizeof prefix - 1;
@@ -36,7 +40,7 @@ static bool is_step_name(const char *name)
     return *digits == '\0';
 }
 
-static unsigned label_traits(const char *name, const char *category)
+static unsigned label_find_traits(const char *name, const char *category)
 {
     unsigned traits = 0;
 
@@ -45,7 +49,7 @@ static unsigned label_traits(const char *name, const char *category)
         if (strcmp(category, known_categories[i].category) == 0)
             traits = known_categories[i].traits;
     }
-    if (!(traits & LABEL_DEVICE) && is_step_name(name))
+    if (!(traits & LABEL_DEVICE) && label_is_step(name))
         traits |= LABEL_STEP;
     return traits;
 }
@@ -63,15 +67,15 @@ void tables_release(struct import_tables *tables)
     arena_release(&tables->texts);
 }
 
-static enum assay_status table_nomem(struct error *err)
+static enum assay_status tables_nomem(struct error *err)
 {
     return error_nomem(err, sizeof(struct lane), "the names of a trace");
 }
 
-/* Neither part holds a NUL, so no two pairs make the same key. */
-static enum assay_status make_key(struct import_tables *tables,
-                                  const struct str *first,
-                                  const struct str *second)
+/* Neither part has a NUL in it, so every pair has its own key. */
+static enum assay_status tables_make_key(struct import_tables *tables,
+                                         const struct str *first,
+                                         const struct str *second)
 {
     struct str *key = &tables->key;
     enum assay_status st;
@@ -94,8 +98,8 @@ static bool label_is(const struct label *label, const struct str *name,
            memcmp(label->category, str_text(category), category->n) == 0;
 }
 
-/* Names are long and few: a guess from their length and two samples of their
- * text, checked with one comparison, spares hashing every byte. */
+/* Names are long and few: guessing from their length and two pieces of their
+ * text, and checking with one comparison, avoids hashing every byte. */
 static uint32_t *label_slot(struct import_tables *tables,
                             const struct str *name, const struct str *category)
 {
@@ -118,31 +122,28 @@ static enum assay_status label_add(struct import_tables *tables,
                                    struct error *err)
 {
     const struct str *key = &tables->key;
-    struct label *moved, *label;
+    struct label *label;
     char *text;
 
     if (tables->n_labels == IMPORT_MAX_LABELS ||
         tables->label_bytes + key->n > IMPORT_MAX_LABEL_BYTES)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "more different event names than an import holds "
-                         "(%d, or %d MiB of text); names with counters or "
-                         "addresses in them are better put into args",
+                         "more different event names than an import can hold "
+                         "(%d, or %d MiB of text); put counters and addresses "
+                         "into args instead of names",
                          IMPORT_MAX_LABELS, IMPORT_MAX_LABEL_BYTES >> 20);
-    moved = vec_reserve(tables->labels, &tables->labels_capacity,
-                        tables->n_labels + 1, sizeof *tables->labels);
-    if (!moved)
-        return table_nomem(err);
-    tables->labels = moved;
     text = arena_strndup(&tables->texts, key->text, key->n);
     if (!text ||
+        !vec_grow(&tables->labels, &tables->labels_capacity,
+                  tables->n_labels + 1, sizeof *tables->labels) ||
         map_put(&tables->label_map, key->text, key->n, tables->n_labels))
-        return table_nomem(err);
+        return tables_nomem(err);
     label = &tables->labels[tables->n_labels];
     *label = (struct label){.name = text,
                             .category = text + name->n + 1,
                             .name_bytes = name->n,
                             .category_bytes = category->n};
-    label->traits = label_traits(label->name, label->category);
+    label->traits = label_find_traits(label->name, label->category);
     tables->label_bytes += key->n;
     *id = (uint32_t)tables->n_labels++;
     return ASSAY_OK;
@@ -161,8 +162,8 @@ enum assay_status tables_label(struct import_tables *tables,
         *id = *slot - 1;
         return ASSAY_OK;
     }
-    if (make_key(tables, name, category))
-        return table_nomem(err);
+    if (tables_make_key(tables, name, category))
+        return tables_nomem(err);
     if (map_find(&tables->label_map, tables->key.text, tables->key.n, &found))
         *id = (uint32_t)found;
     else
@@ -178,7 +179,6 @@ enum assay_status tables_process(struct import_tables *tables,
                                  const struct str *pid, uint32_t *id,
                                  struct error *err)
 {
-    struct process *moved;
     uint64_t found;
     char *text;
 
@@ -186,15 +186,13 @@ enum assay_status tables_process(struct import_tables *tables,
         *id = (uint32_t)found;
         return ASSAY_OK;
     }
-    moved = vec_reserve(tables->processes, &tables->processes_capacity,
-                        tables->n_processes + 1, sizeof *tables->processes);
-    if (!moved)
-        return table_nomem(err);
-    tables->processes = moved;
     text = arena_strdup(&tables->texts, str_text(pid));
-    if (!text || map_put(&tables->process_map, str_text(pid), pid->n,
-                         tables->n_processes))
-        return table_nomem(err);
+    if (!text ||
+        !vec_grow(&tables->processes, &tables->processes_capacity,
+                  tables->n_processes + 1, sizeof *tables->processes) ||
+        map_put(&tables->process_map, str_text(pid), pid->n,
+                tables->n_processes))
+        return tables_nomem(err);
     tables->processes[tables->n_processes] = (struct process){.pid = text};
     *id = (uint32_t)tables->n_processes++;
     return ASSAY_OK;
@@ -206,29 +204,27 @@ static enum assay_status lane_add(struct import_tables *tables,
                                   struct error *err)
 {
     enum assay_status st;
-    struct lane *moved;
     uint32_t process;
     char *text;
 
     if (tables->n_lanes == IMPORT_MAX_LANES)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "more than %d threads: a run does not hold so many",
+                         "more than %d threads, the limit of a run",
                          IMPORT_MAX_LANES);
     st = tables_process(tables, pid, &process, err);
     if (st)
         return st;
-    moved = vec_reserve(tables->lanes, &tables->lanes_capacity,
-                        tables->n_lanes + 1, sizeof *tables->lanes);
-    if (!moved)
-        return table_nomem(err);
-    tables->lanes = moved;
     text = arena_strdup(&tables->texts, str_text(tid));
-    if (!text || map_put(&tables->lane_map, tables->key.text, tables->key.n,
-                         tables->n_lanes))
-        return table_nomem(err);
+    if (!text ||
+        !vec_grow(&tables->lanes, &tables->lanes_capacity, tables->n_lanes + 1,
+                  sizeof *tables->lanes) ||
+        map_put(&tables->lane_map, tables->key.text, tables->key.n,
+                tables->n_lanes))
+        return tables_nomem(err);
     tables->lanes[tables->n_lanes] = (struct lane){.process = process,
                                                    .tid = text,
                                                    .kind = kind,
+                                                   .last_iteration = RUN_NONE,
                                                    .last_ns = -IMPORT_MAX_NS};
     *id = (uint32_t)tables->n_lanes++;
     return ASSAY_OK;
@@ -254,9 +250,9 @@ static enum assay_status lane_look_up(struct import_tables *tables,
     uint64_t found;
 
     /* A category and a thread may have the same name. */
-    if (make_key(tables, pid, tid) ||
+    if (tables_make_key(tables, pid, tid) ||
         str_append_char(&tables->key, kind == THREAD_ASYNC ? 'a' : 't'))
-        return table_nomem(err);
+        return tables_nomem(err);
     if (!map_find(&tables->lane_map, tables->key.text, tables->key.n, &found))
         return lane_add(tables, pid, tid, kind, id, err);
     *id = (uint32_t)found;

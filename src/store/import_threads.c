@@ -1,4 +1,5 @@
-/* store/import_threads.c - the threads of a trace become threads of the run. */
+/* store/import_threads.c - turns the threads of a trace into threads of the
+ * run. */
 #include "store/import_internal.h"
 
 #include "base/mem.h"
@@ -22,8 +23,8 @@ static const struct process *lane_process(const struct import *import,
     return &import->tables.processes[lane->process];
 }
 
-static enum assay_status append_device(const struct process *process,
-                                       struct str *name)
+static enum assay_status lane_append_device(const struct process *process,
+                                            struct str *name)
 {
     const char *device = process_device(process);
 
@@ -31,10 +32,10 @@ static enum assay_status append_device(const struct process *process,
                   : str_printf(name, "GPU %s", process->pid);
 }
 
-/* Only where several processes share a trace is it worth saying which. */
-static enum assay_status append_process(const struct import *import,
-                                        const struct lane *lane,
-                                        struct str *name)
+/* The process is worth naming only if several share a trace. */
+static enum assay_status lane_append_process(const struct import *import,
+                                             const struct lane *lane,
+                                             struct str *name)
 {
     const struct process *process = lane_process(import, lane);
     size_t n_with_spans = 0;
@@ -51,7 +52,7 @@ static enum assay_status append_process(const struct import *import,
                       process->pid);
 }
 
-static bool is_number(const char *text)
+static bool lane_is_number(const char *text)
 {
     return *text && strspn(text, "-0123456789") == strlen(text);
 }
@@ -64,15 +65,15 @@ enum assay_status import_lane_name(const struct import *import,
     size_t n = strlen(given);
 
     if (lane->kind == THREAD_DEVICE) {
-        st = append_device(lane_process(import, lane), name);
+        st = lane_append_device(lane_process(import, lane), name);
         if (!st)
             st = str_append_char(name, ' ');
     } else {
-        st = append_process(import, lane, name);
+        st = lane_append_process(import, lane, name);
     }
     if (!st && lane->kind == THREAD_ASYNC)
         st = str_append(name, "async ");
-    else if (!st && !lane->name && is_number(given))
+    else if (!st && !lane->name && lane_is_number(given))
         st = str_append(name,
                         lane->kind == THREAD_DEVICE ? "stream " : "thread ");
     while (n > 0 && given[n - 1] == ' ') /* Kineto writes "stream 7 " */
@@ -87,31 +88,32 @@ struct ranked {
     uint32_t lane;
 };
 
-static int compare(int64_t a, int64_t b)
+static int ranked_order(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
 
-/* Host before device before asynchronous; then as the trace asks for. */
+/* Host before device before asynchronous; then as the trace asks. */
 static int ranked_compare(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
     const struct lane *first = &a->import->tables.lanes[a->lane];
     const struct lane *second = &b->import->tables.lanes[b->lane];
-    int order = compare((int64_t)first->kind, (int64_t)second->kind);
+    int order = ranked_order((int64_t)first->kind, (int64_t)second->kind);
 
     if (!order)
-        order = compare(lane_process(a->import, first)->sort_index,
-                        lane_process(b->import, second)->sort_index);
+        order = ranked_order(lane_process(a->import, first)->sort_index,
+                             lane_process(b->import, second)->sort_index);
     if (!order)
-        order = compare(first->process, second->process);
+        order = ranked_order(first->process, second->process);
     if (!order)
-        order = compare(first->sort_index, second->sort_index);
-    return order ? order : compare(a->lane, b->lane);
+        order = ranked_order(first->sort_index, second->sort_index);
+    return order ? order : ranked_order(a->lane, b->lane);
 }
 
-static enum assay_status make_thread(struct import *import, struct lane *lane,
-                                     struct str *name, struct error *err)
+static enum assay_status lane_make_thread(struct import *import,
+                                          struct lane *lane, struct str *name,
+                                          struct error *err)
 {
     enum assay_status st;
 
@@ -124,14 +126,14 @@ static enum assay_status make_thread(struct import *import, struct lane *lane,
     if (st || lane->kind != THREAD_DEVICE)
         return st;
     str_clear(name);
-    if (append_device(lane_process(import, lane), name))
+    if (lane_append_device(lane_process(import, lane), name))
         return error_nomem(err, name->capacity, "the name of a device");
     return run_scope_add(import->run, RUN_ROOT, str_text(name), "device",
                          &lane->scope, err);
 }
 
-/* Picks the lanes that have spans. */
-static size_t rank_lanes(struct import *import, struct ranked *order)
+/* Collects the lanes with spans. */
+static size_t lanes_rank(struct import *import, struct ranked *order)
 {
     size_t n = 0;
 
@@ -161,10 +163,10 @@ enum assay_status import_make_threads(struct import *import, struct error *err)
     if (!order)
         return error_nomem(err, import->tables.n_lanes * sizeof *order,
                            "the threads of a trace");
-    n = rank_lanes(import, order);
+    n = lanes_rank(import, order);
     for (size_t i = 0; !st && i < n; i++)
-        st = make_thread(import, &import->tables.lanes[order[i].lane], &name,
-                         err);
+        st = lane_make_thread(import, &import->tables.lanes[order[i].lane],
+                              &name, err);
     str_release(&name);
     mem_free(order);
     return st;

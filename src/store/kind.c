@@ -1,4 +1,4 @@
-/* store/kind.c - what a file is that is not a run file. */
+/* store/kind.c - recognises files that are not run files. */
 #include "store/store_internal.h"
 
 #include "base/file.h"
@@ -18,7 +18,7 @@ static const struct {
     {"\xff\xd8\xff", 3, "a JPEG image", ""},
     {"PK\x03\x04", 4, "a zip archive (or a PyTorch checkpoint)", ""},
     {"\x1f\x8b", 2, "compressed with gzip",
-     "; a trace of another profiler: assay import"},
+     "; if it is a trace of another profiler, use assay import"},
     {"\x28\xb5\x2f\xfd", 4, "compressed with zstd", "; unpack it first"},
     {"\x7f"
      "ELF",
@@ -27,7 +27,7 @@ static const struct {
     {"%PDF", 4, "a PDF document", ""},
 };
 
-static bool is_text(const unsigned char *bytes, size_t n)
+static bool kind_is_text(const unsigned char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (bytes[i] < 0x20 && !strchr("\t\n\r\f\x1b", bytes[i]))
@@ -38,7 +38,7 @@ static bool is_text(const unsigned char *bytes, size_t n)
     return true;
 }
 
-static bool is_json(const unsigned char *bytes, size_t n)
+static bool kind_is_json(const unsigned char *bytes, size_t n)
 {
     size_t i = 0;
 
@@ -47,8 +47,8 @@ static bool is_json(const unsigned char *bytes, size_t n)
     return i < n && (bytes[i] == '{' || bytes[i] == '[');
 }
 
-static void recognise(const unsigned char *bytes, size_t n, const char **kind,
-                      const char **advice)
+static void kind_recognise(const unsigned char *bytes, size_t n,
+                           const char **kind, const char **advice)
 {
     *kind = NULL;
     *advice = "";
@@ -59,12 +59,12 @@ static void recognise(const unsigned char *bytes, size_t n, const char **kind,
             return;
         }
     }
-    if (!is_text(bytes, n))
+    if (!kind_is_text(bytes, n))
         return;
     *kind = text_kind;
-    if (is_json(bytes, n)) {
+    if (kind_is_json(bytes, n)) {
         *kind = "a JSON file";
-        *advice = "; a trace of another profiler: assay import";
+        *advice = "; if it is a trace of another profiler, use assay import";
     }
 }
 
@@ -82,10 +82,10 @@ enum assay_status kind_refuse(const char *path, struct error *err)
     got = read(fd, bytes, sizeof bytes);
     n = got > 0 ? (size_t)got : 0;
     close(fd);
-    recognise(bytes, n, &kind, &advice);
+    kind_recognise(bytes, n, &kind, &advice);
     if (n >= 16 && memcmp(bytes, "SQLite format 3", 16) == 0)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is damaged; was it copied to the end?", path);
+                         "%s is damaged; was it copied completely?", path);
     if (!kind)
         return error_set(err, ASSAY_BAD_INPUT, "%s is not a run file", path);
     return error_set(err, ASSAY_BAD_INPUT, "%s is not a run file: it is %s%s",

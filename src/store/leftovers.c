@@ -1,10 +1,10 @@
 /* store/leftovers.c - parts that nobody will finish.
  *
- * A process that is killed leaves its part, which can be looked at. When a run
- * is finished under the same name, parts from before it began are of no more
- * use. Removed is only what is ours beyond doubt: it has the name and the kind
- * of a part, it belongs to this user, no process of that number is there, and
- * nobody claims the file, not on another machine either. */
+ * A killed process leaves its part, which can still be shown. Once a run is
+ * finished under the same name, older parts are of no more use. Only files that
+ * are certainly ours are removed: they have the name and format of a part and
+ * belong to this user, there is no process with that id, and nobody claims the
+ * file, not on another machine either. */
 #include "store/writer_internal.h"
 
 #include "base/claim.h"
@@ -18,20 +18,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_part_of(const char *name, const char *final, pid_t *pid)
+static bool leftover_is_part(const char *name, const char *final, pid_t *pid)
 {
     size_t n = strlen(final);
 
     return strncmp(name, final, n) == 0 && part_suffix_reads(name + n, pid);
 }
 
-static bool is_gone(pid_t pid)
+static bool leftover_is_gone(pid_t pid)
 {
     return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/* One that was killed before it wrote anything is empty. */
-static bool is_run_file(int fd, const struct stat *info)
+/* A part is empty if its process was killed before it wrote anything. */
+static bool leftover_is_run_file(int fd, const struct stat *info)
 {
     enum { id_at = 68 };
     static const char magic[] = "SQLite format 3";
@@ -48,20 +48,21 @@ static bool is_run_file(int fd, const struct stat *info)
     return id == STORE_APPLICATION_ID;
 }
 
-static bool is_before(struct timespec a, struct timespec b)
+static bool leftover_is_before(struct timespec a, struct timespec b)
 {
     return a.tv_sec < b.tv_sec ||
            (a.tv_sec == b.tv_sec && a.tv_nsec <= b.tv_nsec);
 }
 
-static bool is_ours(int fd, struct timespec before)
+static bool leftover_is_ours(int fd, struct timespec before)
 {
     struct stat info;
     pid_t holder;
 
     return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
-           info.st_uid == geteuid() && is_before(info.st_mtim, before) &&
-           is_run_file(fd, &info) && claim_take(fd, &holder);
+           info.st_uid == geteuid() &&
+           leftover_is_before(info.st_mtim, before) &&
+           leftover_is_run_file(fd, &info) && claim_take(fd, &holder);
 }
 
 static void leftover_remove(int folder, const char *name)
@@ -77,9 +78,9 @@ static void leftover_remove(int folder, const char *name)
     str_release(&journal);
 }
 
-/* The folder of a path; NULL without memory, or where it cannot be read. *name
- * is what the file is called in it. */
-static DIR *open_folder(const char *path, const char **name)
+/* Opens the folder of a path; NULL if that fails. *name is the file's name in
+ * it. */
+static DIR *leftovers_open_folder(const char *path, const char **name)
 {
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) : 0;
@@ -95,19 +96,20 @@ void leftovers_remove(const char *final, struct timespec before)
 {
     const struct dirent *entry;
     const char *name;
-    DIR *dir = open_folder(final, &name);
+    DIR *dir = leftovers_open_folder(final, &name);
     pid_t pid;
 
     while (dir && (entry = readdir(dir)) != NULL) {
         int fd;
 
-        if (!is_part_of(entry->d_name, name, &pid) || !is_gone(pid))
+        if (!leftover_is_part(entry->d_name, name, &pid) ||
+            !leftover_is_gone(pid))
             continue;
         fd = openat(dirfd(dir), entry->d_name,
                     O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
             continue;
-        if (is_ours(fd, before))
+        if (leftover_is_ours(fd, before))
             leftover_remove(dirfd(dir), entry->d_name);
         close(fd);
     }
@@ -119,12 +121,12 @@ void leftovers_hint(const char *path, struct error *err)
 {
     const struct dirent *entry;
     const char *name;
-    DIR *dir = open_folder(path, &name);
+    DIR *dir = leftovers_open_folder(path, &name);
     struct str hint = {0};
     pid_t pid;
 
     while (dir && !hint.n && (entry = readdir(dir)) != NULL) {
-        if (is_part_of(entry->d_name, name, &pid) &&
+        if (leftover_is_part(entry->d_name, name, &pid) &&
             !str_printf(&hint,
                         "its run is not finished: %.*s%s has what was "
                         "recorded",

@@ -1,13 +1,13 @@
-/* store/loader.c - opening a run file and finding out whether it is one. */
+/* store/loader.c - opens a run file and checks that it is one. */
 #include "store/loader_internal.h"
 
 #include "base/file.h"
 
 enum { steps_at_once = 1 << 16 };
 
-/* A b-tree made to lead back into itself would keep SQLite busy for ever; an
- * honest file needs a few steps a byte. */
-static int spend_steps(void *context)
+/* A b-tree made to form a loop would keep SQLite busy forever; an honest file
+ * needs a few steps per byte. */
+static int loader_spend_steps(void *context)
 {
     struct loader *loader = context;
 
@@ -15,9 +15,9 @@ static int spend_steps(void *context)
     return loader->steps_left < 0;
 }
 
-/* The only value of a statement; SQLite's code in *rc. */
-static int64_t ask(struct loader *loader, const char *sql, const char *argument,
-                   int *rc)
+/* The only value of a statement; *rc is SQLite's result code. */
+static int64_t loader_ask(struct loader *loader, const char *sql,
+                          const char *argument, int *rc)
 {
     sqlite3_stmt *stmt = NULL;
     int64_t answer = 0;
@@ -35,40 +35,42 @@ static int64_t ask(struct loader *loader, const char *sql, const char *argument,
     return answer;
 }
 
-/* What was played back to its beginning is empty now; what was cut off does
- * not end with a page. */
-static enum assay_status check_size(struct loader *loader, struct error *err)
+/* A file rolled back to its beginning is empty; one that was cut off does not
+ * end at a page. */
+static enum assay_status loader_check_size(struct loader *loader,
+                                           struct error *err)
 {
     int64_t page_size, bytes;
     int rc;
 
-    page_size = ask(loader, "PRAGMA page_size", NULL, &rc);
+    page_size = loader_ask(loader, "PRAGMA page_size", NULL, &rc);
     if (rc)
         return db_error(&loader->db, "reading", err);
     bytes = database_bytes(loader->database);
     if (bytes <= 0)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is empty; was it written to the end?",
+                         "%s is empty; was it written completely?",
                          loader->db.path);
     if (page_size <= 0 || bytes % page_size != 0)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is cut off; was it copied to the end?",
+                         "%s is cut off; was it copied completely?",
                          loader->db.path);
     return ASSAY_OK;
 }
 
-static enum assay_status check_header(struct loader *loader, struct error *err)
+static enum assay_status loader_check_header(struct loader *loader,
+                                             struct error *err)
 {
     const char *path = loader->db.path;
     int64_t application, version;
     enum assay_status st;
     int rc;
 
-    application = ask(loader, "PRAGMA application_id", NULL, &rc);
+    application = loader_ask(loader, "PRAGMA application_id", NULL, &rc);
     if (rc)
         return rc == SQLITE_NOTADB ? kind_refuse(path, err)
                                    : db_error(&loader->db, "reading", err);
-    st = check_size(loader, err);
+    st = loader_check_size(loader, err);
     if (st)
         return st;
     if (application != STORE_APPLICATION_ID)
@@ -76,7 +78,7 @@ static enum assay_status check_header(struct loader *loader, struct error *err)
                          "%s is not a run file: it is a SQLite database of "
                          "another program",
                          path);
-    version = ask(loader, "PRAGMA user_version", NULL, &rc);
+    version = loader_ask(loader, "PRAGMA user_version", NULL, &rc);
     if (rc)
         return db_error(&loader->db, "reading", err);
     if (version < 1)
@@ -91,9 +93,10 @@ static enum assay_status check_header(struct loader *loader, struct error *err)
     return ASSAY_OK;
 }
 
-/* A view, a virtual table or a computed column in the place of a plain table
- * would make SQLite run what the file says. */
-static enum assay_status check_tables(struct loader *loader, struct error *err)
+/* A view, a virtual table or a computed column in place of a plain table would
+ * make SQLite run code from the file. */
+static enum assay_status loader_check_tables(struct loader *loader,
+                                             struct error *err)
 {
     static const struct {
         const char *name;
@@ -114,19 +117,19 @@ static enum assay_status check_tables(struct loader *loader, struct error *err)
 
         if (tables[i].since > loader->version)
             continue;
-        if (ask(loader,
-                "SELECT count(*) FROM sqlite_schema WHERE name = ?"
-                " AND type = 'table' AND rootpage > 0",
-                name, &rc) != 1 &&
+        if (loader_ask(loader,
+                       "SELECT count(*) FROM sqlite_schema WHERE name = ?"
+                       " AND type = 'table' AND rootpage > 0",
+                       name, &rc) != 1 &&
             !rc)
             return error_set(err, ASSAY_BAD_INPUT,
                              "%s is damaged: it has no table %s",
                              loader->db.path, name);
         if (!rc &&
-            ask(loader,
-                "SELECT count(*) FROM pragma_table_xinfo(?)"
-                " WHERE hidden <> 0",
-                name, &rc) != 0 &&
+            loader_ask(loader,
+                       "SELECT count(*) FROM pragma_table_xinfo(?)"
+                       " WHERE hidden <> 0",
+                       name, &rc) != 0 &&
             !rc)
             return error_set(err, ASSAY_BAD_INPUT,
                              "%s is damaged: table %s has computed columns",
@@ -137,17 +140,18 @@ static enum assay_status check_tables(struct loader *loader, struct error *err)
     return ASSAY_OK;
 }
 
-/* One transaction for all of it: a run that is still being recorded must not
- * change between two tables. */
-static enum assay_status read_all(struct loader *loader, struct error *err)
+/* In one transaction: a run that is still being recorded must not change
+ * between two tables. */
+static enum assay_status loader_read_all(struct loader *loader,
+                                         struct error *err)
 {
     enum assay_status st;
 
     if (sqlite3_exec(loader->db.handle, "BEGIN", NULL, NULL, NULL))
         return db_error(&loader->db, "reading", err);
-    st = check_header(loader, err);
+    st = loader_check_header(loader, err);
     if (!st)
-        st = check_tables(loader, err);
+        st = loader_check_tables(loader, err);
     if (!st)
         st = run_new(&loader->run, err);
     if (!st)
@@ -169,9 +173,9 @@ enum assay_status store_load(const char *path, struct run **out,
     if (!st) {
         loader.db.handle = database_handle(loader.database);
         loader.steps_left = 10000000 + 100 * database_bytes(loader.database);
-        sqlite3_progress_handler(loader.db.handle, steps_at_once, spend_steps,
-                                 &loader);
-        st = read_all(&loader, err);
+        sqlite3_progress_handler(loader.db.handle, steps_at_once,
+                                 loader_spend_steps, &loader);
+        st = loader_read_all(&loader, err);
     }
     database_close(loader.database);
     if (st) {

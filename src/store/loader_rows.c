@@ -1,4 +1,4 @@
-/* store/loader_rows.c - values out of a file that may be wrong. */
+/* store/loader_rows.c - reads values from a file that may be wrong. */
 #include "store/loader_internal.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ struct rows rows_open(struct loader *loader, const char *table,
     return rows;
 }
 
-/* A file made to loop gives the same rows again; ours are in order. */
+/* A file made to loop returns the same rows again; ours are in order. */
 bool rows_next(struct rows *rows)
 {
     int64_t before = rows->id;
@@ -99,19 +99,19 @@ uint32_t rows_id(struct rows *rows, int column, size_t limit)
     return (uint32_t)rows_int(rows, column, 0, most);
 }
 
-static bool is_null(struct rows *rows, int column)
+static bool rows_is_null(struct rows *rows, int column)
 {
     return sqlite3_column_type(rows->stmt, column) == SQLITE_NULL;
 }
 
 uint32_t rows_id_or_none(struct rows *rows, int column, size_t limit)
 {
-    return is_null(rows, column) ? RUN_NONE : rows_id(rows, column, limit);
+    return rows_is_null(rows, column) ? RUN_NONE : rows_id(rows, column, limit);
 }
 
 int64_t rows_bytes(struct rows *rows, int column)
 {
-    if (is_null(rows, column))
+    if (rows_is_null(rows, column))
         return RUN_UNKNOWN;
     return rows_int(rows, column, INT64_MIN + 1, INT64_MAX);
 }
@@ -146,10 +146,23 @@ const char *rows_text(struct rows *rows, int column)
         return "";
     }
     if (strlen(text) != (size_t)sqlite3_column_bytes(rows->stmt, column)) {
-        rows_refuse(rows, "%s holds a NUL", name);
+        rows_refuse(rows, "%s has a NUL in it", name);
         return "";
     }
     return text;
+}
+
+size_t rows_word(struct rows *rows, int column, const char *const *words,
+                 size_t n, const char *what)
+{
+    const char *text = rows_text(rows, column);
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    }
+    rows_refuse(rows, "no kind of %s is called '%.40s'", what, text);
+    return 0;
 }
 
 void rows_sketch(struct rows *rows, int column, uint64_t n, struct sketch *out)
@@ -168,9 +181,10 @@ void rows_sketch(struct rows *rows, int column, uint64_t n, struct sketch *out)
     if (st == ASSAY_NOMEM)
         rows_take(rows, error_nomem(rows->err, (size_t)n_bytes, "a sketch"));
     else if (st)
-        rows_refuse(rows, "%s is no sketch", name);
+        rows_refuse(rows, "%s is not a sketch", name);
     else if (out->n != n)
-        rows_refuse(rows, "%s does not count as many values as the row", name);
+        rows_refuse(rows, "%s and its row count different numbers of values",
+                    name);
     if (rows->status)
         sketch_release(out);
 }

@@ -1,4 +1,4 @@
-/* store/run_reader.c - a run for programs of others; see assay/run.h. */
+/* store/run_reader.c - the public interface to a run; see assay/run.h. */
 #include "base/mem.h"
 #include "store/store.h"
 
@@ -7,7 +7,7 @@
 
 struct assay_run {
     struct run *run;
-    char **paths; /* one a scope, NULL until it is asked for */
+    char **paths; /* one per scope, NULL until it is asked for */
 };
 
 enum assay_status assay_run_open(const char *path, struct assay_run **out,
@@ -167,9 +167,9 @@ const char *assay_run_lane(const struct assay_run *run, uint32_t lane,
 
 /* ---- statistics --------------------------------------------------------- */
 
-/* RUN_ANY for NULL; RUN_NONE, which is another number than any phase has, is
- * the same as RUN_ANY: false says that there is no such phase. */
-static bool find_phase(const struct run *run, const char *name, uint32_t *phase)
+/* RUN_ANY for NULL; false if there is no such phase. */
+static bool reader_find_phase(const struct run *run, const char *name,
+                              uint32_t *phase)
 {
     *phase = RUN_ANY;
     for (uint32_t i = 0; name && i < run_phase_count(run); i++) {
@@ -179,7 +179,7 @@ static bool find_phase(const struct run *run, const char *name, uint32_t *phase)
     return !name || *phase != RUN_ANY;
 }
 
-static struct assay_run_stats stats_out(const struct scope_stats *stats)
+static struct assay_run_stats reader_stats(const struct scope_stats *stats)
 {
     return (struct assay_run_stats){.calls = stats->calls,
                                     .n = stats->n,
@@ -215,7 +215,7 @@ enum assay_status assay_run_stats_of(const struct assay_run *run,
 
     if (scope >= run_scope_count(run->run))
         st = error_set(&err, ASSAY_NOT_FOUND, "the run has no scope %u", scope);
-    else if (!find_phase(run->run, phase, &id))
+    else if (!reader_find_phase(run->run, phase, &id))
         st = error_set(&err, ASSAY_NOT_FOUND, "the run has no phase '%s'",
                        phase);
     else if (side == ASSAY_LANE_DEVICE)
@@ -223,7 +223,7 @@ enum assay_status assay_run_stats_of(const struct assay_run *run,
     else
         st = run_scope_stats(run->run, scope, id, &stats, &err);
     if (!st)
-        *out = stats_out(&stats);
+        *out = reader_stats(&stats);
     return error_export(&err, st, error);
 }
 

@@ -1,13 +1,13 @@
 /* store/schema.c - the tables of a run file; docs/run-file.md explains them.
  *
  * Version 1 had no peak_bytes, no counters and no memory peak in meta; version
- * 2 had no work; version 3 had no series, no ledger and nothing of what was
- * executed in work; version 4 nothing of what is kept for a backward pass;
- * version 5 nothing of launches on devices, and no texts of work. Who changes a
- * table raises STORE_VERSION and teaches tables.c what the older files lack.
+ * 2 had no work; version 3 had no series, no ledger and no executed work;
+ * version 4 no bytes kept for a backward pass; version 5 no launches on devices
+ * and no texts of work. If you change a table, raise STORE_VERSION and teach
+ * tables.c what older files lack.
  *
- * What version 6 added comes with the first thing that needs it: a run without
- * any is written as version 5, which older programs read. */
+ * The additions of version 6 are made when something first needs them: a run
+ * without any is written as version 5, which older programs read. */
 #include "store/store_internal.h"
 
 const char store_tables[] =

@@ -5,7 +5,7 @@
 
 enum { varint_max_bytes = 10 };
 
-static size_t put_varint(unsigned char *to, uint64_t value)
+static size_t blob_put_varint(unsigned char *to, uint64_t value)
 {
     size_t n = 0;
 
@@ -29,8 +29,8 @@ enum assay_status sketch_encode(const struct sketch *sketch, struct str *blob)
 
         if (!sketch->counts[i])
             continue;
-        n = put_varint(pair, bucket - before);
-        n += put_varint(pair + n, sketch->counts[i]);
+        n = blob_put_varint(pair, bucket - before);
+        n += blob_put_varint(pair + n, sketch->counts[i]);
         st = str_append_n(blob, (const char *)pair, n);
         if (st)
             return st;
@@ -39,11 +39,11 @@ enum assay_status sketch_encode(const struct sketch *sketch, struct str *blob)
     return ASSAY_OK;
 }
 
-struct bytes {
+struct blob_bytes {
     const unsigned char *at, *end;
 };
 
-static bool take_varint(struct bytes *bytes, uint64_t *value)
+static bool blob_take_varint(struct blob_bytes *bytes, uint64_t *value)
 {
     *value = 0;
     for (unsigned shift = 0; shift < 64 && bytes->at < bytes->end; shift += 7) {
@@ -58,12 +58,13 @@ static bool take_varint(struct bytes *bytes, uint64_t *value)
     return false;
 }
 
-/* The next bucket that is not empty; *bucket is the one before, or -1. */
-static bool take_bucket(struct bytes *bytes, int64_t *bucket, uint64_t *count)
+/* The next non-empty bucket; *bucket is the one before, or -1. */
+static bool blob_take_bucket(struct blob_bytes *bytes, int64_t *bucket,
+                             uint64_t *count)
 {
     uint64_t gap;
 
-    if (!take_varint(bytes, &gap) || !take_varint(bytes, count))
+    if (!blob_take_varint(bytes, &gap) || !blob_take_varint(bytes, count))
         return false;
     if (gap >= SKETCH_MAX_BUCKETS || (gap == 0 && *bucket >= 0) || *count == 0)
         return false;
@@ -72,13 +73,13 @@ static bool take_bucket(struct bytes *bytes, int64_t *bucket, uint64_t *count)
 }
 
 /* Checks the bytes before anything is allocated. */
-static bool measure(struct bytes bytes, struct sketch *out)
+static bool blob_measure(struct blob_bytes bytes, struct sketch *out)
 {
     int64_t bucket = -1, first = -1;
     uint64_t count;
 
     while (bytes.at < bytes.end) {
-        if (!take_bucket(&bytes, &bucket, &count) ||
+        if (!blob_take_bucket(&bytes, &bucket, &count) ||
             __builtin_add_overflow(out->n, count, &out->n))
             return false;
         if (first < 0)
@@ -94,15 +95,15 @@ static bool measure(struct bytes bytes, struct sketch *out)
 enum assay_status sketch_decode(const void *blob, size_t n_bytes,
                                 struct sketch *out)
 {
-    struct bytes bytes;
+    struct blob_bytes bytes;
     int64_t bucket = -1;
     uint64_t count;
 
     *out = (struct sketch){0};
-    if (n_bytes == 0) /* SQLite gives NULL for an empty blob */
+    if (n_bytes == 0) /* SQLite returns NULL for an empty blob */
         return ASSAY_OK;
-    bytes = (struct bytes){blob, (const unsigned char *)blob + n_bytes};
-    if (!measure(bytes, out)) {
+    bytes = (struct blob_bytes){blob, (const unsigned char *)blob + n_bytes};
+    if (!blob_measure(bytes, out)) {
         *out = (struct sketch){0};
         return ASSAY_BAD_INPUT;
     }
@@ -111,7 +112,7 @@ enum assay_status sketch_decode(const void *blob, size_t n_bytes,
         *out = (struct sketch){0};
         return ASSAY_NOMEM;
     }
-    while (bytes.at < bytes.end && take_bucket(&bytes, &bucket, &count))
+    while (bytes.at < bytes.end && blob_take_bucket(&bytes, &bucket, &count))
         out->counts[bucket - out->first] = count;
     return ASSAY_OK;
 }

@@ -1,4 +1,4 @@
-/* store/store_writer.c - what goes into a run file, a transaction at a time. */
+/* store/store_writer.c - writes a run file, one transaction at a time. */
 #include "store/writer_internal.h"
 
 static const char *const statement_texts[] = {
@@ -7,34 +7,33 @@ static const char *const statement_texts[] = {
 #undef TEXT
 };
 
-enum assay_status writer_put(struct store_writer *writer, enum statement which,
-                             struct row *row, struct error *err)
+struct row writer_row(struct store_writer *writer, enum statement which,
+                      struct error *err)
 {
     sqlite3_stmt **stmt = &writer->statements[which];
+    struct row row = {.db = &writer->db, .err = err};
 
     if (!*stmt && sqlite3_prepare_v3(writer->db.handle, statement_texts[which],
                                      -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL))
-        return db_error(&writer->db, "writing", err);
-    *row = row_start(*stmt);
-    return ASSAY_OK;
+        row.status = db_error(&writer->db, "writing", err);
+    else
+        row.stmt = *stmt;
+    return row;
 }
 
 enum assay_status writer_cut(struct store_writer *writer, enum statement which,
                              int64_t key, struct error *err)
 {
-    enum assay_status st;
-    struct row row;
+    struct row row = writer_row(writer, which, err);
 
-    st = writer_put(writer, which, &row, err);
-    if (st)
-        return st;
     row_int(&row, key);
-    return row_write(&row, &writer->db, err);
+    return row_write(&row);
 }
 
 /* ---- transactions ----------------------------------------------------- */
 
-static enum assay_status begin(struct store_writer *writer, struct error *err)
+static enum assay_status writer_begin(struct store_writer *writer,
+                                      struct error *err)
 {
     enum assay_status st;
 
@@ -45,7 +44,8 @@ static enum assay_status begin(struct store_writer *writer, struct error *err)
     return st;
 }
 
-static enum assay_status commit(struct store_writer *writer, struct error *err)
+static enum assay_status writer_commit(struct store_writer *writer,
+                                       struct error *err)
 {
     enum assay_status st = db_execute(&writer->db, "COMMIT", err);
 
@@ -57,8 +57,8 @@ static enum assay_status commit(struct store_writer *writer, struct error *err)
     return ASSAY_OK;
 }
 
-/* The table has as many columns as its statements, which are made again. */
-static void set_extended(struct store_writer *writer, bool is_extended)
+/* The statements are prepared again, with the new number of columns. */
+static void writer_set_extended(struct store_writer *writer, bool is_extended)
 {
     bulk_release(&writer->samples);
     writer->samples.n_columns =
@@ -72,10 +72,10 @@ enum assay_status writer_extend(struct store_writer *writer, struct error *err)
 
     if (writer->is_extended)
         return ASSAY_OK;
-    set_extended(writer, true);
+    writer_set_extended(writer, true);
     st = db_execute(&writer->db, store_extension, err);
     if (st)
-        set_extended(writer, false);
+        writer_set_extended(writer, false);
     return st;
 }
 
@@ -84,17 +84,17 @@ bool sample_is_extended(const struct sample *sample)
     return sample->queued_ns != 0;
 }
 
-/* Undoes what was begun; the next checkpoint writes everything again. */
-static void roll_back(struct store_writer *writer)
+/* Undoes the transaction; the next checkpoint writes everything again. */
+static void writer_roll_back(struct store_writer *writer)
 {
     if (!writer->is_in_transaction)
         return;
-    /* SQLite has done it already where the disk was full. */
+    /* SQLite has already done so if the disk was full. */
     if (!sqlite3_get_autocommit(writer->db.handle))
         sqlite3_exec(writer->db.handle, "ROLLBACK", NULL, NULL, NULL);
     writer->is_in_transaction = false;
     if (writer->is_extended != writer->is_extended_for_good)
-        set_extended(writer, writer->is_extended_for_good);
+        writer_set_extended(writer, writer->is_extended_for_good);
     writer->n_lost += (uint64_t)(writer->n_appended - writer->n_committed);
     writer->n_appended = writer->n_committed;
     writer->is_to_rewrite = true;
@@ -105,8 +105,8 @@ static void roll_back(struct store_writer *writer)
     writer->text_hash = writer->ledger_hash = 0;
 }
 
-static enum assay_status clear_tables(struct store_writer *writer,
-                                      struct error *err)
+static enum assay_status writer_clear_tables(struct store_writer *writer,
+                                             struct error *err)
 {
     static const char clear[] =
         "DELETE FROM fact; DELETE FROM scope; DELETE FROM phase;"
@@ -125,10 +125,10 @@ static enum assay_status clear_tables(struct store_writer *writer,
 
 /* ---- writing ---------------------------------------------------------- */
 
-/* The kept samples of the last checkpoint lie where the new ones go; they
- * come back with the next. After a failure it is not known whether any do. */
-static enum assay_status make_way(struct store_writer *writer,
-                                  struct error *err)
+/* The kept samples of the last checkpoint lie where the new ones go; the next
+ * checkpoint writes them again. After a failure there may be some too. */
+static enum assay_status writer_make_way(struct store_writer *writer,
+                                         struct error *err)
 {
     if (writer->n_kept == 0 && !writer->is_to_rewrite)
         return ASSAY_OK;
@@ -142,10 +142,10 @@ enum assay_status store_append(struct store_writer *writer,
                                struct error *err)
 {
     struct bulk_source source = {.items = samples, .bind = bulk_bind_sample};
-    enum assay_status st = begin(writer, err);
+    enum assay_status st = writer_begin(writer, err);
 
     if (!st)
-        st = make_way(writer, err);
+        st = writer_make_way(writer, err);
     for (size_t i = 0; i < n && !st; i++) {
         if (sample_is_extended(&samples[i]))
             st = writer_extend(writer, err);
@@ -154,7 +154,7 @@ enum assay_status store_append(struct store_writer *writer,
     if (!st)
         st = bulk_insert(writer, &writer->samples, &source, 0, n, err);
     if (st) {
-        roll_back(writer);
+        writer_roll_back(writer);
         writer->n_lost += n;
         return st;
     }
@@ -162,20 +162,20 @@ enum assay_status store_append(struct store_writer *writer,
     return ASSAY_OK;
 }
 
-static enum assay_status checkpoint(struct store_writer *writer,
-                                    const struct run *run, bool is_complete,
-                                    struct error *err)
+static enum assay_status writer_checkpoint(struct store_writer *writer,
+                                           const struct run *run,
+                                           bool is_complete, struct error *err)
 {
-    enum assay_status st = begin(writer, err);
+    enum assay_status st = writer_begin(writer, err);
 
     if (!st && writer->is_to_rewrite)
-        st = clear_tables(writer, err);
+        st = writer_clear_tables(writer, err);
     if (!st)
         st = checkpoint_write(writer, run, is_complete, err);
     if (!st)
-        st = commit(writer, err);
+        st = writer_commit(writer, err);
     if (st) {
-        roll_back(writer);
+        writer_roll_back(writer);
         return st;
     }
     writer->is_to_rewrite = false;
@@ -186,7 +186,7 @@ static enum assay_status checkpoint(struct store_writer *writer,
 enum assay_status store_checkpoint(struct store_writer *writer,
                                    const struct run *run, struct error *err)
 {
-    return checkpoint(writer, run, false, err);
+    return writer_checkpoint(writer, run, false, err);
 }
 
 /* ---- the whole life ---------------------------------------------------- */
@@ -203,16 +203,12 @@ void store_abandon(struct store_writer *writer)
         writer_discard(writer);
 }
 
-const char *store_part(const struct store_writer *writer)
+/* Once it is complete, parts of earlier attempts are of no use. */
+static enum assay_status writer_write_whole(struct store_writer *writer,
+                                            const struct run *run,
+                                            struct error *err)
 {
-    return writer->part;
-}
-
-/* Finished under its name: what was left of earlier tries is of no use. */
-static enum assay_status write_whole(struct store_writer *writer,
-                                     const struct run *run, struct error *err)
-{
-    enum assay_status st = checkpoint(writer, run, true, err);
+    enum assay_status st = writer_checkpoint(writer, run, true, err);
 
     if (!st)
         st = writer_settle(writer, err);
@@ -224,7 +220,7 @@ static enum assay_status write_whole(struct store_writer *writer,
 enum assay_status store_finish(struct store_writer *writer,
                                const struct run *run, struct error *err)
 {
-    enum assay_status st = write_whole(writer, run, err);
+    enum assay_status st = writer_write_whole(writer, run, err);
 
     if (st)
         writer_discard(writer);
@@ -236,7 +232,7 @@ enum assay_status store_finish(struct store_writer *writer,
 enum assay_status store_finish_or_keep(struct store_writer *writer,
                                        const struct run *run, struct error *err)
 {
-    enum assay_status st = write_whole(writer, run, err);
+    enum assay_status st = writer_write_whole(writer, run, err);
 
     if (st && !writer->has_content) {
         writer_discard(writer);
@@ -249,7 +245,8 @@ enum assay_status store_finish_or_keep(struct store_writer *writer,
     return st;
 }
 
-static int64_t column_or(sqlite3_stmt *stmt, int column, int64_t otherwise)
+static int64_t sample_column_or(sqlite3_stmt *stmt, int column,
+                                int64_t otherwise)
 {
     return sqlite3_column_type(stmt, column) == SQLITE_NULL
                ? otherwise
@@ -263,16 +260,16 @@ static struct sample sample_of_row(sqlite3_stmt *stmt, bool is_extended)
         .scope = (uint32_t)sqlite3_column_int64(stmt, 0),
         .phase = (uint32_t)sqlite3_column_int64(stmt, 1),
         .thread = (uint32_t)sqlite3_column_int64(stmt, 2),
-        .iteration = (uint32_t)column_or(stmt, 3, RUN_NONE),
+        .iteration = (uint32_t)sample_column_or(stmt, 3, RUN_NONE),
         .start_ns = sqlite3_column_int64(stmt, 4),
         .duration_ns = sqlite3_column_int64(stmt, 5),
         .self_ns = sqlite3_column_int64(stmt, 6),
-        .bytes = column_or(stmt, 7, RUN_UNKNOWN),
-        .peak_bytes = column_or(stmt, 8, RUN_UNKNOWN),
+        .bytes = sample_column_or(stmt, 7, RUN_UNKNOWN),
+        .peak_bytes = sample_column_or(stmt, 8, RUN_UNKNOWN),
     };
 
     if (is_extended)
-        sample.queued_ns = column_or(stmt, 9, 0);
+        sample.queued_ns = sample_column_or(stmt, 9, 0);
     return sample;
 }
 
@@ -286,9 +283,9 @@ enum assay_status store_complete(struct store_writer *writer, struct run *run,
     run_health(run)->lost_spans += writer->n_lost;
     if (writer->n_appended == 0)
         return ASSAY_OK;
-    st = writer_put(writer, GET_SAMPLES, &row, err);
-    if (st)
-        return st;
+    row = writer_row(writer, GET_SAMPLES, err);
+    if (!row.stmt)
+        return row.status;
     row_int(&row, writer->n_appended);
     while (!st && (rc = sqlite3_step(row.stmt)) == SQLITE_ROW) {
         struct sample sample = sample_of_row(row.stmt, writer->is_extended);
@@ -301,10 +298,11 @@ enum assay_status store_complete(struct store_writer *writer, struct run *run,
     return st;
 }
 
-/* Without a journal: what is not finished is thrown away. */
-static enum assay_status save(const struct run *run, const char *path,
-                              const char *final, const struct timespec *began,
-                              struct error *err)
+/* Without a journal: an unfinished file is thrown away. */
+static enum assay_status writer_save(const struct run *run, const char *path,
+                                     const char *final,
+                                     const struct timespec *began,
+                                     struct error *err)
 {
     struct store_writer *writer;
     enum assay_status st = writer_open(path, final, "OFF", &writer, err);
@@ -319,14 +317,14 @@ static enum assay_status save(const struct run *run, const char *path,
 enum assay_status store_save(const struct run *run, const char *path,
                              struct error *err)
 {
-    return save(run, path, NULL, NULL, err);
+    return writer_save(run, path, NULL, NULL, err);
 }
 
 enum assay_status store_replace(struct store_writer *writer,
                                 const struct run *run, struct error *err)
 {
     enum assay_status st =
-        save(run, writer->path, writer->final, &writer->began, err);
+        writer_save(run, writer->path, writer->final, &writer->began, err);
 
     writer_discard(writer);
     return st;

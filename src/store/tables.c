@@ -1,4 +1,4 @@
-/* store/tables.c - a run file's tables becoming a run. */
+/* store/tables.c - reads the tables of a run file into a run. */
 #include "store/loader_internal.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ struct meta {
     int64_t peak_bytes, peak_scope, peak_ns;
 };
 
-static enum assay_status read_meta(struct loader *loader, struct meta *meta,
+static enum assay_status meta_read(struct loader *loader, struct meta *meta,
                                    struct error *err)
 {
     const struct {
@@ -40,7 +40,7 @@ static enum assay_status read_meta(struct loader *loader, struct meta *meta,
     return rows_close(&rows);
 }
 
-static enum assay_status apply_meta(struct loader *loader,
+static enum assay_status meta_apply(struct loader *loader,
                                     const struct meta *meta, struct error *err)
 {
     struct run_memory *memory = run_memory(loader->run);
@@ -54,14 +54,14 @@ static enum assay_status apply_meta(struct loader *loader,
         return ASSAY_OK;
     if ((uint64_t)meta->peak_scope >= run_scope_count(loader->run))
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s is damaged: the memory's peak is in a scope that "
-                         "is not there",
+                         "%s is damaged: the memory's peak is in an unknown "
+                         "scope",
                          loader->db.path);
     memory->peak_scope = (uint32_t)meta->peak_scope;
     return ASSAY_OK;
 }
 
-static enum assay_status read_health(struct loader *loader, struct error *err)
+static enum assay_status health_read(struct loader *loader, struct error *err)
 {
     struct run_health *health = run_health(loader->run);
     const struct {
@@ -87,7 +87,7 @@ static enum assay_status read_health(struct loader *loader, struct error *err)
     return rows_close(&rows);
 }
 
-static enum assay_status read_facts(struct loader *loader, struct error *err)
+static enum assay_status facts_read(struct loader *loader, struct error *err)
 {
     struct rows rows = rows_open(loader, "fact", "rowid, key, value", err);
 
@@ -103,16 +103,16 @@ static enum assay_status read_facts(struct loader *loader, struct error *err)
 
 /* ---- names ------------------------------------------------------------ */
 
-/* Ids count up from 0 without a gap: the row that was read must get its own
- * number back from the run. */
-static void expect_id(struct rows *rows, enum assay_status st, uint32_t id)
+/* Ids count up from 0 without gaps: the run must give the row its own number
+ * again. */
+static void rows_expect_id(struct rows *rows, enum assay_status st, uint32_t id)
 {
     rows_take(rows, st);
     if (!st && rows->id != (int64_t)id)
         rows_refuse(rows, "its number should be %u, or it is there twice", id);
 }
 
-static enum assay_status read_scopes(struct loader *loader, struct error *err)
+static enum assay_status scopes_read(struct loader *loader, struct error *err)
 {
     struct rows rows =
         rows_open(loader, "scope", "id, parent, name, class", err);
@@ -133,12 +133,12 @@ static enum assay_status read_scopes(struct loader *loader, struct error *err)
             st = run_name_root(run, name, class_name, err);
         else
             st = run_scope_add(run, parent, name, class_name, &id, err);
-        expect_id(&rows, st, id);
+        rows_expect_id(&rows, st, id);
     }
     return rows_close(&rows);
 }
 
-static enum assay_status read_phases(struct loader *loader, struct error *err)
+static enum assay_status phases_read(struct loader *loader, struct error *err)
 {
     struct rows rows = rows_open(loader, "phase", "id, name", err);
 
@@ -150,49 +150,37 @@ static enum assay_status read_phases(struct loader *loader, struct error *err)
         if (rows.status)
             break;
         st = run_phase_add(loader->run, name, &id, err);
-        expect_id(&rows, st, id);
+        rows_expect_id(&rows, st, id);
     }
     return rows_close(&rows);
 }
 
-static enum thread_kind read_kind(struct rows *rows, int column)
+static enum assay_status threads_read(struct loader *loader, struct error *err)
 {
-    static const enum thread_kind kinds[] = {
-#define KIND(name, text) name,
-        RUN_THREAD_KINDS(KIND)
+#define KIND(name, text) text,
+    static const char *const kinds[] = {RUN_THREAD_KINDS(KIND)};
 #undef KIND
-    };
-    const char *text = rows_text(rows, column);
-
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (strcmp(text, thread_kind_text(kinds[i])) == 0)
-            return kinds[i];
-    }
-    rows_refuse(rows, "no kind of thread is called '%.40s'", text);
-    return kinds[0];
-}
-
-static enum assay_status read_threads(struct loader *loader, struct error *err)
-{
     struct rows rows = rows_open(loader, "thread", "id, name, kind", err);
 
     while (rows_next(&rows)) {
         const char *name = rows_text(&rows, 1);
-        enum thread_kind kind = read_kind(&rows, 2);
+        size_t kind =
+            rows_word(&rows, 2, kinds, sizeof kinds / sizeof *kinds, "thread");
         enum assay_status st;
         uint32_t id = 0;
 
         if (rows.status)
             break;
-        st = run_thread_add(loader->run, name, kind, &id, err);
-        expect_id(&rows, st, id);
+        st =
+            run_thread_add(loader->run, name, (enum thread_kind)kind, &id, err);
+        rows_expect_id(&rows, st, id);
     }
     return rows_close(&rows);
 }
 
 /* ---- work -------------------------------------------------------------- */
 
-/* The columns of work in a file of that version. */
+/* The columns of work in a file of this version. */
 static const char *work_columns(int version)
 {
 #define WORK_COLUMNS                                                           \
@@ -206,7 +194,7 @@ static const char *work_columns(int version)
 #undef WORK_COLUMNS
 }
 
-static enum assay_status read_work(struct loader *loader, struct error *err)
+static enum assay_status works_read(struct loader *loader, struct error *err)
 {
     struct rows rows =
         rows_open(loader, "work", work_columns(loader->version), err);
@@ -232,7 +220,7 @@ static enum assay_status read_work(struct loader *loader, struct error *err)
     return rows_close(&rows);
 }
 
-static enum assay_status read_texts(struct loader *loader, struct error *err)
+static enum assay_status texts_read(struct loader *loader, struct error *err)
 {
     struct rows rows =
         rows_open(loader, "scope_text", "scope, shapes, kernel", err);
@@ -250,7 +238,7 @@ static enum assay_status read_texts(struct loader *loader, struct error *err)
 
 /* ---- iterations and samples ------------------------------------------- */
 
-static enum assay_status read_iterations(struct loader *loader,
+static enum assay_status iterations_read(struct loader *loader,
                                          struct error *err)
 {
     struct rows rows = rows_open(
@@ -273,7 +261,7 @@ static enum assay_status read_iterations(struct loader *loader,
     return rows_close(&rows);
 }
 
-/* The columns of sample in a file of that version. */
+/* The columns of sample in a file of this version. */
 static const char *sample_columns(int version)
 {
 #define SAMPLE_TEXT                                                            \
@@ -287,15 +275,15 @@ static const char *sample_columns(int version)
 #undef SAMPLE_TEXT
 }
 
-/* NULL is 0: nobody told. */
-static int64_t read_told(struct rows *rows, int column, int64_t most)
+/* NULL counts as 0: unknown. */
+static int64_t rows_told(struct rows *rows, int column, int64_t most)
 {
     return sqlite3_column_type(rows->stmt, column) == SQLITE_NULL
                ? 0
                : rows_int(rows, column, 0, most);
 }
 
-static enum assay_status read_samples(struct loader *loader, struct error *err)
+static enum assay_status samples_read(struct loader *loader, struct error *err)
 {
     struct rows rows =
         rows_open(loader, "sample", sample_columns(loader->version), err);
@@ -314,7 +302,7 @@ static enum assay_status read_samples(struct loader *loader, struct error *err)
             .self_ns = rows_int(&rows, 7, -RUN_MAX_NS, RUN_MAX_NS),
             .bytes = rows_bytes(&rows, 8),
             .peak_bytes = rows_bytes(&rows, 9),
-            .queued_ns = read_told(&rows, 10, RUN_MAX_NS),
+            .queued_ns = rows_told(&rows, 10, RUN_MAX_NS),
         };
 
         if (!rows.status)
@@ -323,39 +311,166 @@ static enum assay_status read_samples(struct loader *loader, struct error *err)
     return rows_close(&rows);
 }
 
+/* ---- series ------------------------------------------------------------ */
+
+static enum assay_status series_read_rows(struct loader *loader,
+                                          struct error *err)
+{
+    struct rows rows =
+        rows_open(loader, "series", "id, name, unit, stride", err);
+
+    while (rows_next(&rows)) {
+        const char *name = rows_text(&rows, 1);
+        const char *unit = rows_text(&rows, 2);
+        uint32_t stride = (uint32_t)rows_int(&rows, 3, 1, INT64_C(1) << 31);
+        enum assay_status st;
+        uint32_t id = 0;
+
+        if (rows.status)
+            break;
+        st = run_series_add(loader->run, name, unit, &id, err);
+        rows_expect_id(&rows, st, id);
+        if (!rows.status)
+            rows_take(&rows, run_series_restore(loader->run, id, stride, err));
+    }
+    return rows_close(&rows);
+}
+
+static enum assay_status series_read_labels(struct loader *loader,
+                                            struct error *err)
+{
+    struct rows rows = rows_open(loader, "series_label",
+                                 "series << 32 | i, series, i, label", err);
+    struct run *run = loader->run;
+
+    while (rows_next(&rows)) {
+        uint32_t id = rows_id(&rows, 1, run_series_count(run));
+        uint32_t i = rows_id(&rows, 2, RUN_NONE);
+        const char *label = rows_text(&rows, 3);
+
+        if (rows.status)
+            break;
+        if (i != run_series(run, id)->n_labels)
+            rows_refuse(&rows, "label %u of series %u has number %u",
+                        (unsigned)run_series(run, id)->n_labels, id, i);
+        else
+            rows_take(&rows, run_series_label(run, id, label, err));
+    }
+    return rows_close(&rows);
+}
+
+static enum assay_status series_read_points(struct loader *loader,
+                                            struct error *err)
+{
+    struct rows rows =
+        rows_open(loader, "series_point",
+                  "series << 32 | iteration, series, iteration, value", err);
+    struct run *run = loader->run;
+
+    while (rows_next(&rows)) {
+        uint32_t id = rows_id(&rows, 1, run_series_count(run));
+        uint32_t iteration = rows_id(&rows, 2, RUN_NONE);
+        double value = rows_real(&rows, 3);
+        const struct series *series;
+
+        if (rows.status)
+            break;
+        series = run_series(run, id);
+        if (series->n_points == RUN_MAX_POINTS)
+            rows_refuse(&rows, "series %u has more than %d", id,
+                        RUN_MAX_POINTS);
+        else if (!run_is_kept(iteration, series->stride))
+            rows_refuse(&rows, "iteration %u is not one of a stride of %u",
+                        iteration, series->stride);
+        else
+            rows_take(&rows, run_series_put(run, id, iteration, value, err));
+    }
+    return rows_close(&rows);
+}
+
+static enum assay_status series_read(struct loader *loader, struct error *err)
+{
+    enum assay_status st = series_read_rows(loader, err);
+
+    if (!st)
+        st = series_read_labels(loader, err);
+    if (!st)
+        st = series_read_points(loader, err);
+    if (!st)
+        run_series_number_steps(loader->run);
+    return st;
+}
+
+/* ---- ledger ------------------------------------------------------------ */
+
+static enum assay_status ledger_read(struct loader *loader, struct error *err)
+{
+#define KIND(name, text) text,
+    static const char *const kinds[] = {RUN_LEDGER_KINDS(KIND)};
+#undef KIND
+    struct rows rows =
+        rows_open(loader, "ledger", "id, kind, scope, bytes, what", err);
+    size_t n_scopes = run_scope_count(loader->run);
+    int64_t sum = 0;
+
+    while (rows_next(&rows)) {
+        struct ledger_row row = {
+            .kind = (enum ledger_kind)rows_word(&rows, 1, kinds, N_LEDGER_KINDS,
+                                                "memory"),
+            .scope = rows_id_or_none(&rows, 2, n_scopes),
+            .bytes = rows_int(&rows, 3, 0, INT64_MAX),
+            .what = rows_text(&rows, 4),
+        };
+
+        if (__builtin_add_overflow(sum, row.bytes, &sum))
+            rows_refuse(&rows, "the bytes add up to more than there can be");
+        if (!rows.status)
+            rows_take(&rows, run_ledger_add(loader->run, &row, err));
+    }
+    return rows_close(&rows);
+}
+
+/* ---- memory by space --------------------------------------------------- */
+
+static enum assay_status spaces_read(struct loader *loader, struct error *err)
+{
+    struct rows rows = rows_open(
+        loader, "memory_space",
+        "id, space, category, live_bytes, peak_bytes, at_peak_bytes", err);
+
+    while (rows_next(&rows)) {
+        struct space_row row = {
+            .space = rows_text(&rows, 1),
+            .category = rows_text(&rows, 2),
+            .live_bytes = rows_int(&rows, 3, INT64_MIN + 1, INT64_MAX),
+            .peak_bytes = rows_int(&rows, 4, 0, INT64_MAX),
+            .at_peak_bytes = rows_int(&rows, 5, INT64_MIN + 1, INT64_MAX),
+        };
+
+        if (!rows.status)
+            rows_take(&rows, run_space_restore(loader->run, &row, err));
+    }
+    return rows_close(&rows);
+}
+
 enum assay_status tables_read(struct loader *loader, struct error *err)
 {
-    enum assay_status st;
+    static const struct {
+        int since; /* version of the schema */
+        enum assay_status (*read)(struct loader *loader, struct error *err);
+    } parts[] = {
+        {1, health_read}, {1, facts_read},   {1, scopes_read},
+        {1, phases_read}, {1, threads_read}, {1, iterations_read},
+        {1, cells_read},  {1, samples_read}, {2, counters_read},
+        {3, works_read},  {6, texts_read},   {4, series_read},
+        {4, ledger_read}, {6, spaces_read},
+    };
     struct meta meta;
+    enum assay_status st = meta_read(loader, &meta, err);
 
-    st = read_meta(loader, &meta, err);
-    if (!st)
-        st = read_health(loader, err);
-    if (!st)
-        st = read_facts(loader, err);
-    if (!st)
-        st = read_scopes(loader, err);
-    if (!st)
-        st = read_phases(loader, err);
-    if (!st)
-        st = read_threads(loader, err);
-    if (!st)
-        st = read_iterations(loader, err);
-    if (!st)
-        st = cells_read(loader, err);
-    if (!st)
-        st = read_samples(loader, err);
-    if (!st && loader->version >= 2)
-        st = counters_read(loader, err);
-    if (!st && loader->version >= 3)
-        st = read_work(loader, err);
-    if (!st && loader->version >= 6)
-        st = read_texts(loader, err);
-    if (!st && loader->version >= 4)
-        st = series_read(loader, err);
-    if (!st && loader->version >= 4)
-        st = ledger_read(loader, err);
-    if (!st && loader->version >= 6)
-        st = spaces_read(loader, err);
-    return st ? st : apply_meta(loader, &meta, err);
+    for (size_t i = 0; !st && i < sizeof parts / sizeof *parts; i++) {
+        if (loader->version >= parts[i].since)
+            st = parts[i].read(loader, err);
+    }
+    return st ? st : meta_apply(loader, &meta, err);
 }

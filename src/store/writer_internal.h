@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* One list gives the statements of a writer and their texts. */
+/* This list generates the statements of a writer and their texts. */
 #define STORE_STATEMENTS(X)                                                    \
     X(PUT_META, "INSERT INTO meta(key, value) VALUES(?1, ?2)"                  \
                 " ON CONFLICT(key) DO UPDATE SET value = ?2")                  \
@@ -47,10 +47,10 @@ enum statement {
 #undef STORE_STATEMENT_ENUM
 };
 
-/* Rows go in by the dozen: SQLite takes them twice as fast so. */
+/* Many rows are inserted at once, which is twice as fast. */
 enum { BULK_ROWS = 50 };
 
-/* Of a table in a file with and without what version 6 added. */
+/* Columns of a sample without and with the additions of version 6. */
 enum { SAMPLE_COLUMNS = 9, SAMPLE_COLUMNS_EXTENDED = 10 };
 
 struct bulk {
@@ -59,17 +59,17 @@ struct bulk {
     sqlite3_stmt *many, *one;
 };
 
-/* Where the rows of a bulk insert come from. bind() puts item i into the
- * parameters from `at` on and returns SQLite's answer. */
+/* Where the rows of a bulk insert come from. bind() binds item i to the
+ * parameters from `at` on and returns SQLite's result code. */
 struct bulk_source {
     const void *items;
     int64_t owner;
-    bool is_extended; /* of samples: with all columns */
+    bool is_extended; /* samples have all columns */
     int (*bind)(sqlite3_stmt *stmt, int at, const struct bulk_source *source,
                 size_t i);
 };
 
-/* How much of a cell, or of a counter, the file holds. */
+/* How much of a cell, counter or series is in the file. */
 struct written {
     uint64_t calls, iterations;
     size_t n_points;
@@ -82,20 +82,20 @@ struct store_writer {
     struct db db;
     char *path;               /* as the user wrote it */
     char *final, *part;       /* absolute: programs change folders */
-    char suffix[PART_SUFFIX]; /* that the part has behind the final name */
-    int claim;                /* on the part, which is this writer's; or -1 */
-    struct timespec began;    /* by the clock of its file system */
+    char suffix[PART_SUFFIX]; /* of the part, after the final name */
+    int claim;                /* on the part, which this writer owns; or -1 */
+    struct timespec began;    /* by the file system's clock */
     sqlite3_stmt *statements[N_STATEMENTS];
     struct bulk samples, points;
     bool is_in_transaction;
-    bool has_content;   /* a checkpoint went through */
-    bool is_to_rewrite; /* one did not, and took what it wrote with it */
+    bool has_content;   /* a checkpoint was written */
+    bool is_to_rewrite; /* one failed and was rolled back */
     bool is_extended;   /* has all of STORE_VERSION */
     bool is_extended_for_good;
 
-    int64_t n_appended;  /* samples for good; the kept ones lie behind them */
-    int64_t n_committed; /* of those, the ones that nothing can undo */
-    uint64_t n_lost;     /* went with a transaction that failed */
+    int64_t n_appended;  /* samples of store_append(); the kept ones follow */
+    int64_t n_committed; /* of those, the committed ones */
+    uint64_t n_lost;     /* rolled back with a failed transaction */
 
     size_t n_scopes, n_phases, n_iterations, n_kept;
     uint32_t last_iteration;
@@ -104,34 +104,32 @@ struct store_writer {
     size_t n_cells, cells_capacity;
     struct written *counters;
     size_t n_counters, counters_capacity;
-    struct written *series; /* calls: its labels */
+    struct written *series; /* calls: number of labels */
     size_t n_series, series_capacity;
 };
 
-/* part.c: makes a part beside the file that it will become. final is its
- * absolute name where that is known; NULL: path is one from this folder. */
+/* part.c: makes a part next to the file that it will become. final is the
+ * absolute path of that; NULL: path is relative to the current folder. */
 enum assay_status writer_open(const char *path, const char *final,
                               const char *journal_mode,
                               struct store_writer **out, struct error *err);
-/* Closes the database, all of it is on the disk, and the file has its name. */
+/* Closes the database, syncs it to disk and renames the file. */
 enum assay_status writer_settle(struct store_writer *writer, struct error *err);
-/* Both end the writer's life: the file stays, or goes too. */
+/* Both free the writer; writer_discard() removes the file too. */
 void writer_free(struct store_writer *writer);
 void writer_discard(struct store_writer *writer);
 
-/* part_name.c */
-void part_suffix_make(char suffix[PART_SUFFIX]);
-/* False where it is none. */
+/* Whether it is the suffix of a part; *pid is its process. */
 bool part_suffix_reads(const char *suffix, pid_t *pid);
 
-/* leftovers.c: removes the parts beside a file that processes of ours which are
- * gone left there before that time. */
+/* leftovers.c: removes parts of a file that our dead processes left there
+ * before that time. */
 void leftovers_remove(const char *final, struct timespec before);
 
-/* Starts a row of a statement, to be ended by row_write(). */
-enum assay_status writer_put(struct store_writer *writer, enum statement which,
-                             struct row *row, struct error *err);
-/* Makes room for what version 6 added. Inside a transaction. */
+/* Starts a row of a statement; end it with row_write(). */
+struct row writer_row(struct store_writer *writer, enum statement which,
+                      struct error *err);
+/* Adds the columns and tables of version 6. Inside a transaction. */
 enum assay_status writer_extend(struct store_writer *writer, struct error *err);
 /* Whether a sample needs that. */
 bool sample_is_extended(const struct sample *sample);
@@ -146,14 +144,14 @@ void bulk_release(struct bulk *bulk);
 int bulk_bind_sample(sqlite3_stmt *stmt, int at,
                      const struct bulk_source *source, size_t i);
 
-/* Writes all that changed, inside a transaction. */
+/* Writes everything that changed, inside a transaction. */
 enum assay_status checkpoint_write(struct store_writer *writer,
                                    const struct run *run, bool is_complete,
                                    struct error *err);
 
-/* Makes a list of what is written long enough, with nothing in the new ones. */
+/* Grows a list to at least n_needed entries; new ones are zero. */
 enum assay_status written_grow(struct written **written, size_t *n,
-                               size_t *capacity, size_t wanted,
+                               size_t *capacity, size_t n_needed,
                                struct error *err);
 
 /* Its parts in cells_out.c. */
@@ -161,12 +159,5 @@ enum assay_status cells_write(struct store_writer *writer,
                               const struct run *run, struct error *err);
 enum assay_status counters_write(struct store_writer *writer,
                                  const struct run *run, struct error *err);
-/* Its parts in series_out.c. */
-enum assay_status series_write(struct store_writer *writer,
-                               const struct run *run, struct error *err);
-enum assay_status ledger_write(struct store_writer *writer,
-                               const struct run *run, struct error *err);
-enum assay_status spaces_write(struct store_writer *writer,
-                               const struct run *run, struct error *err);
 
 #endif

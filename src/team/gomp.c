@@ -1,13 +1,13 @@
-/* team/gomp.c - the calls of OpenMP that gcc's code makes, brought to a team.
+/* team/gomp.c - runs the OpenMP calls that gcc generates on a team.
  *
- * A program that holds this file answers them for itself and for oneDNN, whose
- * calls find the program's functions before libgomp's. libgomp spins for
- * milliseconds at the end of every region and cannot be told otherwise from
- * inside; four programs on two processors took eight times as long as one.
+ * A program with this file in it serves these calls for itself and for oneDNN,
+ * because the program's functions are found before libgomp's. libgomp spins for
+ * milliseconds at the end of every region, and a program cannot turn that off
+ * for itself; four programs on two processors took eight times as long as one.
  *
  * The names and their meanings are those of libgomp's interface (GOMP_4.0 and
- * later). A call that is missing here would go to libgomp, which knows nothing
- * of our threads: scripts/check_openmp.sh, one of the tests, looks for such. */
+ * later). A call that is missing here would go to libgomp, which does not know
+ * our threads; scripts/check_openmp.sh, one of the tests, checks for that. */
 #include "team/team.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* What libgomp's header declares, and gcc declares to itself. */
+/* No header that we can include declares these. */
 void GOMP_parallel(void (*work)(void *), void *data, unsigned n_threads,
                    unsigned flags);
 void GOMP_barrier(void);
@@ -42,12 +42,12 @@ EXPORTED void GOMP_parallel(void (*work)(void *), void *data,
 {
     int n = n_threads ? (int)n_threads : team_threads();
 
-    (void)flags; /* how to place the threads: anywhere */
+    (void)flags; /* thread placement; we do none */
     if (team_run(work, data, n))
         return;
-    /* There is nobody to return this to, and fewer would give wrong results.
-     * Backends start their threads where they can still fail; this is for the
-     * thread that runs out of them later. */
+    /* There is nobody to return this to, and fewer threads would give wrong
+     * results. Backends start their threads early, when they can still fail;
+     * this is for a failure after that. */
     fprintf(stderr,
             "assay: cannot start %d threads; use --threads with fewer, or "
             "raise the limit (ulimit -u, ulimit -v)\n",
@@ -62,19 +62,31 @@ EXPORTED void GOMP_barrier(void)
 
 /* ---- loops with schedule(dynamic) ---------------------------------------- */
 
-/* The loop that the thread is in: turns become indices by it. */
+/* The loop that the thread is in; converts turns to indices. */
 static _Thread_local struct {
     unsigned long long from, step;
 } loop;
 
-static bool next_piece(unsigned long long *first, unsigned long long *end)
+static bool gomp_next_piece(unsigned long long *first, unsigned long long *end)
 {
     if (!team_loop_next(first, end))
         return false;
-    /* Unsigned arithmetic wraps, so that a step down is a large one up. */
+    /* Unsigned arithmetic wraps, so a step down is a large step up. */
     *first = loop.from + *first * loop.step;
     *end = loop.from + *end * loop.step;
     return true;
+}
+
+static void gomp_open_loop(unsigned long long from, unsigned long long to,
+                           unsigned long long step, bool is_up, bool is_empty,
+                           unsigned long long piece)
+{
+    unsigned long long distance = is_up ? to - from : from - to;
+    unsigned long long stride = is_up ? step : 0 - step;
+
+    loop.from = from;
+    loop.step = step;
+    team_loop_open(is_empty ? 0 : (distance - 1) / stride + 1, piece);
 }
 
 EXPORTED bool GOMP_loop_ull_nonmonotonic_dynamic_start(
@@ -82,27 +94,22 @@ EXPORTED bool GOMP_loop_ull_nonmonotonic_dynamic_start(
     unsigned long long step, unsigned long long piece,
     unsigned long long *first, unsigned long long *end)
 {
-    unsigned long long distance = is_up ? to - from : from - to;
-    unsigned long long stride = is_up ? step : 0 - step;
-    bool is_empty = is_up ? to <= from : to >= from;
-
-    loop.from = from;
-    loop.step = step;
-    team_loop_open(is_empty ? 0 : (distance - 1) / stride + 1, piece);
-    return next_piece(first, end);
+    gomp_open_loop(from, to, step, is_up, is_up ? to <= from : to >= from,
+                   piece);
+    return gomp_next_piece(first, end);
 }
 
 EXPORTED bool GOMP_loop_ull_nonmonotonic_dynamic_next(unsigned long long *first,
                                                       unsigned long long *end)
 {
-    return next_piece(first, end);
+    return gomp_next_piece(first, end);
 }
 
 EXPORTED bool GOMP_loop_nonmonotonic_dynamic_next(long *first, long *end)
 {
     unsigned long long a, b;
 
-    if (!next_piece(&a, &b))
+    if (!gomp_next_piece(&a, &b))
         return false;
     *first = (long)a;
     *end = (long)b;
@@ -113,16 +120,9 @@ EXPORTED bool GOMP_loop_nonmonotonic_dynamic_start(long from, long to,
                                                    long step, long piece,
                                                    long *first, long *end)
 {
-    bool is_empty = step > 0 ? to <= from : to >= from;
-    unsigned long long distance =
-        step > 0 ? (unsigned long long)to - (unsigned long long)from
-                 : (unsigned long long)from - (unsigned long long)to;
-    unsigned long long stride =
-        step > 0 ? (unsigned long long)step : 0 - (unsigned long long)step;
-
-    loop.from = (unsigned long long)from;
-    loop.step = (unsigned long long)step;
-    team_loop_open(is_empty ? 0 : (distance - 1) / stride + 1,
+    gomp_open_loop((unsigned long long)from, (unsigned long long)to,
+                   (unsigned long long)step, step > 0,
+                   step > 0 ? to <= from : to >= from,
                    (unsigned long long)piece);
     return GOMP_loop_nonmonotonic_dynamic_next(first, end);
 }
@@ -138,8 +138,7 @@ EXPORTED void GOMP_loop_end(void)
     team_barrier();
 }
 
-/* ---- questions ------------------------------------------------------------
- */
+/* ---- queries ------------------------------------------------------------ */
 
 EXPORTED int omp_get_max_threads(void)
 {
@@ -166,7 +165,7 @@ EXPORTED void omp_set_num_threads(int n)
     team_set_threads(n);
 }
 
-/* Regions always get the threads they ask for. */
+/* Regions always get the number of threads they ask for. */
 EXPORTED void omp_set_dynamic(int is_dynamic)
 {
     (void)is_dynamic;

@@ -7,24 +7,151 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/processor.h"
-#include "team/team_internal.h"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-_Thread_local struct team_self team_self = {.place.size = 1};
+/* ---- waiting for a word to change ---------------------------------------- */
 
-static _Thread_local int n_set; /* by team_set_threads(); 0: never */
-static int n_default;           /* where it was not */
+/* Words that different threads write lie this far apart. */
+enum { line_bytes = 128 };
+
+/* A word that threads wait on. A waiter spins first, then announces that it
+ * sleeps; whoever changes the word checks for sleepers afterwards. Both in
+ * sequentially consistent order, so that no wake-up is lost. */
+struct team_word {
+    _Alignas(line_bytes) atomic_uint value;
+    atomic_int n_asleep;
+};
+
+/* One turn of a spinning loop. */
+static void team_pause(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+static void team_sleep_while(struct team_word *word, unsigned value)
+{
+    syscall(SYS_futex, &word->value, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+/* After a change: wakes all sleepers. */
+static void team_wake(struct team_word *word)
+{
+    if (atomic_load(&word->n_asleep))
+        syscall(SYS_futex, &word->value, FUTEX_WAKE_PRIVATE, INT_MAX, NULL,
+                NULL, 0);
+}
+
+/* Waits until the value is not `old`, and returns it. */
+static unsigned team_wait_change(struct team_word *word, unsigned old,
+                                 long turns)
+{
+    for (long i = 0; i < turns; i++) {
+        unsigned value =
+            atomic_load_explicit(&word->value, memory_order_acquire);
+
+        if (value != old)
+            return value;
+        team_pause();
+    }
+    atomic_fetch_add(&word->n_asleep, 1);
+    while (atomic_load(&word->value) == old)
+        team_sleep_while(word, old);
+    atomic_fetch_sub(&word->n_asleep, 1);
+    return atomic_load(&word->value);
+}
+
+static void team_wait_zero(struct team_word *word, long turns)
+{
+    unsigned value;
+
+    for (long i = 0; i < turns; i++) {
+        if (!atomic_load_explicit(&word->value, memory_order_acquire))
+            return;
+        team_pause();
+    }
+    atomic_fetch_add(&word->n_asleep, 1);
+    while ((value = atomic_load(&word->value)) != 0)
+        team_sleep_while(word, value);
+    atomic_fetch_sub(&word->n_asleep, 1);
+}
+
+/* ---- a team's state --------------------------------------------------- */
+
+/* A loop whose turns the members take. */
+struct team_loop {
+    _Alignas(line_bytes) atomic_ullong next;
+    unsigned long long n, piece;
+    atomic_uint which;  /* number of the loop in this team, from 1 */
+    atomic_uint n_left; /* members that have not closed it */
+};
+
+/* Members that do not wait after a loop may be this many loops apart. */
+enum { max_loops = 8 };
+
+struct team_worker {
+    struct team_word go; /* counts the regions that it took part in */
+    struct team *team;
+    pthread_t thread;
+    int number;
+};
+
+struct team {
+    struct team_word left;  /* workers that are not done */
+    struct team_word phase; /* counts the barriers */
+    _Alignas(line_bytes) atomic_uint n_arrived;
+    struct team_loop loops[max_loops];
+
+    /* The current region; the owner writes it while all workers wait. */
+    _Alignas(line_bytes) team_work *work;
+    void *data;
+    int n;
+    long turns;                     /* to spin before sleeping */
+    unsigned n_loops;               /* opened in earlier regions */
+    const struct team_watch *watch; /* or NULL */
+    unsigned where;                 /* what it said */
+    bool is_ending;
+
+    struct team_worker **workers; /* from 1 on */
+    int n_workers;
+};
+
+/* Where a thread is working. */
+struct team_place {
+    struct team *team; /* NULL: alone */
+    int number, size;
+    bool is_parallel; /* in a region of more than one thread, at any depth */
+    unsigned n_loops; /* opened in this region */
+    struct team_loop *loop;            /* the loop it is in with others */
+    unsigned long long next, n, piece; /* the loop it is in alone */
+};
+
+static _Thread_local struct team_place here = {.size = 1};
+static _Thread_local struct team *own; /* the thread's own team; NULL: none */
+static _Thread_local int n_set;        /* by team_set_threads(); 0: never */
+static int n_default;                  /* if it was not called */
 static int n_processors;
 static atomic_long spin_turns;
+static const struct team_watch *_Atomic watch;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* ends the team of a thread that ends */
+static pthread_key_t key; /* ends the team when its thread ends */
 
 /* ---- the process -------------------------------------------------------- */
 
-/* As many turns of a spinning loop as take so long: one takes ten times as
+/* How many turns of a spinning loop take this long: a turn takes ten times as
  * long on one processor as on another. */
-static long count_turns(long ns)
+static long team_count_turns(long ns)
 {
     enum { n_tried = 2048 };
     int64_t best_ns = INT64_MAX;
@@ -40,20 +167,21 @@ static long count_turns(long ns)
     return (long)((double)ns * n_tried / (double)(best_ns > 0 ? best_ns : 1));
 }
 
-/* The other threads did not come along. */
-static void forget_team(void)
+/* After a fork: the other threads do not exist in the child. */
+static void team_forget(void)
 {
     pthread_setspecific(key, NULL);
-    team_self = (struct team_self){.place.size = 1};
+    here = (struct team_place){.size = 1};
+    own = NULL;
 }
 
-static int read_default(void)
+static int team_read_default(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");
     char *end;
     long n = text ? strtol(text, &end, 10) : 0;
 
-    /* "4,2": of nested regions too, which are not parallel here. */
+    /* "4,2" also sets nested regions, which are not parallel here. */
     if (n >= 1 && n <= 4096 && (*end == '\0' || *end == ','))
         return (int)n;
     return n_processors;
@@ -61,24 +189,29 @@ static int read_default(void)
 
 static void team_free(void *arg);
 
-static void prepare(void)
+static void team_prepare(void)
 {
     n_processors = processor_count();
-    n_default = read_default();
+    n_default = team_read_default();
     pthread_key_create(&key, team_free);
-    pthread_atfork(NULL, NULL, forget_team);
-    atomic_store(&spin_turns, count_turns(TEAM_SPIN_NS));
+    pthread_atfork(NULL, NULL, team_forget);
+    atomic_store(&spin_turns, team_count_turns(TEAM_SPIN_NS));
+}
+
+void team_set_watch(const struct team_watch *new_watch)
+{
+    atomic_store(&watch, new_watch);
 }
 
 void team_set_spin(long ns)
 {
-    pthread_once(&once, prepare);
-    atomic_store(&spin_turns, ns > 0 ? count_turns(ns) : 0);
+    pthread_once(&once, team_prepare);
+    atomic_store(&spin_turns, ns > 0 ? team_count_turns(ns) : 0);
 }
 
 int team_threads(void)
 {
-    pthread_once(&once, prepare);
+    pthread_once(&once, team_prepare);
     return n_set ? n_set : n_default;
 }
 
@@ -89,45 +222,48 @@ void team_set_threads(int n)
 
 /* ---- a thread's own team ------------------------------------------------ */
 
-/* Works as a member, and tells how many loops it was in. */
-static unsigned work_as(struct team *team, int number, int size,
-                        team_work *work, void *data)
+/* Works as a member; returns how many loops it was in. */
+static unsigned team_work_as(struct team *team, int number, int size,
+                             team_work *work, void *data)
 {
-    struct team_place before = team_self.place;
+    struct team_place before = here;
     unsigned n_loops;
 
-    team_self.place =
-        (struct team_place){.team = team,
-                            .number = number,
-                            .size = size,
-                            .is_parallel = before.is_parallel || size > 1};
+    here = (struct team_place){.team = team,
+                               .number = number,
+                               .size = size,
+                               .is_parallel = before.is_parallel || size > 1};
     work(data);
-    n_loops = team_self.place.n_loops;
-    team_self.place = before;
+    n_loops = here.n_loops;
+    here = before;
     return n_loops;
 }
 
-static void *worker_main(void *arg)
+static void *team_worker_main(void *arg)
 {
     struct team_worker *worker = arg;
     struct team *team = worker->team;
     unsigned n_regions = 0;
     long turns = 0;
 
-    /* By this name observers find them. */
+    /* Observers find them by this name. */
     pthread_setname_np(pthread_self(), "assay-team");
     for (;;) {
         n_regions = team_wait_change(&worker->go, n_regions, turns);
         if (team->is_ending)
             return NULL;
         turns = team->turns;
-        work_as(team, worker->number, team->n, team->work, team->data);
+        if (team->watch)
+            team->watch->begin(team->where, worker->number);
+        team_work_as(team, worker->number, team->n, team->work, team->data);
+        if (team->watch)
+            team->watch->end();
         if (atomic_fetch_sub(&team->left.value, 1) == 1)
             team_wake(&team->left);
     }
 }
 
-static void start_worker(struct team_worker *worker)
+static void team_start_worker(struct team_worker *worker)
 {
     atomic_fetch_add(&worker->go.value, 1);
     team_wake(&worker->go);
@@ -139,32 +275,32 @@ static void team_free(void *arg)
 
     team->is_ending = true;
     for (int i = 1; i <= team->n_workers; i++) {
-        start_worker(team->workers[i]);
+        team_start_worker(team->workers[i]);
         pthread_join(team->workers[i]->thread, NULL);
         mem_free(team->workers[i]);
     }
     mem_free(team->workers);
     mem_free(team);
-    team_self.own = NULL;
+    own = NULL;
 }
 
-static struct team *own_team(void)
+static struct team *team_own(void)
 {
-    struct team *team = team_self.own;
+    struct team *team;
 
-    if (team)
-        return team;
-    pthread_once(&once, prepare);
-    team = mem_alloc_aligned(TEAM_LINE_BYTES, sizeof *team);
+    if (own)
+        return own;
+    pthread_once(&once, team_prepare);
+    team = mem_alloc_aligned(line_bytes, sizeof *team);
     if (!team)
         return NULL;
     *team = (struct team){.n = 1};
     pthread_setspecific(key, team);
-    team_self.own = team;
-    return team;
+    own = team;
+    return own;
 }
 
-static bool add_worker(struct team *team)
+static bool team_add_worker(struct team *team)
 {
     int number = team->n_workers + 1;
     struct team_worker **workers =
@@ -174,11 +310,11 @@ static bool add_worker(struct team *team)
     if (!workers)
         return false;
     team->workers = workers;
-    worker = mem_alloc_aligned(TEAM_LINE_BYTES, sizeof *worker);
+    worker = mem_alloc_aligned(line_bytes, sizeof *worker);
     if (!worker)
         return false;
     *worker = (struct team_worker){.team = team, .number = number};
-    if (pthread_create(&worker->thread, NULL, worker_main, worker)) {
+    if (pthread_create(&worker->thread, NULL, team_worker_main, worker)) {
         mem_free(worker);
         return false;
     }
@@ -187,10 +323,10 @@ static bool add_worker(struct team *team)
     return true;
 }
 
-static bool has_threads(struct team *team, int n)
+static bool team_has_threads(struct team *team, int n)
 {
     while (team && team->n_workers < n - 1) {
-        if (!add_worker(team))
+        if (!team_add_worker(team))
             return false;
     }
     return team;
@@ -203,44 +339,46 @@ bool team_run(team_work *work, void *data, int n)
     struct team *team;
     unsigned n_loops;
 
-    if (n <= 1 || team_self.place.is_parallel) {
-        work_as(NULL, 0, 1, work, data);
+    if (n <= 1 || here.is_parallel) {
+        team_work_as(NULL, 0, 1, work, data);
         return true;
     }
-    team = own_team();
-    if (!has_threads(team, n))
+    team = team_own();
+    if (!team_has_threads(team, n))
         return false;
     team->work = work;
     team->data = data;
     team->n = n;
     team->turns = n <= n_processors ? atomic_load(&spin_turns) : 0;
+    team->watch = atomic_load(&watch);
+    team->where = team->watch ? team->watch->where() : 0;
     atomic_store(&team->left.value, (unsigned)n - 1);
     for (int i = 1; i < n; i++)
-        start_worker(team->workers[i]);
-    n_loops = work_as(team, 0, n, work, data);
+        team_start_worker(team->workers[i]);
+    n_loops = team_work_as(team, 0, n, work, data);
     team_wait_zero(&team->left, team->turns);
-    team->n_loops += n_loops; /* of all: each opens every loop */
+    team->n_loops += n_loops; /* the same for all: each opens every loop */
     return true;
 }
 
 int team_number(void)
 {
-    return team_self.place.number;
+    return here.number;
 }
 
 int team_size(void)
 {
-    return team_self.place.size;
+    return here.size;
 }
 
 bool team_is_parallel(void)
 {
-    return team_self.place.is_parallel;
+    return here.is_parallel;
 }
 
 void team_barrier(void)
 {
-    struct team *team = team_self.place.team;
+    struct team *team = here.team;
     unsigned phase;
 
     if (!team)
@@ -253,4 +391,84 @@ void team_barrier(void)
     } else {
         team_wait_change(&team->phase, phase, team->turns);
     }
+}
+
+/* ---- loops whose turns go to whoever is free ----------------------------- */
+
+/* The number of a loop whose fields are being written. */
+static const unsigned nobody = UINT_MAX;
+
+/* The first member to arrive sets the loop up, in a slot that all have left. */
+static struct team_loop *team_find_loop(struct team *team, unsigned which,
+                                        unsigned long long n,
+                                        unsigned long long piece)
+{
+    struct team_loop *loop = &team->loops[which % max_loops];
+    unsigned seen;
+
+    while ((seen = atomic_load(&loop->which)) != which) {
+        if (seen != nobody && !atomic_load(&loop->n_left) &&
+            atomic_compare_exchange_strong(&loop->which, &seen, nobody)) {
+            loop->n = n;
+            loop->piece = piece;
+            atomic_store(&loop->next, 0);
+            atomic_store(&loop->n_left, (unsigned)team->n);
+            atomic_store(&loop->which, which);
+        } else {
+            sched_yield();
+        }
+    }
+    return loop;
+}
+
+void team_loop_open(unsigned long long n, unsigned long long piece)
+{
+    piece = piece ? piece : 1;
+    if (here.team) {
+        unsigned which = here.team->n_loops + ++here.n_loops;
+
+        /* 0 marks a slot without a loop. */
+        here.loop = team_find_loop(here.team, which % INT_MAX + 1, n, piece);
+    } else {
+        here.next = 0;
+        here.n = n;
+        here.piece = piece;
+    }
+}
+
+static unsigned long long team_take_piece(struct team_loop *loop)
+{
+    unsigned long long next = atomic_load(&loop->next), end;
+
+    do {
+        end = loop->n - next < loop->piece ? loop->n : next + loop->piece;
+    } while (next < loop->n &&
+             !atomic_compare_exchange_weak(&loop->next, &next, end));
+    return next;
+}
+
+bool team_loop_next(unsigned long long *first, unsigned long long *end)
+{
+    unsigned long long n, piece;
+
+    if (here.team) {
+        n = here.loop->n;
+        piece = here.loop->piece;
+        *first = team_take_piece(here.loop);
+    } else {
+        n = here.n;
+        piece = here.piece;
+        *first = here.next;
+        here.next = n - *first < piece ? n : *first + piece;
+    }
+    if (*first >= n)
+        return false;
+    *end = n - *first < piece ? n : *first + piece;
+    return true;
+}
+
+void team_loop_close(void)
+{
+    if (here.team)
+        atomic_fetch_sub(&here.loop->n_left, 1);
 }

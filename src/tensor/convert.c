@@ -6,6 +6,7 @@
 #include "tensor/convert.h"
 
 #include "tensor/half.h"
+#include "tensor/small_float.h"
 
 #include <assert.h>
 #include <string.h>
@@ -23,6 +24,32 @@ union wide {
 /* X(dtype, C type, wide type, from C to wide, from wide to C) */
 #define AS_IS(x)   (x)
 #define IS_TRUE(x) ((x) != 0)
+#define TO_I4(x)   (int8_t)((int)(((uint64_t)(x) + 8) & 15) - 8)
+#define TO_U4(x)   (uint8_t)((x)&15)
+#define TO_I2(x)   (int8_t)((int)(((uint64_t)(x) + 2) & 3) - 2)
+#define TO_U2(x)   (uint8_t)((x)&3)
+#define SMALL(name)                                                            \
+    static float name##_read(uint8_t code)                                     \
+    {                                                                          \
+        return small_float_read(&small_float_##name, code);                    \
+    }                                                                          \
+                                                                               \
+    static uint8_t name##_write(float value)                                   \
+    {                                                                          \
+        return small_float_write(&small_float_##name, value, true);            \
+    }
+SMALL(e4m3fn)
+SMALL(e4m3fnuz)
+SMALL(e5m2)
+SMALL(e5m2fnuz)
+SMALL(e2m1)
+#undef SMALL
+
+static uint8_t scale_write(float value)
+{
+    return scale_float_write(value, true, SCALE_UP);
+}
+
 #define CONVERT_LIST(X)                                                        \
     X(DTYPE_F32, float, f32, AS_IS, AS_IS)                                     \
     X(DTYPE_F64, double, f64, AS_IS, AS_IS)                                    \
@@ -36,7 +63,18 @@ union wide {
     X(DTYPE_U32, uint32_t, u64, AS_IS, (uint32_t))                             \
     X(DTYPE_I64, int64_t, i64, AS_IS, AS_IS)                                   \
     X(DTYPE_U64, uint64_t, u64, AS_IS, AS_IS)                                  \
-    X(DTYPE_BOOL, uint8_t, u64, IS_TRUE, (uint8_t))
+    X(DTYPE_BOOL, uint8_t, u64, IS_TRUE, (uint8_t))                            \
+    X(DTYPE_F8E4M3FN, uint8_t, f32, e4m3fn_read, e4m3fn_write)                 \
+    X(DTYPE_F8E4M3FNUZ, uint8_t, f32, e4m3fnuz_read, e4m3fnuz_write)           \
+    X(DTYPE_F8E5M2, uint8_t, f32, e5m2_read, e5m2_write)                       \
+    X(DTYPE_F8E5M2FNUZ, uint8_t, f32, e5m2fnuz_read, e5m2fnuz_write)           \
+    X(DTYPE_F8E8M0, uint8_t, f32, scale_float_read, scale_write)               \
+    X(DTYPE_F4E2M1, uint8_t, f32, e2m1_read, e2m1_write)                       \
+    X(DTYPE_I4, int8_t, i64, AS_IS, TO_I4)                                     \
+    X(DTYPE_U4, uint8_t, u64, AS_IS, TO_U4)                                    \
+    X(DTYPE_I2, int8_t, i64, AS_IS, TO_I2)                                     \
+    X(DTYPE_U2, uint8_t, u64, AS_IS, TO_U2)                                    \
+    X(DTYPE_SEQUENCE, uint8_t, u64, AS_IS, (uint8_t))
 
 #define READ_WRITE(dtype, type, wide_type, to_wide, from_wide)                 \
     static void read_##dtype(const void *from, union wide *to, size_t n)       \
@@ -148,14 +186,33 @@ static void convert_wide(enum dtype from_wide, const union wide *from,
 
 bool dtype_is_float(enum dtype dtype)
 {
-    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_F16 ||
-           dtype == DTYPE_BF16;
+    return dtype <= DTYPE_BF16 ||
+           (dtype >= DTYPE_F8E4M3FN && dtype <= DTYPE_F4E2M1);
 }
 
 bool dtype_is_signed(enum dtype dtype)
 {
-    return dtype_is_float(dtype) || dtype == DTYPE_I8 || dtype == DTYPE_I16 ||
-           dtype == DTYPE_I32 || dtype == DTYPE_I64;
+    return (dtype_is_float(dtype) && dtype != DTYPE_F8E8M0) ||
+           dtype == DTYPE_I8 || dtype == DTYPE_I16 || dtype == DTYPE_I32 ||
+           dtype == DTYPE_I64 || dtype == DTYPE_I4 || dtype == DTYPE_I2;
+}
+
+const struct small_float *dtype_small_float(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_F8E4M3FN:
+        return &small_float_e4m3fn;
+    case DTYPE_F8E4M3FNUZ:
+        return &small_float_e4m3fnuz;
+    case DTYPE_F8E5M2:
+        return &small_float_e5m2;
+    case DTYPE_F8E5M2FNUZ:
+        return &small_float_e5m2fnuz;
+    case DTYPE_F4E2M1:
+        return &small_float_e2m1;
+    default:
+        return NULL;
+    }
 }
 
 enum dtype dtype_wide(enum dtype dtype)

@@ -16,15 +16,15 @@
 
 enum { min_bytes = 512, parts = 8, n_classes = 64 * parts };
 
-/* From this size on a buffer has pages of its own, which go back to the system
- * when it is trimmed. In between the blocks of a heap they would stay. */
-static const size_t mapped_bytes = 1 << 18;
+/* Smaller buffers are not worth giving back before a large one is taken. */
+static const size_t worthwhile_bytes = 1 << 18;
 
 struct buffer {
     atomic_int references;
     size_t bytes;    /* asked for */
     size_t capacity; /* of its class */
     void *data;
+    struct space *space;
     struct pool *pool; /* NULL: wrapped memory of others */
     bool is_file;      /* wrapped, and mapped from one */
     uint32_t owner;
@@ -36,6 +36,7 @@ struct buffer {
 
 struct pool {
     pthread_mutex_t lock;
+    struct space *space;
     struct buffer *free_lists[n_classes];
     struct pool_usage usage;
     struct pool_observer observer;
@@ -111,11 +112,25 @@ uint32_t pool_set_owner(struct pool *pool, uint32_t owner)
     return before;
 }
 
+static void pool_tell(const struct buffer *buffer,
+                      const struct pool_change *change)
+{
+    const struct pool_observer *observer = &buffer->pool->observer;
+
+    if (observer->changed)
+        observer->changed(observer->context, change);
+}
+
 /* Who made a value is known only after the kernel ran: what is told at the
  * peak still counts for it. */
 void buffer_set_owner(struct buffer *buffer, uint32_t owner)
 {
     struct pool *pool = buffer->pool;
+    struct pool_change change = {.bytes = (int64_t)buffer->capacity,
+                                 .asked_bytes = (int64_t)buffer->bytes,
+                                 .owner = owner,
+                                 .owner_before = buffer->owner,
+                                 .is_handed_over = true};
 
     if (!pool || buffer->owner == owner)
         return;
@@ -126,6 +141,8 @@ void buffer_set_owner(struct buffer *buffer, uint32_t owner)
         buffer->owner = owner;
     }
     pthread_mutex_unlock(&pool->lock);
+    if (buffer->owner == owner)
+        pool_tell(buffer, &change);
 }
 
 uint32_t buffer_owner(const struct buffer *buffer)
@@ -144,6 +161,16 @@ size_t pool_peak_of(struct pool *pool, uint32_t owner)
     return bytes;
 }
 
+size_t pool_live_of(struct pool *pool, uint32_t owner)
+{
+    size_t bytes;
+
+    pthread_mutex_lock(&pool->lock);
+    bytes = owner < pool->n_owners ? pool->shares[owner].bytes : 0;
+    pthread_mutex_unlock(&pool->lock);
+    return bytes;
+}
+
 size_t pool_owner_count(const struct pool *pool)
 {
     return pool->n_owners;
@@ -153,11 +180,18 @@ size_t pool_owner_count(const struct pool *pool)
 
 enum assay_status pool_new(struct pool **out, struct error *err)
 {
+    return pool_new_in(&space_host, out, err);
+}
+
+enum assay_status pool_new_in(struct space *space, struct pool **out,
+                              struct error *err)
+{
     struct pool *pool = mem_zalloc(sizeof *pool);
 
     *out = pool;
     if (!pool)
         return error_nomem(err, sizeof *pool, "a pool of buffers");
+    pool->space = space;
     pthread_mutex_init(&pool->lock, NULL);
     if (grow_shares(pool, OWNER_MODULE))
         return ASSAY_OK;
@@ -166,48 +200,51 @@ enum assay_status pool_new(struct pool **out, struct error *err)
     return error_nomem(err, sizeof *pool->shares, "a pool of buffers");
 }
 
+struct space *pool_space(const struct pool *pool)
+{
+    return pool->space;
+}
+
 void pool_observe(struct pool *pool, struct pool_observer observer)
 {
     pool->observer = observer;
 }
 
-static void destroy(struct buffer *buffer)
+static void pool_destroy(struct buffer *buffer)
 {
-    if (buffer->capacity >= mapped_bytes)
-        mem_unmap(buffer->data, buffer->capacity);
-    else
-        mem_free(buffer->data);
+    buffer->space->give(buffer->space, buffer->data, buffer->capacity);
     mem_free(buffer);
 }
 
 /* Gives the buffer that hangs there back to the system. */
-static void drop(struct pool *pool, struct buffer **at)
+static void pool_drop(struct pool *pool, struct buffer **at)
 {
     struct buffer *buffer = *at;
 
     *at = buffer->next_free;
     pool->usage.cached_bytes -= buffer->capacity;
     pool->usage.held_bytes -= buffer->capacity;
-    destroy(buffer);
+    pool_destroy(buffer);
 }
 
 static void trim_locked(struct pool *pool)
 {
     for (unsigned i = 0; i < n_classes; i++) {
         while (pool->free_lists[i])
-            drop(pool, &pool->free_lists[i]);
+            pool_drop(pool, &pool->free_lists[i]);
     }
 }
 
-/* Where the buffer hangs that has waited longest, of those with pages of their
- * own; NULL where none waits. */
+/* Where the worthwhile buffer hangs that has waited longest; NULL: none
+ * waits. */
 static struct buffer **find_oldest(struct pool *pool)
 {
     struct buffer **found = NULL;
 
     for (unsigned i = 0; i < n_classes; i++) {
         for (struct buffer **at = &pool->free_lists[i];
-             *at && (*at)->capacity >= mapped_bytes; at = &(*at)->next_free) {
+             *at && (*at)->capacity >= worthwhile_bytes;
+             at = &(*at)->next_free) {
             if (!found || (*at)->waits_since < (*found)->waits_since)
                 found = at;
         }
@@ -230,7 +267,7 @@ static void make_room(struct pool *pool, size_t capacity)
         at = find_oldest(pool);
         if (!at)
             return;
-        drop(pool, at);
+        pool_drop(pool, at);
     }
 }
 
@@ -260,7 +297,7 @@ void pool_free(struct pool *pool)
 }
 
 /* A buffer that waits in the class, or in one of the next few. */
-static struct buffer *reuse(struct pool *pool, unsigned wanted)
+static struct buffer *pool_reuse(struct pool *pool, unsigned wanted)
 {
     enum { how_much_larger = 3 }; /* classes: up to 3/8 */
 
@@ -276,15 +313,14 @@ static struct buffer *reuse(struct pool *pool, unsigned wanted)
     return NULL;
 }
 
-static struct buffer *make(size_t capacity)
+static struct buffer *pool_make(struct pool *pool, size_t capacity)
 {
     struct buffer *buffer = mem_zalloc(sizeof *buffer);
 
     if (!buffer)
         return NULL;
-    buffer->data = capacity >= mapped_bytes
-                       ? mem_map(capacity)
-                       : mem_alloc_aligned(POOL_ALIGNMENT, capacity);
+    buffer->space = pool->space;
+    buffer->data = pool->space->take(pool->space, capacity);
     buffer->capacity = capacity;
     if (!buffer->data) {
         mem_free(buffer);
@@ -294,7 +330,7 @@ static struct buffer *make(size_t capacity)
 }
 
 /* New memory, where needed after giving back all that waits. */
-static struct buffer *obtain(struct pool *pool, size_t capacity)
+static struct buffer *pool_obtain(struct pool *pool, size_t capacity)
 {
     static const size_t large_bytes = 40 << 20;
     struct buffer *buffer;
@@ -302,10 +338,10 @@ static struct buffer *obtain(struct pool *pool, size_t capacity)
     if (pool->is_thrifty && capacity >= large_bytes &&
         pool->usage.cached_bytes > capacity)
         make_room(pool, capacity);
-    buffer = make(capacity);
+    buffer = pool_make(pool, capacity);
     if (!buffer && pool->usage.cached_bytes) {
         trim_locked(pool);
-        buffer = make(capacity);
+        buffer = pool_make(pool, capacity);
     }
     if (buffer)
         pool->usage.held_bytes += buffer->capacity;
@@ -329,9 +365,9 @@ static void count_taken(struct pool *pool, struct buffer *buffer)
 }
 
 /* owner NULL: the pool's. */
-static enum assay_status take(struct pool *pool, const uint32_t *owner,
-                              size_t bytes, const char *what,
-                              struct buffer **out, struct error *err)
+static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
+                                       size_t bytes, const char *what,
+                                       struct buffer **out, struct error *err)
 {
     struct buffer *buffer;
     size_t capacity;
@@ -342,9 +378,9 @@ static enum assay_status take(struct pool *pool, const uint32_t *owner,
         return error_nomem(err, bytes, what);
     class = size_class(bytes, &capacity);
     pthread_mutex_lock(&pool->lock);
-    buffer = reuse(pool, class);
+    buffer = pool_reuse(pool, class);
     if (!buffer)
-        buffer = obtain(pool, capacity);
+        buffer = pool_obtain(pool, capacity);
     if (buffer) {
         buffer->bytes = bytes;
         buffer->owner = owner ? *owner : pool->owner;
@@ -355,9 +391,9 @@ static enum assay_status take(struct pool *pool, const uint32_t *owner,
         return error_nomem(err, bytes, what);
     buffer->pool = pool;
     atomic_store(&buffer->references, 1);
-    if (pool->observer.changed)
-        pool->observer.changed(pool->observer.context,
-                               (int64_t)buffer->capacity);
+    pool_tell(buffer, &(struct pool_change){.bytes = (int64_t)buffer->capacity,
+                                            .asked_bytes = (int64_t)bytes,
+                                            .owner = buffer->owner});
     *out = buffer;
     return ASSAY_OK;
 }
@@ -365,7 +401,7 @@ static enum assay_status take(struct pool *pool, const uint32_t *owner,
 enum assay_status pool_take(struct pool *pool, size_t bytes, const char *what,
                             struct buffer **out, struct error *err)
 {
-    return take(pool, NULL, bytes, what, out, err);
+    return pool_take_for(pool, NULL, bytes, what, out, err);
 }
 
 enum assay_status pool_take_scratch(struct pool *pool, size_t bytes,
@@ -374,7 +410,7 @@ enum assay_status pool_take_scratch(struct pool *pool, size_t bytes,
 {
     static const uint32_t owner = OWNER_SCRATCH;
 
-    return take(pool, &owner, bytes, what, out, err);
+    return pool_take_for(pool, &owner, bytes, what, out, err);
 }
 
 void buffer_share(struct buffer *buffer)
@@ -382,15 +418,16 @@ void buffer_share(struct buffer *buffer)
     atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
 }
 
-static void give_back(struct buffer *buffer)
+static void pool_take_back(struct buffer *buffer)
 {
     struct pool *pool = buffer->pool;
     size_t capacity;
     unsigned class = size_class(buffer->capacity, &capacity);
 
-    if (pool->observer.changed)
-        pool->observer.changed(pool->observer.context,
-                               -(int64_t)buffer->capacity);
+    pool_tell(buffer,
+              &(struct pool_change){.bytes = -(int64_t)buffer->capacity,
+                                    .asked_bytes = -(int64_t)buffer->bytes,
+                                    .owner = buffer->owner});
     pthread_mutex_lock(&pool->lock);
     buffer->waits_since = pool->n_given_back++;
     buffer->next_free = pool->free_lists[class];
@@ -408,9 +445,10 @@ void buffer_release(struct buffer *buffer)
                                              memory_order_acq_rel) > 1)
         return;
     if (buffer->pool) {
-        give_back(buffer);
+        pool_take_back(buffer);
         return;
     }
+    atomic_fetch_sub(&buffer->space->wrapped_bytes, buffer->bytes);
     if (buffer->release)
         buffer->release(buffer->context);
     mem_free(buffer);
@@ -419,6 +457,11 @@ void buffer_release(struct buffer *buffer)
 void *buffer_data(const struct buffer *buffer)
 {
     return buffer->data;
+}
+
+struct space *buffer_space(const struct buffer *buffer)
+{
+    return buffer->space;
 }
 
 size_t buffer_bytes(const struct buffer *buffer)
@@ -446,7 +489,9 @@ enum assay_status buffer_wrap(void *data, size_t bytes,
     if (!buffer)
         return error_nomem(err, sizeof *buffer, "a buffer");
     buffer->data = data;
+    buffer->space = &space_host;
     buffer->bytes = buffer->capacity = bytes;
+    atomic_fetch_add(&space_host.wrapped_bytes, bytes);
     buffer->release = release;
     buffer->context = context;
     atomic_store(&buffer->references, 1);
@@ -485,6 +530,7 @@ struct pool_usage pool_usage(const struct pool *pool)
     pthread_mutex_lock(&unlocked->lock);
     usage = pool->usage;
     pthread_mutex_unlock(&unlocked->lock);
+    usage.wrapped_bytes = atomic_load(&pool->space->wrapped_bytes);
     return usage;
 }
 

@@ -1,29 +1,22 @@
 /* tensor/pool.h - memory for tensors: reused, aligned, counted.
  *
- * Buffers that are given back wait for the next of about their size, so that a
- * second iteration touches no new page. The pool counts what is live and tells
- * an observer about it. Thread-safe.
+ * A pool hands out memory of one space. Buffers that are given back wait for
+ * the next request of about their size, so that a second iteration touches no
+ * new page. The pool counts what is live and reports it to an observer.
+ * Thread-safe.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TENSOR_POOL_H
 #define TENSOR_POOL_H
 
-#include "base/error.h"
+#include "tensor/space.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-enum { POOL_ALIGNMENT = 64 }; /* a cache line, an AVX-512 register */
+enum { POOL_ALIGNMENT = SPACE_ALIGNMENT };
 
 struct pool;
 struct buffer;
-
-/* Told about every byte handed out (positive) and given back (negative). */
-struct pool_observer {
-    void (*changed)(void *context, int64_t delta_bytes);
-    void *context;
-};
 
 /* Whose the memory is. From OWNER_MODULE on they are the modules of a graph:
  * the model itself, then its scopes in order. */
@@ -38,7 +31,25 @@ enum pool_owner {
     OWNER_MODULE
 };
 
-enum assay_status pool_new(struct pool **out, struct error *err);
+/* A buffer was handed out (positive bytes), given back (negative), or handed
+ * over to another owner. */
+struct pool_change {
+    int64_t bytes;       /* what the pool counts as live for it */
+    int64_t asked_bytes; /* what was asked for */
+    uint32_t owner, owner_before;
+    bool is_handed_over;
+};
+
+struct pool_observer {
+    void (*changed)(void *context, const struct pool_change *change);
+    void *context;
+};
+
+enum assay_status pool_new(struct pool **out, struct error *err); /* host */
+/* The space must outlive the pool. */
+enum assay_status pool_new_in(struct space *space, struct pool **out,
+                              struct error *err);
+struct space *pool_space(const struct pool *pool);
 /* All buffers must have been given back. Accepts NULL. */
 void pool_free(struct pool *pool);
 void pool_observe(struct pool *pool, struct pool_observer observer);
@@ -53,14 +64,17 @@ enum assay_status pool_take_scratch(struct pool *pool, size_t bytes,
                                     struct error *err);
 void buffer_share(struct buffer *buffer);   /* one more reference */
 void buffer_release(struct buffer *buffer); /* accepts NULL */
+/* An address in the buffer's space. */
 void *buffer_data(const struct buffer *buffer);
+struct space *buffer_space(const struct buffer *buffer);
 size_t buffer_bytes(const struct buffer *buffer);
 /* What its pool counts as live for it: a little more; 0 for wrapped memory. */
 size_t buffer_pool_bytes(const struct buffer *buffer);
 int buffer_references(const struct buffer *buffer);
 
-/* Memory of others (a file mapping, a caller's array) as a buffer that calls
- * release when the last reference goes. */
+/* Host memory of others (a file mapping, a caller's array) as a buffer that
+ * calls release when the last reference goes. No pool hands it out, but all
+ * pools of the host's memory count it. */
 enum assay_status buffer_wrap(void *data, size_t bytes,
                               void (*release)(void *context), void *context,
                               struct buffer **out, struct error *err);
@@ -88,6 +102,8 @@ struct pool_usage {
     size_t cached_bytes;    /* waiting for reuse */
     size_t held_bytes;      /* from the system in all */
     size_t held_peak_bytes; /* most of that */
+    size_t wrapped_bytes;   /* memory of others in buffers, of all the process,
+                               in this pool's space; part of none of these */
 };
 
 struct pool_usage pool_usage(const struct pool *pool);
@@ -95,6 +111,7 @@ void pool_reset_peak(struct pool *pool);
 /* What an owner had asked for when the most was live. The sum over all owners
  * is less than the peak: sizes are rounded up. */
 size_t pool_peak_of(struct pool *pool, uint32_t owner);
+size_t pool_live_of(struct pool *pool, uint32_t owner); /* the same, now */
 size_t pool_owner_count(const struct pool *pool);
 /* Gives what waits back to the system. */
 void pool_trim(struct pool *pool);

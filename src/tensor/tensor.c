@@ -98,6 +98,38 @@ enum assay_status tensor_new(struct pool *pool, enum dtype dtype,
     return st;
 }
 
+enum assay_status tensor_assign(const struct tensor *to,
+                                const struct tensor *from, struct error *err)
+{
+    assert(!to->layout && !from->layout &&
+           tensor_bytes(to) == tensor_bytes(from));
+    return space_copy(buffer_space(to->buffer), tensor_data(to),
+                      buffer_space(from->buffer), tensor_data(from),
+                      tensor_bytes(from), err);
+}
+
+enum assay_status tensor_copy(struct pool *pool, const struct tensor *from,
+                              struct tensor *out, struct error *err)
+{
+    enum assay_status st =
+        tensor_new(pool, from->dtype, &from->shape, out, err);
+
+    if (!st)
+        st = tensor_assign(out, from, err);
+    if (st)
+        tensor_release(out);
+    return st;
+}
+
+enum assay_status tensor_clear(const struct tensor *tensor, struct error *err)
+{
+    struct space *space = buffer_space(tensor->buffer);
+    size_t bytes = tensor_bytes(tensor);
+
+    return bytes ? space->clear(space, tensor_data(tensor), bytes, err)
+                 : ASSAY_OK;
+}
+
 struct tensor tensor_share(const struct tensor *tensor)
 {
     if (tensor->buffer)
@@ -124,6 +156,11 @@ void tensor_release(struct tensor *tensor)
 void tensor_unload(const struct tensor *tensor)
 {
     buffer_unload(tensor->buffer, tensor->offset, tensor_bytes(tensor));
+}
+
+bool tensor_is_on_host(const struct tensor *tensor)
+{
+    return !tensor->buffer || buffer_space(tensor->buffer)->is_host;
 }
 
 void *tensor_data(const struct tensor *tensor)

@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One list gives the constants, their names and their sizes in bytes. */
+/* One list gives the constants, their names and their sizes in bytes. Types of
+ * less than 8 bits take a byte each. A sequence is a list of tensors that is
+ * packed into bytes (ops/sequence/packed_list.h). */
 #define DTYPE_LIST(X)                                                          \
     X(DTYPE_F32, "float32", 4)                                                 \
     X(DTYPE_F64, "float64", 8)                                                 \
@@ -28,7 +30,18 @@
     X(DTYPE_U32, "uint32", 4)                                                  \
     X(DTYPE_I64, "int64", 8)                                                   \
     X(DTYPE_U64, "uint64", 8)                                                  \
-    X(DTYPE_BOOL, "bool", 1)
+    X(DTYPE_BOOL, "bool", 1)                                                   \
+    X(DTYPE_F8E4M3FN, "float8e4m3fn", 1)                                       \
+    X(DTYPE_F8E4M3FNUZ, "float8e4m3fnuz", 1)                                   \
+    X(DTYPE_F8E5M2, "float8e5m2", 1)                                           \
+    X(DTYPE_F8E5M2FNUZ, "float8e5m2fnuz", 1)                                   \
+    X(DTYPE_F8E8M0, "float8e8m0", 1)                                           \
+    X(DTYPE_F4E2M1, "float4e2m1", 1)                                           \
+    X(DTYPE_I4, "int4", 1)                                                     \
+    X(DTYPE_U4, "uint4", 1)                                                    \
+    X(DTYPE_I2, "int2", 1)                                                     \
+    X(DTYPE_U2, "uint2", 1)                                                    \
+    X(DTYPE_SEQUENCE, "sequence", 1)
 
 enum dtype {
 #define DTYPE_ENUM(name, text, bytes) name,
@@ -71,6 +84,14 @@ enum assay_status tensor_new(struct pool *pool, enum dtype dtype,
                              const struct shape *shape, struct tensor *out,
                              struct error *err);
 
+/* A copy of a dense tensor in the pool's space, whichever it is in now. */
+enum assay_status tensor_copy(struct pool *pool, const struct tensor *from,
+                              struct tensor *out, struct error *err);
+/* Between dense tensors of the same type and size that have their memory. */
+enum assay_status tensor_assign(const struct tensor *to,
+                                const struct tensor *from, struct error *err);
+enum assay_status tensor_clear(const struct tensor *tensor, struct error *err);
+
 /* Another reference to the same data, to be released too. */
 struct tensor tensor_share(const struct tensor *tensor);
 /* The same data under another shape of as many elements. Dense ones only. */
@@ -81,7 +102,10 @@ void tensor_release(struct tensor *tensor); /* accepts one without data */
 /* See buffer_unload(): for parameters that a kernel has its own copy of. */
 void tensor_unload(const struct tensor *tensor);
 
-/* The first element. */
+/* Whether the host may touch its elements. */
+bool tensor_is_on_host(const struct tensor *tensor);
+
+/* The first element; an address in the space of its buffer. */
 void *tensor_data(const struct tensor *tensor);
 float *tensor_f32(const struct tensor *tensor);      /* asserts the type */
 int64_t *tensor_i64(const struct tensor *tensor);    /* asserts the type */

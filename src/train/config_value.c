@@ -8,10 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static void *field_of(struct train_config *config, const struct config_key *key)
-{
-    return (char *)config + key->offset;
-}
+/* A key that is being set. */
+struct setting {
+    struct train_config *config;
+    const struct config_key *key;
+    const struct toml_value *value;
+    void *field; /* in config */
+};
 
 const char *train_config_place(const struct train_config *config,
                                const struct config_key *key, char *out,
@@ -44,138 +47,124 @@ enum assay_status config_refuse(const struct train_config *config,
                      "%s %s", place, text);
 }
 
-static enum assay_status wants(struct train_config *config,
-                               const struct config_key *key, const char *what,
-                               const struct toml_value *value,
-                               struct error *err)
+static enum assay_status setting_refuse_kind(const struct setting *to,
+                                             const char *expected,
+                                             struct error *err)
 {
-    return config_refuse(config, key, err, "wants %s, found %s", what,
-                         toml_kind_text(value->kind));
+    return config_refuse(to->config, to->key, err, "must be %s, not %s",
+                         expected, toml_kind_text(to->value->kind));
 }
 
-static enum assay_status read_integer(struct train_config *config,
-                                      const struct config_key *key,
-                                      const struct toml_value *value,
-                                      struct error *err)
+static enum assay_status setting_put_integer(const struct setting *to,
+                                             struct error *err)
 {
-    if (value->kind != TOML_INTEGER)
-        return wants(config, key, "an integer", value, err);
-    if ((double)value->integer < key->min || (double)value->integer > key->max)
-        return config_refuse(config, key, err,
-                             "is %" PRId64 "; it must be from %.0f to %.0f",
-                             value->integer, key->min, key->max);
-    *(int64_t *)field_of(config, key) = value->integer;
+    const struct config_key *key = to->key;
+    int64_t n = to->value->integer;
+
+    if (to->value->kind != TOML_INTEGER)
+        return setting_refuse_kind(to, "an integer", err);
+    if ((double)n < key->min || (double)n > key->max)
+        return config_refuse(to->config, key, err,
+                             "is %" PRId64 "; it must be from %.0f to %.0f", n,
+                             key->min, key->max);
+    *(int64_t *)to->field = n;
     return ASSAY_OK;
 }
 
-static enum assay_status read_number(struct train_config *config,
-                                     const struct config_key *key,
-                                     const struct toml_value *value,
-                                     struct error *err)
+static enum assay_status setting_put_number(const struct setting *to,
+                                            struct error *err)
 {
-    double number;
+    const struct config_key *key = to->key;
+    double x;
 
-    if (value->kind != TOML_FLOAT && value->kind != TOML_INTEGER)
-        return wants(config, key, "a number", value, err);
-    number = value->kind == TOML_FLOAT ? value->real : (double)value->integer;
-    if (!(number >= key->min && number <= key->max))
-        return key->min > 0
-                   ? config_refuse(config, key, err,
-                                   "is %g; it must be above 0 and at most %g",
-                                   number, key->max)
-                   : config_refuse(config, key, err,
-                                   "is %g; it must be from %g to %g", number,
-                                   key->min, key->max);
-    *(double *)field_of(config, key) = number;
+    if (to->value->kind != TOML_FLOAT && to->value->kind != TOML_INTEGER)
+        return setting_refuse_kind(to, "a number", err);
+    x = to->value->kind == TOML_FLOAT ? to->value->real
+                                      : (double)to->value->integer;
+    if (!(x >= key->min && x <= key->max) && key->min > 0)
+        return config_refuse(to->config, key, err,
+                             "is %g; it must be above 0 and at most %g", x,
+                             key->max);
+    if (!(x >= key->min && x <= key->max))
+        return config_refuse(to->config, key, err,
+                             "is %g; it must be from %g to %g", x, key->min,
+                             key->max);
+    *(double *)to->field = x;
     return ASSAY_OK;
 }
 
-static enum assay_status read_flag(struct train_config *config,
-                                   const struct config_key *key,
-                                   const struct toml_value *value,
-                                   struct error *err)
+static enum assay_status setting_put_flag(const struct setting *to,
+                                          struct error *err)
 {
-    if (value->kind != TOML_BOOL)
-        return wants(config, key, "true or false", value, err);
-    *(bool *)field_of(config, key) = value->boolean;
+    if (to->value->kind != TOML_BOOL)
+        return setting_refuse_kind(to, "true or false", err);
+    *(bool *)to->field = to->value->boolean;
     return ASSAY_OK;
 }
 
-static enum assay_status check_text(struct train_config *config,
-                                    const struct config_key *key,
-                                    const struct toml_value *value,
-                                    struct error *err)
+static enum assay_status setting_check_text(const struct setting *to,
+                                            struct error *err)
 {
-    if (value->kind != TOML_STRING)
-        return wants(config, key, "a string", value, err);
-    if (!value->string.n)
-        return config_refuse(config, key, err, "is empty");
-    if (strlen(value->string.text) != value->string.n)
-        return config_refuse(config, key, err, "has a NUL in it");
+    if (to->value->kind != TOML_STRING)
+        return setting_refuse_kind(to, "a string", err);
+    if (!to->value->string.n)
+        return config_refuse(to->config, to->key, err, "is empty");
+    if (strlen(to->value->string.text) != to->value->string.n)
+        return config_refuse(to->config, to->key, err, "contains a NUL");
     return ASSAY_OK;
 }
 
-static enum assay_status read_text(struct train_config *config,
-                                   const struct config_key *key,
-                                   const struct toml_value *value,
-                                   struct error *err)
+static enum assay_status setting_put_text(const struct setting *to,
+                                          struct error *err)
 {
-    enum assay_status st = check_text(config, key, value, err);
+    enum assay_status st = setting_check_text(to, err);
     const char *kept;
 
     if (st)
         return st;
-    kept = arena_strdup(&config->texts, value->string.text);
+    kept = arena_strdup(&to->config->texts, to->value->string.text);
     if (!kept)
-        return error_nomem(err, value->string.n, "a setting");
-    *(const char **)field_of(config, key) = kept;
+        return error_nomem(err, to->value->string.n, "a setting");
+    *(const char **)to->field = kept;
     return ASSAY_OK;
 }
 
-/* "sgd, adamw" */
-static void list_choices(const struct config_key *key, char *out, size_t size)
+static enum assay_status setting_refuse_choice(const struct setting *to,
+                                               struct error *err)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; key->choices[i] && n < size; i++)
-        n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "",
-                              key->choices[i]);
-}
-
-static enum assay_status refuse_choice(struct train_config *config,
-                                       const struct config_key *key,
-                                       const char *word, struct error *err)
-{
+    const char *const *choices = to->key->choices;
+    const char *word = to->value->string.text;
     struct nearest nearest = nearest_to(word);
     char all[160] = "";
+    size_t n = 0;
 
-    for (size_t i = 0; key->choices[i]; i++)
-        nearest_offer(&nearest, key->choices[i]);
+    for (size_t i = 0; choices[i]; i++)
+        nearest_offer(&nearest, choices[i]);
     if (nearest.candidate)
-        return config_refuse(config, key, err,
+        return config_refuse(to->config, to->key, err,
                              "is \"%s\"; did you mean \"%s\"?", word,
                              nearest.candidate);
-    list_choices(key, all, sizeof all);
-    return config_refuse(config, key, err, "is \"%s\"; it must be one of %s",
-                         word, all);
+    for (size_t i = 0; choices[i] && n < sizeof all; i++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "",
+                              choices[i]);
+    return config_refuse(to->config, to->key, err,
+                         "is \"%s\"; it must be one of %s", word, all);
 }
 
-static enum assay_status read_choice(struct train_config *config,
-                                     const struct config_key *key,
-                                     const struct toml_value *value,
-                                     struct error *err)
+static enum assay_status setting_put_choice(const struct setting *to,
+                                            struct error *err)
 {
-    enum assay_status st = check_text(config, key, value, err);
+    enum assay_status st = setting_check_text(to, err);
 
     if (st)
         return st;
-    for (int i = 0; key->choices[i]; i++) {
-        if (strcmp(key->choices[i], value->string.text) == 0) {
-            *(int *)field_of(config, key) = i;
+    for (int i = 0; to->key->choices[i]; i++) {
+        if (strcmp(to->key->choices[i], to->value->string.text) == 0) {
+            *(int *)to->field = i;
             return ASSAY_OK;
         }
     }
-    return refuse_choice(config, key, value->string.text, err);
+    return setting_refuse_choice(to, err);
 }
 
 enum assay_status config_read_value(struct train_config *config,
@@ -183,13 +172,16 @@ enum assay_status config_read_value(struct train_config *config,
                                     const struct toml_value *value,
                                     struct error *err)
 {
-    static enum assay_status (*const readers[])(
-        struct train_config *, const struct config_key *,
-        const struct toml_value *, struct error *) = {
-        [CONFIG_INTEGER] = read_integer, [CONFIG_NUMBER] = read_number,
-        [CONFIG_FLAG] = read_flag,       [CONFIG_TEXT] = read_text,
-        [CONFIG_CHOICE] = read_choice,
+    static enum assay_status (*const setters[])(const struct setting *,
+                                                struct error *) = {
+        [CONFIG_INTEGER] = setting_put_integer,
+        [CONFIG_NUMBER] = setting_put_number,
+        [CONFIG_FLAG] = setting_put_flag,
+        [CONFIG_TEXT] = setting_put_text,
+        [CONFIG_CHOICE] = setting_put_choice,
     };
+    const struct setting to = {config, key, value,
+                               (char *)config + key->offset};
 
-    return readers[key->type](config, key, value, err);
+    return setters[key->type](&to, err);
 }

@@ -1,9 +1,9 @@
 /* train/fit.h - the largest batch that trains within an amount of memory.
  *
  * Nothing is estimated: every trial is a short training in a process of its
- * own that is ended where more than the limit is resident, so that running out
- * of memory ends the trial and nothing else. What a trial needed tells which
- * batch to try next.
+ * own, which is ended when more than the limit is resident, so that running out
+ * of memory ends the trial and nothing else. The memory of each trial decides
+ * which batch to try next.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TRAIN_FIT_H
@@ -18,47 +18,42 @@
 enum fit_end {
     FIT_FITS,
     FIT_OVER,    /* more than the limit was resident */
-    FIT_REFUSED, /* an allocation failed before */
-    FIT_KILLED   /* by the system, or by a library without memory */
+    FIT_REFUSED, /* an allocation failed first */
+    FIT_KILLED   /* by the system, or by a library that ran out of memory */
 };
 
 struct fit_trial {
     int64_t batch;
     enum fit_end end;
-    size_t peak_bytes;   /* resident at most; 0: it never came to a step */
-    double images_per_s; /* where it fits */
-    bool is_check;       /* the answer, once more */
+    size_t peak_bytes;   /* most that was resident; 0: it never reached a
+                            step */
+    double images_per_s; /* if it fits */
+    bool is_check;       /* a repeat of the answer */
 };
 
 struct fit_options {
     size_t memory_bytes; /* the limit */
-    int64_t most;        /* no larger batch is tried */
+    int64_t most;        /* largest batch to try */
 
-    /* A training of some steps; called in the child. is_check: the last one,
-     * which may take longer. ASSAY_NOMEM where there is not enough memory;
-     * every other failure ends the search. */
+    /* Trains for a few steps; called in the child. is_check: the last trial,
+     * which may take longer. ASSAY_NOMEM if memory runs out; any other failure
+     * ends the search. */
     enum assay_status (*train)(void *context, int64_t batch, bool is_check,
                                double *images_per_s, struct error *err);
-    /* Told of every trial that has ended, in the parent; may be NULL. */
+    /* Called in the parent after every trial; may be NULL. */
     void (*tried)(void *context, const struct fit_trial *trial);
     void *context;
 };
 
 struct fit_result {
     int64_t batch;          /* 0: not even one image fits */
-    struct fit_trial trial; /* of it, or of the one image */
-    bool is_most;           /* it is options.most */
+    struct fit_trial trial; /* of that batch, or of the one image */
+    bool is_most;           /* batch is options.most */
     size_t n_trials;
 };
 
-/* To be called while there is one thread: children are forked. */
+/* Call it while there is only one thread: it forks. */
 enum assay_status fit_search(const struct fit_options *options,
                              struct fit_result *out, struct error *err);
-
-/* ---- fit_trial.c -------------------------------------------------------- */
-
-enum assay_status fit_trial(const struct fit_options *options, int64_t batch,
-                            bool is_check, struct fit_trial *out,
-                            struct error *err);
 
 #endif

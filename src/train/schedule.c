@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static double warmup(const struct schedule *schedule, uint64_t step)
+static double schedule_warmup(const struct schedule *schedule, uint64_t step)
 {
     if (step >= schedule->warmup_steps)
         return 1;
@@ -12,17 +12,10 @@ static double warmup(const struct schedule *schedule, uint64_t step)
                                          (double)schedule->warmup_steps;
 }
 
-static uint64_t count_drops(const struct schedule *schedule, uint64_t step)
-{
-    uint64_t n = schedule->every ? step / schedule->every : 0;
-
-    for (size_t i = 0; i < schedule->n_milestones; i++)
-        n += step >= schedule->milestones[i];
-    return n;
-}
-
 double schedule_rate(const struct schedule *schedule, uint64_t step)
 {
-    return schedule->learning_rate * warmup(schedule, step) *
-           pow(schedule->gamma, (double)count_drops(schedule, step));
+    uint64_t n_drops = schedule->every ? step / schedule->every : 0;
+
+    return schedule->learning_rate * schedule_warmup(schedule, step) *
+           pow(schedule->gamma, (double)n_drops);
 }

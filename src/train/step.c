@@ -4,14 +4,13 @@
 #include <assay/span.h>
 
 #include <math.h>
-#include <string.h>
 
 enum { module_text = 160 };
 
 /* ---- data --------------------------------------------------------------- */
 
 /* The next batch with as many images as the model has inputs; smaller ones,
- * from which broken images were left out, are passed over. */
+ * which lost broken images, are passed over. */
 static enum assay_status take_batch(struct trainer *trainer,
                                     struct batch *batch,
                                     struct train_report *report,
@@ -31,7 +30,7 @@ static enum assay_status take_batch(struct trainer *trainer,
         if (++trainer->small_in_a_row > source->epoch_batches)
             return error_set(err, ASSAY_BAD_INPUT,
                              "no batch has the %zu images that the model "
-                             "takes; ask for a smaller batch_size",
+                             "takes; use a smaller batch_size",
                              trainer->n_images);
     }
     trainer->small_in_a_row = 0;
@@ -55,7 +54,8 @@ static enum assay_status copy_data(struct trainer *trainer,
 
 /* ---- forward and loss --------------------------------------------------- */
 
-static enum assay_status forward(struct trainer *trainer, struct error *err)
+static enum assay_status step_forward(struct trainer *trainer,
+                                      struct error *err)
 {
     enum assay_status st;
 
@@ -79,8 +79,7 @@ static enum assay_status read_losses(struct trainer *trainer, struct error *err)
         const char *name;
 
         graph_output_at(trainer->options.graph, i, &name);
-        trainer->outputs[i].is_loss = is_scalar(&trainer->made[i]);
-        if (!trainer->outputs[i].is_loss)
+        if (!is_scalar(&trainer->made[i]))
             continue;
         trainer->part_names[trainer->n_parts] = name;
         trainer->parts[trainer->n_parts++] = *tensor_f32(&trainer->made[i]);
@@ -88,7 +87,7 @@ static enum assay_status read_losses(struct trainer *trainer, struct error *err)
     }
     if (!trainer->n_parts)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s gives no loss; build it for training",
+                         "%s has no loss; build it for training",
                          graph_name(trainer->options.graph));
     return ASSAY_OK;
 }
@@ -105,41 +104,26 @@ static enum assay_status backward(struct trainer *trainer, struct error *err)
     return st;
 }
 
-/* The weights are no longer those of the step before once it begins. */
+/* From here until it ends, the weights belong to no step. */
 static enum assay_status optimize(struct trainer *trainer, double rate,
                                   struct error *err)
 {
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
 
     assay_begin_class("optimizer", graph_class(trainer->options.graph));
-    trainer->gradient_norm =
-        optimizer_gradient_norm(trainer->optimizer, trainer->engine);
-    if (isfinite(trainer->gradient_norm)) {
+    st = optimizer_gradient_norm(trainer->optimizer, &trainer->gradient_norm,
+                                 err);
+    if (!st && isfinite(trainer->gradient_norm)) {
         trainer->is_whole = false;
-        st = optimizer_step(trainer->optimizer, trainer->engine, rate, err);
+        st = optimizer_step(trainer->optimizer, rate, err);
     }
     assay_end();
     return st;
 }
 
-/* Running statistics that the step has renewed. */
-static void replace_buffers(struct trainer *trainer)
-{
-    for (size_t i = 0; i < trainer->n_outputs; i++) {
-        uint32_t value = trainer->outputs[i].replaces;
-        const struct tensor *data;
+/* ---- numbers that are not finite ---------------------------------------- */
 
-        if (value == GRAPH_NONE)
-            continue;
-        data = &graph_value(trainer->options.graph, value)->data;
-        memcpy(tensor_data(data), tensor_data(&trainer->made[i]),
-               tensor_bytes(data));
-    }
-}
-
-/* ---- numbers that are none ---------------------------------------------- */
-
-/* Runs the step again with open eyes. */
+/* Runs the step again to find the module. */
 static enum assay_status tell_not_finite(struct trainer *trainer,
                                          struct error *err)
 {
@@ -160,35 +144,22 @@ static enum assay_status tell_not_finite(struct trainer *trainer,
 
 /* ---- the whole ---------------------------------------------------------- */
 
-static void count_work(struct trainer *trainer)
-{
-    size_t n = graph_node_count(trainer->options.graph);
-
-    for (size_t i = 0; i < n; i++) {
-        struct step_work *work = &trainer->work[i];
-
-        cost_add(&work->forward, engine_cost(trainer->engine, i));
-        cost_add(&work->backward, engine_backward_cost(trainer->engine, i));
-        work->kept_bytes = engine_kept_bytes(trainer->engine, i);
-    }
-}
-
 static void release_made(struct trainer *trainer)
 {
     for (size_t i = 0; i < trainer->n_outputs; i++)
         tensor_release(&trainer->made[i]);
 }
 
-/* Ends before anything is changed where the loss is not finite. */
-static enum assay_status run_parts(struct trainer *trainer,
-                                   const struct batch *batch, double rate,
-                                   struct error *err)
+/* Stops before changing anything if the loss is not finite. */
+static enum assay_status step_run_parts(struct trainer *trainer,
+                                        const struct batch *batch, double rate,
+                                        struct error *err)
 {
     enum assay_status st = copy_data(trainer, batch, err);
 
     trainer->gradient_norm = NAN;
     if (!st)
-        st = forward(trainer, err);
+        st = step_forward(trainer, err);
     if (!st)
         st = read_losses(trainer, err);
     if (st || !isfinite(trainer->loss))
@@ -197,7 +168,9 @@ static enum assay_status run_parts(struct trainer *trainer,
     if (!st)
         st = optimize(trainer, rate, err);
     if (!st && isfinite(trainer->gradient_norm))
-        replace_buffers(trainer);
+        st = engine_renew(trainer->engine, trainer->made, err);
+    if (!st)
+        st = engine_finish(trainer->engine, err);
     trainer->is_whole = trainer->is_whole || !st;
     return st;
 }
@@ -232,10 +205,8 @@ end_step(struct trainer *trainer, const struct batch *batch, double rate,
         report->first_loss = trainer->loss;
     report->last_loss = trainer->loss;
     report->n_steps = trainer->n_run;
-    if (!st && !is_warm_up) {
-        count_work(trainer);
+    if (!st && !is_warm_up)
         st = step_series_put(trainer, &step, batch, err);
-    }
     if (options->watch.stepped)
         options->watch.stepped(options->watch.context, &step);
     return st;
@@ -259,7 +230,7 @@ enum assay_status trainer_step(struct trainer *trainer,
     st = get_data(trainer, &batch, report, err);
     *is_end = !st && !batch.n_images;
     if (!st && !*is_end)
-        st = run_parts(trainer, &batch, rate, err);
+        st = step_run_parts(trainer, &batch, rate, err);
     release_made(trainer);
     duration_ns = clock_now(&trainer->clock) - began_ns;
     assay_iteration_end();

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct step_input role_of(const char *name, size_t *n_images)
+static struct step_input step_input_role(const char *name, size_t *n_images)
 {
     static const struct {
         const char *name;
@@ -44,8 +44,8 @@ enum assay_status step_inputs_plan(struct trainer *trainer, struct error *err)
                            "the inputs of a model");
     for (size_t i = 0; i < n; i++)
         trainer->inputs[i] =
-            role_of(graph_value(graph, graph_input_at(graph, i))->name,
-                    &trainer->n_images);
+            step_input_role(graph_value(graph, graph_input_at(graph, i))->name,
+                            &trainer->n_images);
     if (!trainer->n_images)
         return error_set(err, ASSAY_BAD_USAGE,
                          "%s has no input for images; it cannot be trained",
@@ -58,7 +58,7 @@ bool step_inputs_fit(const struct trainer *trainer, const struct batch *batch)
     return batch->n_tensors == trainer->n_images;
 }
 
-/* All that is random in a step follows from this. */
+/* Everything random in a step follows from this. */
 static enum assay_status make_seed(const struct trainer *trainer,
                                    struct tensor *out, struct error *err)
 {
@@ -73,8 +73,8 @@ static enum assay_status make_seed(const struct trainer *trainer,
     return st;
 }
 
-static const struct tensor *given_by(const struct step_input *input,
-                                     const struct batch *batch)
+static const struct tensor *step_input_of(const struct step_input *input,
+                                          const struct batch *batch)
 {
     switch (input->role) {
     case INPUT_IMAGE:
@@ -93,21 +93,21 @@ static const struct tensor *given_by(const struct step_input *input,
     return NULL;
 }
 
-static enum assay_status give(struct trainer *trainer, size_t i,
-                              const struct batch *batch, struct error *err)
+static enum assay_status step_input_give(struct trainer *trainer, size_t i,
+                                         const struct batch *batch,
+                                         struct error *err)
 {
     const struct graph *graph = trainer->options.graph;
-    const struct tensor *tensor = given_by(&trainer->inputs[i], batch);
+    const struct tensor *tensor = step_input_of(&trainer->inputs[i], batch);
 
     if (trainer->inputs[i].role == INPUT_SEED)
         return make_seed(trainer, &trainer->given[i], err);
     if (!tensor || !tensor->buffer)
-        return error_set(
-            err, ASSAY_BAD_INPUT,
-            "the data has no '%s', which %s learns from; take another dataset "
-            "or model",
-            graph_value(graph, graph_input_at(graph, i))->name,
-            graph_name(graph));
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "the data has no '%s', which %s learns from; use "
+                         "another dataset or model",
+                         graph_value(graph, graph_input_at(graph, i))->name,
+                         graph_name(graph));
     trainer->given[i] = tensor_share(tensor);
     return ASSAY_OK;
 }
@@ -119,7 +119,7 @@ enum assay_status step_inputs_give(struct trainer *trainer,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < trainer->n_inputs; i++)
-        st = give(trainer, i, batch, err);
+        st = step_input_give(trainer, i, batch, err);
     pool_set_owner(trainer->options.pool, owner);
     return st;
 }

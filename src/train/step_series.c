@@ -1,5 +1,5 @@
 /* train/step_series.c - see trainer_internal.h: losses and rates of every step,
- * and how the machine behaved in those that were measured. */
+ * and how the machine behaved during the measured ones. */
 #include "train/trainer_internal.h"
 
 #include <math.h>
@@ -20,9 +20,11 @@ static enum assay_status put_at(struct trainer *trainer, uint64_t at,
     return st;
 }
 
-/* Of a step that was measured. */
-static enum assay_status put(struct trainer *trainer, const char *name,
-                             const char *unit, double value, struct error *err)
+/* For a measured step. */
+static enum assay_status step_series_put_value(struct trainer *trainer,
+                                               const char *name,
+                                               const char *unit, double value,
+                                               struct error *err)
 {
     return put_at(trainer, trainer->n_measured, name, unit, value, err);
 }
@@ -68,11 +70,12 @@ static enum assay_status put_pace(struct trainer *trainer,
     };
 
     for (size_t i = 0; !st && i < sizeof values / sizeof *values; i++)
-        st = put(trainer, values[i].name, values[i].unit, values[i].value, err);
+        st = step_series_put_value(trainer, values[i].name, values[i].unit,
+                                   values[i].value, err);
     return st;
 }
 
-/* What was not kept, and what that cost. */
+/* What recomputing saved, and what it cost. */
 static enum assay_status put_recomputed(struct trainer *trainer,
                                         struct error *err)
 {
@@ -83,21 +86,25 @@ static enum assay_status put_recomputed(struct trainer *trainer,
     if (!modules || !modules[0])
         return ASSAY_OK;
     again = engine_recomputed(trainer->engine);
-    st = put(trainer, "recompute.spared", "bytes", (double)again.bytes, err);
+    st = step_series_put_value(trainer, "recompute.spared", "bytes",
+                               (double)again.bytes, err);
     if (!st)
-        st = put(trainer, "recompute.time", "ms", (double)again.ns / 1e6, err);
+        st = step_series_put_value(trainer, "recompute.time", "ms",
+                                   (double)again.ns / 1e6, err);
     return st;
 }
 
-static enum assay_status put_steady(struct trainer *trainer, struct error *err)
+static enum assay_status step_series_put_steady(struct trainer *trainer,
+                                                struct error *err)
 {
     struct steady_sample now = steady_read(&trainer->steady);
     struct steady_sample gone = steady_between(&trainer->before, &now);
     enum assay_status st = ASSAY_OK;
 
     for (int i = 0; !st && i < N_STEADY; i++)
-        st = put(trainer, steady_series((enum steady_value)i),
-                 steady_unit((enum steady_value)i), gone.values[i], err);
+        st = step_series_put_value(trainer, steady_series((enum steady_value)i),
+                                   steady_unit((enum steady_value)i),
+                                   gone.values[i], err);
     return st;
 }
 
@@ -115,11 +122,9 @@ enum assay_status step_series_put(struct trainer *trainer,
     if (!st)
         st = put_recomputed(trainer, err);
     if (!st)
-        st = put_steady(trainer, err);
+        st = step_series_put_steady(trainer, err);
     trainer->n_measured++;
     trainer->n_measured_images += step->n_images;
     trainer->measured_ns += step->duration_ns;
-    trainer->measured_wait_ns += batch->wait_ns;
-    trainer->measured_made_ns += batch->made_ns;
     return st;
 }

@@ -1,27 +1,13 @@
 /* train/train.c - see train.h. */
-#include "train/train.h"
+#include "train/train_internal.h"
 
 #include "train/train_checkpoint.h"
-#include "train/train_data.h"
-#include "train/train_facts.h"
-#include "train/train_file.h"
-#include "train/train_model.h"
-#include "train/train_pictures.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
-struct training {
-    const struct train_job *job;
-    struct train_plan plan;
-    struct train_data data;
-    struct str weights; /* the file; empty: random */
-    struct pool *pool;
-    struct graph *graph;
-    struct trainer *trainer;
-};
-
-/* The loader's batches and the graph's tensors are the pool's. */
-static void training_close(struct training *training)
+/* The pool goes last: it owns the loader's batches and the graph's tensors. */
+static void training_close(struct train_parts *training)
 {
     trainer_free(training->trainer);
     train_data_close(&training->data);
@@ -33,9 +19,9 @@ static void training_close(struct training *training)
     str_release(&training->plan.dataset);
 }
 
-/* Seed and threads are those of a checkpoint that is resumed: its next step is
- * to be the one that it would have been. */
-static enum assay_status plan_start(struct training *training,
+/* A resumed training keeps the seed and threads of its checkpoint, so that its
+ * next step is the one it would have been. */
+static enum assay_status plan_start(struct train_parts *training,
                                     struct error *err)
 {
     const struct train_job *job = training->job;
@@ -69,13 +55,15 @@ static enum assay_status check_resumed(const struct train_plan *plan,
     if (plan->first_step < plan->n_steps)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_USAGE,
-                     "%s has made %" PRIu64 " steps already, and %" PRIu64
-                     " were asked for in all; --steps N asks for more",
+                     "%s has already made %" PRIu64
+                     " steps, and the total asked for is %" PRIu64
+                     "; ask for more with --steps N",
                      path, plan->first_step, plan->n_steps);
 }
 
-/* The dataset, and the model without its data; a file has some. */
-static enum assay_status open_both(struct training *training, struct error *err)
+/* Opens the dataset and the model; only a model from a file has data yet. */
+static enum assay_status open_both(struct train_parts *training,
+                                   struct error *err)
 {
     const struct train_config *config = training->job->config;
     struct train_plan *plan = &training->plan;
@@ -93,7 +81,8 @@ static enum assay_status open_both(struct training *training, struct error *err)
     return st;
 }
 
-static enum assay_status prepare(struct training *training, struct error *err)
+static enum assay_status train_prepare(struct train_parts *training,
+                                       struct error *err)
 {
     const struct train_job *job = training->job;
     const struct train_config *config = job->config;
@@ -143,17 +132,98 @@ static struct schedule schedule_of(const struct train_config *config,
     };
 }
 
-static enum assay_status state_facts(void *context, struct run *run,
-                                     struct error *err)
-{
-    const struct training *training = context;
+/* ---- facts of the run ---------------------------------------------------- */
 
-    return train_facts_state(run, training->job->config, &training->plan,
-                             training->data.loader, training->job->recompute,
-                             err);
+static enum assay_status
+state_plan(struct run *run, const struct train_plan *plan, struct error *err)
+{
+    enum assay_status st =
+        run_fact_set(run, "model.weights", str_text(&plan->weights), err);
+
+    if (!st && plan->renewed.n)
+        st = run_fact_set(run, "training.renewed", plan->renewed.text, err);
+    if (!st)
+        st = run_fact_printf(run, err, "input.note", "%" PRIu64 " images of %s",
+                             plan->n_samples, str_text(&plan->dataset));
+    return st;
 }
 
-/* A short training has a step that counts, too. */
+static enum assay_status state_loader(struct run *run,
+                                      const struct train_parts *training,
+                                      struct error *err)
+{
+    struct loader_pace pace = loader_pace(training->data.loader);
+    struct loader_counts counts = loader_counts(training->data.loader);
+    enum assay_status st = run_fact_printf(run, err, "loader.workers", "%d",
+                                           training->plan.n_workers);
+
+    if (!st)
+        st = run_fact_printf(run, err, "loader.wanted_workers", "%zu",
+                             loader_wanted_workers(&pace));
+    if (!st)
+        st = run_fact_printf(run, err, "loader.stall_share", "%.6f",
+                             loader_stall_share(&pace));
+    if (!st)
+        st = run_fact_printf(run, err, "loader.image_ns", "%" PRId64,
+                             loader_image_ns(&pace));
+    if (!st)
+        st = run_fact_printf(run, err, "loader.skipped", "%zu",
+                             counts.n_skipped);
+    return st;
+}
+
+static enum assay_status state_settings(struct run *run,
+                                        const struct train_config *config,
+                                        struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (const struct config_key *key = config_keys; !st && key->section;
+         key++) {
+        char name[64], value[CONFIG_VALUE_MAX];
+
+        snprintf(name, sizeof name, "config.%s.%s", key->section, key->name);
+        if (config_value_text(config, key, value))
+            st = run_fact_set(run, name, value, err);
+    }
+    return st;
+}
+
+/* "backbone.body.layer1, backbone.body.layer2" */
+static enum assay_status
+state_recompute(struct run *run, const char *const *modules, struct error *err)
+{
+    struct str text = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && modules && modules[i]; i++)
+        st = str_printf(&text, "%s%s", i ? ", " : "", modules[i]);
+    if (st)
+        st = error_nomem(err, text.n, "the modules to recompute");
+    else if (text.n)
+        st = run_fact_set(run, "training.recompute", text.text, err);
+    str_release(&text);
+    return st;
+}
+
+static enum assay_status train_facts_state(void *context, struct run *run,
+                                           struct error *err)
+{
+    const struct train_parts *training = context;
+    enum assay_status st = state_plan(run, &training->plan, err);
+
+    if (!st)
+        st = state_loader(run, training, err);
+    if (!st)
+        st = state_recompute(run, training->job->recompute, err);
+    if (!st)
+        st = state_settings(run, training->job->config, err);
+    return st;
+}
+
+/* ---- the training -------------------------------------------------------- */
+
+/* Leaves at least one measured step, even in a short training. */
 static uint64_t warm_up_of(const struct train_config *config,
                            const struct train_plan *plan)
 {
@@ -163,24 +233,16 @@ static uint64_t warm_up_of(const struct train_config *config,
     return wanted < most ? wanted : most;
 }
 
-static unsigned full_steps_of(const struct train_config *config)
-{
-    int64_t wanted = config->profile.full_steps;
-
-    return wanted < 0 ? 0 : (unsigned)wanted;
-}
-
-static enum assay_status open_trainer(struct training *training,
+static enum assay_status open_trainer(struct train_parts *training,
                                       struct error *err)
 {
     const struct train_job *job = training->job;
     const struct train_config *config = job->config;
     const struct train_plan *plan = &training->plan;
-    const struct trainer_options options = {
+    struct trainer_options options = {
         .graph = training->graph,
         .pool = training->pool,
         .source = loader_source(training->data.loader),
-        .backend = backend_best(),
         .n_threads = plan->n_threads,
         .choices_path = job->choices_path,
         .tuning_seconds = job->tuning_seconds,
@@ -192,43 +254,31 @@ static enum assay_status open_trainer(struct training *training,
         .n_steps = plan->n_steps,
         .n_epochs = config->training.steps ? 0 : plan->n_epochs,
         .n_warm_up = warm_up_of(config, plan),
-        .n_full = full_steps_of(config),
+        .n_full = config->profile.full_steps < 0
+                      ? 0
+                      : (unsigned)config->profile.full_steps,
         .run_path = job->run_path,
         .checkpoint_path = job->checkpoint_path,
         .checkpoint_every = (uint64_t)config->training.checkpoint_every,
         .machine = job->machine,
         .stop = job->stop,
         .watch = {job->stepped, job->context},
-        .facts = {state_facts, training},
+        .facts = {train_facts_state, training},
     };
 
-    return trainer_new(&options, &training->trainer, err);
-}
+    enum assay_status st = train_device(config, &options.device, err);
 
-static enum assay_status write_pictures(struct training *training,
-                                        struct train_report *report,
-                                        struct error *err)
-{
-    const struct train_pictures pictures = {
-        .plan = &training->plan,
-        .graph = training->graph,
-        .dataset = training->data.dataset,
-        .pool = training->pool,
-        .choices_path = training->job->choices_path,
-        .folder = training->job->pictures_folder,
-    };
-
-    return train_pictures_write(&pictures, report, err);
+    return st ? st : trainer_new(&options, &training->trainer, err);
 }
 
 enum assay_status train_run(const struct train_job *job,
                             struct train_report *report, struct error *err)
 {
-    struct training training = {.job = job};
+    struct train_parts training = {.job = job};
     enum assay_status st;
 
     *report = (struct train_report){0};
-    st = prepare(&training, err);
+    st = train_prepare(&training, err);
     if (!st)
         st = open_trainer(&training, err);
     if (!st && job->planned)
@@ -240,7 +290,7 @@ enum assay_status train_run(const struct train_job *job,
     if (!st && job->export_path)
         st = trainer_export(training.trainer, job->export_path, err);
     if (!st && job->pictures_folder && report->n_steps)
-        st = write_pictures(&training, report, err);
+        st = train_pictures_write(&training, report, err);
     training_close(&training);
     return st;
 }

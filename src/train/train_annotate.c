@@ -1,157 +1,12 @@
-/* train/train_annotate.c - see trainer_internal.h: arithmetic, memory and
- * settings go into the run file of a training. */
+/* train/train_annotate.c - see trainer_internal.h: adds arithmetic, memory and
+ * settings to the run file of a training. */
 #include "train/trainer_internal.h"
 
-#include "base/mem.h"
-#include "detect/memory_ledger.h"
-#include "detect/places.h"
+#include "observe/memory_ledger.h"
 
 #include <inttypes.h>
 
-/* The three subtrees of a step. */
-enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_OPTIMIZER, N_PASSES };
-
-struct annotation_work {
-    struct places places[N_PASSES];
-    struct scope_work *work; /* one a scope of the run */
-    size_t n;
-};
-
-/* ---- arithmetic --------------------------------------------------------- */
-
-static enum assay_status add_node(struct annotation_work *all,
-                                  const struct trainer *trainer, size_t i,
-                                  struct error *err)
-{
-    const struct node *node = graph_node(trainer->options.graph, i);
-    const struct step_work *work = &trainer->work[i];
-    const struct cost *const costs[] = {
-        [PASS_FORWARD] = &work->forward,
-        [PASS_BACKWARD] = &work->backward,
-    };
-    enum assay_status st = ASSAY_OK;
-
-    for (int pass = PASS_FORWARD; !st && pass <= PASS_BACKWARD; pass++) {
-        uint32_t place = RUN_NONE;
-
-        st = places_of_node(&all->places[pass], node, &place, err);
-        if (!st && place != RUN_NONE)
-            places_add_cost(&all->work[place], costs[pass],
-                            (double)trainer->n_measured);
-        if (!st && place != RUN_NONE && pass == PASS_FORWARD)
-            all->work[place].kept_bytes += (double)work->kept_bytes;
-    }
-    return st;
-}
-
-/* Each element of a parameter, of its gradient and of what is remembered of it
- * is read, and all but the gradient are written. */
-static struct cost optimizer_cost(const struct trainer *trainer, uint32_t value)
-{
-    enum { sgd_flops = 4, momentum_flops = 2, adamw_flops = 14 };
-    const struct tensor *data =
-        &graph_value(trainer->options.graph, value)->data;
-    uint64_t n = tensor_elements(data), states = 0;
-    struct cost cost = {0};
-
-    while (optimizer_state_name(trainer->optimizer, states))
-        states++;
-    cost.flops = trainer->options.optimizer.kind == OPTIMIZER_ADAMW
-                     ? adamw_flops * n
-                     : (sgd_flops + momentum_flops * states) * n;
-    cost.read_bytes = (2 + states) * tensor_bytes(data);
-    cost.write_bytes = (1 + states) * tensor_bytes(data);
-    cost.done_flops = cost.flops;
-    cost.done_bytes = cost.read_bytes + cost.write_bytes;
-    return cost;
-}
-
-static void add_parameters(struct annotation_work *all,
-                           const struct trainer *trainer)
-{
-    const struct graph *graph = trainer->options.graph;
-
-    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
-        const struct value *value = graph_value(graph, i);
-        uint32_t forward, optimizer;
-        struct cost cost;
-
-        if (value->kind != VALUE_PARAMETER || value->scope == GRAPH_NONE)
-            continue;
-        forward = places_of(&all->places[PASS_FORWARD], value->scope);
-        all->work[forward].parameters += (double)tensor_elements(&value->data);
-        optimizer = places_of(&all->places[PASS_OPTIMIZER], value->scope);
-        if (optimizer == RUN_NONE || !optimizer_steps(trainer->optimizer, i))
-            continue;
-        cost = optimizer_cost(trainer, i);
-        places_add_cost(&all->work[optimizer], &cost, 1);
-    }
-}
-
-static enum assay_status find_places(struct annotation_work *all,
-                                     struct run *run, const struct graph *graph,
-                                     struct error *err)
-{
-    enum assay_status st =
-        places_add(&all->places[PASS_FORWARD], run, graph, "forward", err);
-
-    if (!st)
-        st = places_find(&all->places[PASS_BACKWARD], run, graph, "backward",
-                         err);
-    if (!st)
-        st = places_find(&all->places[PASS_OPTIMIZER], run, graph, "optimizer",
-                         err);
-    return st;
-}
-
-static enum assay_status store_work(struct annotation_work *all,
-                                    struct run *run,
-                                    const struct trainer *trainer,
-                                    struct error *err)
-{
-    size_t n_nodes = graph_node_count(trainer->options.graph);
-    enum assay_status st = ASSAY_OK;
-
-    all->n = run_scope_count(run);
-    all->work = mem_array(all->n, sizeof *all->work);
-    if (!all->work)
-        return error_nomem(err, all->n * sizeof *all->work,
-                           "the work of a run's modules");
-    for (size_t i = 0; i < all->n; i++)
-        all->work[i].done_by = RUN_NONE;
-    for (size_t i = 0; !st && i < n_nodes; i++)
-        st = add_node(all, trainer, i, err);
-    add_parameters(all, trainer);
-    for (uint32_t i = 0; !st && i < all->n; i++) {
-        const struct scope_work *work = &all->work[i];
-
-        if (work->macs > 0 || work->flops > 0 || work->read_bytes > 0 ||
-            work->parameters > 0)
-            st = run_work_set(run, i, work, err);
-    }
-    return st;
-}
-
 /* ---- memory ------------------------------------------------------------- */
-
-/* Of each module: what it kept for the backward pass of the last step. */
-static enum assay_status count_kept(const struct trainer *trainer,
-                                    size_t **kept, struct error *err)
-{
-    const struct graph *graph = trainer->options.graph;
-    size_t n = graph_scope_count(graph) + 1;
-
-    *kept = mem_array(n, sizeof **kept);
-    if (!*kept)
-        return error_nomem(err, n * sizeof **kept, "the modules of a model");
-    for (size_t i = 0; i < graph_node_count(graph); i++) {
-        uint32_t scope = graph_node(graph, i)->scope;
-
-        /* GRAPH_NONE, the model itself, is the first. */
-        (*kept)[scope + 1u] += trainer->work[i].kept_bytes;
-    }
-    return ASSAY_OK;
-}
 
 static enum assay_status peak_of(const struct run *run, uint32_t scope,
                                  int64_t *bytes, struct error *err)
@@ -163,8 +18,8 @@ static enum assay_status peak_of(const struct run *run, uint32_t scope,
     return st;
 }
 
-/* The recorder's peak may be one of the warm-up, in which kernels are compared.
- * In a measured step it was in the innermost module that saw as much as the
+/* The recorder's peak may be from the warm-up, when kernels are compared. In a
+ * measured step, the peak was in the innermost module that saw as much as the
  * whole step did. */
 static enum assay_status find_peak(struct run *run, struct error *err)
 {
@@ -172,7 +27,7 @@ static enum assay_status find_peak(struct run *run, struct error *err)
     int64_t most = RUN_UNKNOWN, bytes;
     enum assay_status st = peak_of(run, at, &most, err);
 
-    /* Scopes come behind those that they are in. */
+    /* Scopes come after those that contain them. */
     for (uint32_t i = 1; !st && most != RUN_UNKNOWN && i < n; i++) {
         if (run_scope(run, i)->parent != at)
             continue;
@@ -184,29 +39,19 @@ static enum assay_status find_peak(struct run *run, struct error *err)
     return st;
 }
 
-static enum assay_status add_memory(struct run *run,
-                                    const struct annotation_work *all,
+static enum assay_status add_memory(const struct recorded *recorded,
                                     const struct trainer *trainer,
                                     struct error *err)
 {
     const struct trainer_options *options = &trainer->options;
-    const struct places *forward = &all->places[PASS_FORWARD];
-    size_t *kept = NULL;
-    enum assay_status st = count_kept(trainer, &kept, err);
 
-    if (!st)
-        st = memory_ledger(run,
-                           &(struct memory_account){
-                               .pool = options->pool,
-                               .graph = options->graph,
-                               .process = process_memory_read(
-                                   NULL, pool_usage(options->pool).held_bytes),
-                               .model = forward->model,
-                               .scopes = forward->scopes,
-                               .kept = kept},
-                           err);
-    mem_free(kept);
-    return st;
+    return memory_ledger(recorded,
+                         &(struct memory_account){
+                             .engine = trainer->engine,
+                             .graph = options->graph,
+                             .process = process_memory_read(
+                                 NULL, pool_usage(options->pool).held_bytes)},
+                         err);
 }
 
 /* ---- facts -------------------------------------------------------------- */
@@ -225,7 +70,8 @@ static uint64_t trained_parameters(const struct graph *graph)
 }
 
 static enum assay_status
-state_model(struct run *run, const struct trainer *trainer, struct error *err)
+train_annotate_state_model(struct run *run, const struct trainer *trainer,
+                           struct error *err)
 {
     const struct graph *graph = trainer->options.graph;
     const struct backend *backend = engine_backend(trainer->engine);
@@ -285,10 +131,11 @@ static enum assay_status state_training(struct run *run,
 }
 
 static enum assay_status
-state_facts(struct run *run, const struct trainer *trainer, struct error *err)
+train_annotate_state_facts(struct run *run, const struct trainer *trainer,
+                           struct error *err)
 {
     const struct trainer_options *options = &trainer->options;
-    enum assay_status st = state_model(run, trainer, err);
+    enum assay_status st = train_annotate_state_model(run, trainer, err);
 
     if (!st)
         st = state_training(run, trainer, err);
@@ -315,26 +162,18 @@ copy_series(struct run *run, const struct trainer *trainer, struct error *err)
 enum assay_status train_annotate(struct trainer *trainer,
                                  struct recorded *recorded, struct error *err)
 {
-    struct annotation_work all = {0};
     struct run *run = recorded->run;
     enum assay_status st = find_peak(run, err);
 
     if (!st)
-        st = find_places(&all, run, trainer->options.graph, err);
+        st = train_annotate_state_facts(run, trainer, err);
     if (!st)
-        st = store_work(&all, run, trainer, err);
-    if (!st)
-        st = state_facts(run, trainer, err);
-    if (!st)
-        st = add_memory(run, &all, trainer, err);
+        st = add_memory(recorded, trainer, err);
     if (!st)
         st = copy_series(run, trainer, err);
     if (!st)
         st = run_seal(run, err);
     if (!st)
         st = recorded_save(recorded, err);
-    for (int i = 0; i < N_PASSES; i++)
-        places_release(&all.places[i]);
-    mem_free(all.work);
     return st;
 }

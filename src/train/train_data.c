@@ -1,8 +1,7 @@
-/* train/train_data.c - see train_data.h. */
-#include "train/train_data.h"
+/* train/train_data.c - see train_internal.h. */
+#include "train/train_internal.h"
 
 #include "train/config_internal.h"
-#include "train/train_file.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +10,7 @@ enum { COCO_CLASSES = 91 }; /* its numbers go to 90; 0 is the background */
 
 /* ---- the dataset ------------------------------------------------------- */
 
-static enum dataset_kind kind_of(const struct train_config *config)
+static enum dataset_kind dataset_kind_of(const struct train_config *config)
 {
     static const enum dataset_kind kinds[] = {
         [TRAIN_PETS] = DATASET_PETS,
@@ -39,8 +38,7 @@ static bool has_masks(const struct train_plan *plan)
            strncmp(plan->model, prefix, sizeof prefix - 1) == 0;
 }
 
-/* As large as the images that are asked for; where none are, as the dataset
- * makes them. */
+/* As large as the images asked for, else the dataset's own default. */
 static struct synthetic_options synthetic(const struct train_config *config,
                                           const struct train_plan *plan)
 {
@@ -55,7 +53,7 @@ static struct synthetic_options synthetic(const struct train_config *config,
     };
 }
 
-/* Where the dataset is, and the words for it. */
+/* Where the dataset is, and how to describe it. */
 static enum assay_status name_dataset(const struct train_config *config,
                                       struct str *path, struct str *words,
                                       struct error *err)
@@ -73,9 +71,10 @@ static enum assay_status name_dataset(const struct train_config *config,
     return st ? error_nomem(err, path->n, "the name of a dataset") : st;
 }
 
-/* The first thing that goes wrong for most: said with the ways on. */
-static enum assay_status check_folder(const struct train_config *config,
-                                      const char *path, struct error *err)
+/* The first failure that most users meet, so it says how to go on. */
+static enum assay_status dataset_check_folder(const struct train_config *config,
+                                              const char *path,
+                                              struct error *err)
 {
     struct stat info;
 
@@ -84,15 +83,16 @@ static enum assay_status check_folder(const struct train_config *config,
     if (config->dataset.kind == TRAIN_PETS)
         return error_set(err, ASSAY_NOT_FOUND,
                          "there is no dataset in %s; 'assay data fetch %s' "
-                         "gets it, --synthetic trains without one",
+                         "downloads it, --synthetic trains without one",
                          path, train_dataset_name(TRAIN_PETS));
-    return error_set(err, ASSAY_NOT_FOUND,
-                     "there is no dataset in %s; --set dataset.root=FOLDER "
-                     "says where it is, --synthetic trains without one",
-                     path);
+    return error_set(
+        err, ASSAY_NOT_FOUND,
+        "there is no dataset in %s; say where it is with --set "
+        "dataset.root=FOLDER, or train without one with --synthetic",
+        path);
 }
 
-/* What is left out before anything is read. */
+/* Warns of what the dataset left out before anything is read. */
 static void tell_odd(const struct train_data *data)
 {
     enum { most_told = 10 };
@@ -102,7 +102,7 @@ static void tell_odd(const struct train_data *data)
         sink_printf(data->warnings, "odd: %s\n", dataset_odd(data->dataset, i));
     if (data->warnings && n > most_told)
         sink_printf(data->warnings,
-                    "odd: and %zu more, which 'assay data show' lists\n",
+                    "odd: and %zu more; 'assay data show' lists them\n",
                     n - most_told);
 }
 
@@ -111,7 +111,7 @@ enum assay_status train_data_open(struct train_data *data,
                                   struct train_plan *plan, struct error *err)
 {
     struct dataset_options options = {
-        .kind = kind_of(config),
+        .kind = dataset_kind_of(config),
         .split = DATASET_TRAIN,
         .limit = (size_t)config->dataset.limit,
         .keeps_shapes = has_masks(plan),
@@ -122,7 +122,7 @@ enum assay_status train_data_open(struct train_data *data,
 
     if (!st && config->dataset.kind != TRAIN_SYNTHETIC) {
         options.path = path.text;
-        st = check_folder(config, path.text, err);
+        st = dataset_check_folder(config, path.text, err);
     }
     if (!st)
         st = dataset_open(&options, &data->dataset, err);
@@ -139,9 +139,9 @@ void train_data_close(struct train_data *data)
     *data = (struct train_data){0};
 }
 
-/* Of the labels, the background among them where there is one. */
-static int64_t count_classes(const struct train_data *data,
-                             const struct train_plan *plan)
+/* Classes of the labels, including the background if there is one. */
+static int64_t dataset_labels(const struct train_data *data,
+                              const struct train_plan *plan)
 {
     return (int64_t)dataset_class_count(data->dataset) + is_detector(plan);
 }
@@ -154,7 +154,7 @@ int64_t train_data_classes(const struct train_data *data,
         return config->model.num_classes;
     if (config->dataset.kind == TRAIN_COCO)
         return COCO_CLASSES;
-    return count_classes(data, plan);
+    return dataset_labels(data, plan);
 }
 
 /* ---- the loader -------------------------------------------------------- */
@@ -166,7 +166,7 @@ static enum assay_status apply_recipe(const void *context,
     return recipe_apply(context, picture, out, err);
 }
 
-/* The preset of the model's variant, scaled to the side that is asked for. */
+/* The preset of the model's variant, scaled to the side asked for. */
 static void set_fit(struct train_data *data, const struct model_options *build)
 {
     struct recipe *recipe = &data->recipe;
@@ -190,7 +190,7 @@ static void tell_skipped(void *context, const char *why)
         sink_printf(data->warnings, "skipped: %s\n", why);
 }
 
-/* Steps where they are asked for, else those of the epochs. */
+/* The number of steps asked for, else that of the epochs. */
 static void count_steps(const struct train_config *config,
                         struct train_plan *plan)
 {
@@ -204,17 +204,18 @@ static void count_steps(const struct train_config *config,
         plan->n_steps = plan->n_epochs * epoch;
 }
 
-/* A number of classes that the user gave is named where it does not fit. */
-static enum assay_status refuse(const struct train_data *data,
-                                const struct train_config *config,
-                                const struct train_plan *plan,
-                                enum assay_status st, const struct error *why,
-                                struct error *err)
+/* If the user's number of classes does not fit, names that setting. */
+static enum assay_status train_data_refuse(const struct train_data *data,
+                                           const struct train_config *config,
+                                           const struct train_plan *plan,
+                                           enum assay_status st,
+                                           const struct error *why,
+                                           struct error *err)
 {
     int64_t given = config->model.num_classes;
 
     if (st == ASSAY_BAD_USAGE && given > 0 &&
-        given != count_classes(data, plan))
+        given != dataset_labels(data, plan))
         return config_refuse(config, config_key_find("model.num_classes"), err,
                              "does not fit: %s", why->text);
     return error_set(err, st, "%s", why->text);
@@ -233,13 +234,13 @@ enum assay_status train_data_start(struct train_data *data,
         .has_masks = has_masks(plan),
         .flips = config->dataset.flip,
         .n_classes =
-            plan->is_file ? count_classes(data, plan) : plan->build.n_classes,
+            plan->is_file ? dataset_labels(data, plan) : plan->build.n_classes,
         .batch_size = (size_t)config->training.batch_size,
         .n_workers = (size_t)config->training.num_workers,
         .prefetch_factor = (size_t)config->training.prefetch_factor,
         .seed = plan->seed,
         .shuffles = true,
-        .drops_last = detects, /* a detector has an input an image */
+        .drops_last = detects, /* a detector has one input per image */
         .fills = detects,
         .listener = {tell_skipped, data},
     };
@@ -247,7 +248,7 @@ enum assay_status train_data_start(struct train_data *data,
     enum assay_status st;
 
     st = plan->is_file
-             ? train_file_check_classes(plan, count_classes(data, plan), err)
+             ? train_file_check_classes(plan, dataset_labels(data, plan), err)
              : ASSAY_OK;
     if (st)
         return st;
@@ -255,7 +256,7 @@ enum assay_status train_data_start(struct train_data *data,
         set_fit(data, &plan->build);
     st = loader_new(&options, &data->loader, &why);
     if (st)
-        return refuse(data, config, plan, st, &why, err);
+        return train_data_refuse(data, config, plan, st, &why, err);
     plan->n_samples = loader_samples(data->loader);
     plan->n_workers = (int)options.n_workers;
     plan->epoch_steps = loader_source(data->loader).epoch_batches;

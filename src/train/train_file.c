@@ -1,8 +1,8 @@
-/* train/train_file.c - see train_file.h. */
-#include "train/train_file.h"
+/* train/train_file.c - see train_internal.h. */
+#include "train/train_internal.h"
 
-#include "formats/model_file.h"
 #include "graph/survey.h"
+#include "models/model_open.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,15 +16,16 @@ bool train_file_is(const char *name)
     return dot && (strcmp(dot, ".net") == 0 || strcmp(dot, ".onnx") == 0);
 }
 
-static enum assay_status refuse(const struct train_plan *plan, const char *why,
-                                struct error *err)
+static enum assay_status file_refuse(const struct train_plan *plan,
+                                     const char *why, struct error *err)
 {
-    return error_set(err, ASSAY_UNSUPPORTED,
-                     "%s cannot be trained: %s; of files, classifiers can",
-                     plan->model, why);
+    return error_set(
+        err, ASSAY_UNSUPPORTED,
+        "%s cannot be trained: %s; a model from a file must be a classifier",
+        plan->model, why);
 }
 
-/* What the settings say goes over what the file leaves free. */
+/* The settings apply where the file leaves a choice. */
 static enum assay_status find_images(const struct train_config *config,
                                      struct train_plan *plan,
                                      const struct graph *graph,
@@ -35,15 +36,15 @@ static enum assay_status find_images(const struct train_config *config,
     int64_t side = config->dataset.image_size;
 
     if (!declared || declared->rank != 4 || declared->dims[1] != 3)
-        return refuse(plan, "its input is no batch of colour images", err);
+        return file_refuse(plan, "its input is not a batch of colour images",
+                           err);
     if (declared->dims[2] != declared->dims[3])
-        return refuse(plan, "its images are not as wide as high", err);
+        return file_refuse(plan, "its images are not square", err);
     if (declared->dims[2] > 0 && side > 0 && side != declared->dims[2])
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "dataset.image_size is %lld, and the images of %s "
-                         "have %lld pixels",
-                         (long long)side, plan->model,
-                         (long long)declared->dims[2]);
+        return error_set(
+            err, ASSAY_BAD_USAGE,
+            "dataset.image_size is %lld, but the images of %s have %lld pixels",
+            (long long)side, plan->model, (long long)declared->dims[2]);
     if (declared->dims[2] > 0)
         side = declared->dims[2];
     plan->build.image_size = side > 0 ? side : usual_side;
@@ -52,10 +53,10 @@ static enum assay_status find_images(const struct train_config *config,
     return ASSAY_OK;
 }
 
-static enum assay_status count_classes(struct train_plan *plan,
-                                       const struct graph *graph,
-                                       const struct shape *images,
-                                       struct error *err)
+static enum assay_status file_classes(struct train_plan *plan,
+                                      const struct graph *graph,
+                                      const struct shape *images,
+                                      struct error *err)
 {
     struct survey survey = {0};
     const struct shape *scores;
@@ -67,14 +68,15 @@ static enum assay_status count_classes(struct train_plan *plan,
     scores = st ? NULL : survey_output_shape(&survey, graph, 0);
     if (!st &&
         (!scores || scores->rank != 2 || scores->dims[0] != images->dims[0]))
-        st = refuse(plan, "its first output is no score for each class", err);
+        st = file_refuse(plan, "its first output is not one score per class",
+                         err);
     if (!st)
         plan->build.n_classes = scores->dims[1];
     survey_release(&survey);
     return st;
 }
 
-static void forget_weights(struct graph *graph)
+static void file_forget_weights(struct graph *graph)
 {
     for (uint32_t i = 0; i < graph_value_count(graph); i++) {
         enum value_kind kind = graph_value(graph, i)->kind;
@@ -84,7 +86,7 @@ static void forget_weights(struct graph *graph)
     }
 }
 
-/* What came from ONNX does not tell, and would be drawn as zeros. */
+/* ONNX files do not say how to draw weights; theirs would all be 0. */
 static bool tells_how_drawn(const struct graph *graph)
 {
     for (uint32_t i = 0; i < graph_value_count(graph); i++) {
@@ -97,7 +99,7 @@ static bool tells_how_drawn(const struct graph *graph)
     return true;
 }
 
-/* The file's own; a description may have none. */
+/* The file's own weights; a .net file may have none. */
 static enum assay_status name_weights(struct train_plan *plan,
                                       const struct graph *graph,
                                       struct error *err)
@@ -111,8 +113,8 @@ static enum assay_status name_weights(struct train_plan *plan,
     return st ? error_nomem(err, 64, "the name of the weights") : ASSAY_OK;
 }
 
-/* Those of another file, of a checkpoint or of the seed come in the place of
- * the file's own. */
+/* Weights from another file, a checkpoint or the seed replace the file's
+ * own. */
 static enum assay_status settle_weights(const struct train_config *config,
                                         struct train_plan *plan,
                                         struct graph *graph, struct error *err)
@@ -126,10 +128,10 @@ static enum assay_status settle_weights(const struct train_config *config,
     if (!plan->first_step && strcmp(wanted, "random") == 0 &&
         !tells_how_drawn(graph))
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "%s does not tell how its weights are drawn at "
-                         "random; weights = \"auto\" begins with its own",
+                         "%s does not say how to draw random weights; use "
+                         "weights = \"auto\" to start from its own",
                          plan->model);
-    forget_weights(graph);
+    file_forget_weights(graph);
     return ASSAY_OK;
 }
 
@@ -137,16 +139,16 @@ enum assay_status train_file_read(const struct train_config *config,
                                   struct train_plan *plan, struct pool *pool,
                                   struct graph **out, struct error *err)
 {
-    const struct onnx_options none = {0};
+    const struct model_source source = {.name = plan->model, .is_file = true};
     uint32_t owner = pool_set_owner(pool, OWNER_WEIGHTS);
     struct shape images = {0};
-    enum assay_status st = model_file_load(plan->model, &none, pool, out, err);
+    enum assay_status st = model_open(&source, pool, out, err);
 
     pool_set_owner(pool, owner);
     if (!st)
         st = find_images(config, plan, *out, &images, err);
     if (!st)
-        st = count_classes(plan, *out, &images, err);
+        st = file_classes(plan, *out, &images, err);
     return st ? st : settle_weights(config, plan, *out, err);
 }
 
@@ -156,8 +158,8 @@ enum assay_status train_file_check_classes(const struct train_plan *plan,
     if (n_labels <= plan->build.n_classes)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
-                     "%s tells %lld classes apart, and the dataset has %lld; "
-                     "'assay prune MODEL --classes %lld' makes one that does",
+                     "%s has %lld classes, and the dataset has %lld; make one "
+                     "with enough by 'assay prune MODEL --classes %lld'",
                      plan->model, (long long)plan->build.n_classes,
                      (long long)n_labels, (long long)n_labels);
 }

@@ -1,5 +1,5 @@
-/* train/train_model.c - see train_model.h. */
-#include "train/train_model.h"
+/* train/train_model.c - see train_internal.h. */
+#include "train/train_internal.h"
 
 #include "formats/weights/load_weights.h"
 #include "formats/weights/published.h"
@@ -28,7 +28,7 @@ static enum model_variant variant_of(const struct train_config *config)
 
 /* ---- weights ----------------------------------------------------------- */
 
-/* The published ones where they were fetched before; else nothing. */
+/* The published weights if they were fetched before; else nothing. */
 static enum assay_status find_published(const struct train_plan *plan,
                                         struct str *path, struct error *err)
 {
@@ -113,7 +113,7 @@ enum assay_status train_model_plan(const struct train_config *config,
     return ASSAY_OK;
 }
 
-static void count_parameters(const struct graph *graph, struct train_plan *plan)
+static void plan_parameters(const struct graph *graph, struct train_plan *plan)
 {
     for (uint32_t i = 0; i < graph_value_count(graph); i++) {
         const struct value *value = graph_value(graph, i);
@@ -138,7 +138,7 @@ enum assay_status train_model_build(struct train_plan *plan, struct graph **out,
     if (!st)
         st = fuse_training(*out, err);
     if (!st)
-        count_parameters(*out, plan);
+        plan_parameters(*out, plan);
     return st;
 }
 

@@ -1,39 +1,39 @@
-/* train/train_pictures.c - see train_pictures.h. */
-#include "train/train_pictures.h"
+/* train/train_pictures.c - see train_internal.h. */
+#include "train/train_internal.h"
 
 #include "base/cache.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "detect/photo_tensor.h"
-#include "detect/session.h"
+#include "models/model_open.h"
 #include "ops/detection/boxes.h"
 #include "picture/canvas.h"
 #include "picture/photos.h"
+#include "vision/photo_tensor.h"
 
 #include <string.h>
 
 enum {
     n_pictures = 4,
-    most_boxes = 10, /* of each, the surest */
+    most_boxes = 10, /* the surest ones of each picture */
     jpeg_quality = 90
 };
 
-/* The model as it is used, with the weights that it has learned. */
-struct reader {
-    const struct train_pictures *job;
+/* The model as it is used, with the weights it has learned. */
+struct trained_model {
+    const struct train_parts *training;
     struct graph *graph;
     struct engine *engine;
     struct tensor *outputs;
     size_t n_outputs;
 };
 
-static void reader_forget(struct reader *reader)
+static void reader_forget(struct trained_model *reader)
 {
     for (size_t i = 0; reader->outputs && i < reader->n_outputs; i++)
         tensor_release(&reader->outputs[i]);
 }
 
-static void reader_close(struct reader *reader)
+static void reader_close(struct trained_model *reader)
 {
     reader_forget(reader);
     mem_free(reader->outputs);
@@ -41,24 +41,27 @@ static void reader_close(struct reader *reader)
     graph_free(reader->graph);
 }
 
-static enum assay_status reader_open(struct reader *reader, struct error *err)
+static enum assay_status reader_open(struct trained_model *reader,
+                                     struct error *err)
 {
-    const struct train_pictures *job = reader->job;
-    struct model_options build = job->plan->build;
+    const struct train_parts *training = reader->training;
+    struct model_source source = {.name = training->plan.model,
+                                  .build = training->plan.build};
     const struct engine_options engine = {
-        .backend = backend_best(),
-        .backend_options = {.n_threads = job->plan->n_threads,
-                            .choices_path = job->choices_path}};
+        .device = device_cpu(),
+        .backend_options = {.n_threads = training->plan.n_threads,
+                            .choices_path = training->job->choices_path}};
     enum assay_status st;
 
-    build.is_training = false;
-    build.n_images = 1;
-    st = model_build(job->plan->model, &build, &reader->graph, err);
+    source.build.is_training = false;
+    source.build.n_images = 1;
+    st = model_open(&source, training->pool, &reader->graph, err);
     if (!st)
-        st = model_copy_weights(reader->graph, job->graph, job->pool, err);
+        st = model_copy_weights(reader->graph, training->graph, training->pool,
+                                err);
     if (!st)
-        st =
-            engine_new(reader->graph, job->pool, &engine, &reader->engine, err);
+        st = engine_new(reader->graph, training->pool, &engine, &reader->engine,
+                        err);
     if (st)
         return st;
     reader->n_outputs = graph_output_count(reader->graph);
@@ -66,16 +69,16 @@ static enum assay_status reader_open(struct reader *reader, struct error *err)
     return reader->outputs
                ? ASSAY_OK
                : error_nomem(err, reader->n_outputs * sizeof *reader->outputs,
-                             "what a model gives");
+                             "the outputs of a model");
 }
 
-static enum assay_status reader_look(struct reader *reader,
+static enum assay_status reader_look(struct trained_model *reader,
                                      const struct picture *picture,
                                      struct error *err)
 {
     struct tensor image = {0};
     enum assay_status st =
-        photo_tensor(picture, reader->job->pool, &image, err);
+        photo_tensor(picture, reader->training->pool, &image, err);
 
     reader_forget(reader);
     if (!st)
@@ -84,33 +87,33 @@ static enum assay_status reader_look(struct reader *reader,
     return st;
 }
 
-/* The dataset's class of a label: COCO's numbers where the model has those,
- * else the classes in order behind the background. */
-static const char *class_name(const struct train_pictures *job, int64_t label)
+/* The dataset's class for a label: by COCO's numbers if the model has those,
+ * else by order, after the background. */
+static const char *class_name(const struct train_parts *training, int64_t label)
 {
-    size_t n = dataset_class_count(job->dataset);
-    bool has_numbers = (int64_t)n + 1 != job->plan->build.n_classes;
+    size_t n = dataset_class_count(training->data.dataset);
+    bool has_numbers = (int64_t)n + 1 != training->plan.build.n_classes;
 
     for (size_t i = 0; i < n; i++) {
-        int64_t is =
-            has_numbers ? dataset_class_id(job->dataset, i) : (int64_t)i + 1;
+        int64_t is = has_numbers ? dataset_class_id(training->data.dataset, i)
+                                 : (int64_t)i + 1;
 
         if (is == label)
-            return dataset_class_name(job->dataset, i);
+            return dataset_class_name(training->data.dataset, i);
     }
     return "?";
 }
 
-static size_t list_targets(const struct reader *reader,
+static size_t list_targets(const struct trained_model *reader,
                            struct target targets[most_boxes])
 {
     const struct tensor *outputs = reader->outputs;
-    size_t n = tensor_elements(&outputs[SESSION_SCORES]);
+    size_t n = tensor_elements(&outputs[DETECTOR_SCORES]);
 
     n = n < most_boxes ? n : most_boxes;
     for (size_t i = 0; i < n; i++) {
-        struct box box = tensor_boxes(&outputs[SESSION_BOXES])[i];
-        int64_t label = tensor_i64(&outputs[SESSION_LABELS])[i];
+        struct box box = tensor_boxes(&outputs[DETECTOR_BOXES])[i];
+        int64_t label = tensor_i64(&outputs[DETECTOR_LABELS])[i];
 
         targets[i] = (struct target){
             .x1 = box.x1,
@@ -118,14 +121,14 @@ static size_t list_targets(const struct reader *reader,
             .x2 = box.x2,
             .y2 = box.y2,
             .class_index = (int)label,
-            .name = class_name(reader->job, label),
-            .score = tensor_f32(&outputs[SESSION_SCORES])[i],
+            .name = class_name(reader->training, label),
+            .score = tensor_f32(&outputs[DETECTOR_SCORES])[i],
         };
     }
     return n;
 }
 
-static enum assay_status write_picture(const struct train_pictures *job,
+static enum assay_status write_picture(const struct train_parts *training,
                                        const char *name,
                                        const struct picture *picture,
                                        struct error *err)
@@ -134,8 +137,9 @@ static enum assay_status write_picture(const struct train_pictures *job,
     struct output *output = NULL;
     enum assay_status st = ASSAY_OK;
 
-    if (str_printf(&path, "%s/", job->folder))
-        st = error_nomem(err, strlen(job->folder), "a file name");
+    if (str_printf(&path, "%s/", training->job->pictures_folder))
+        st = error_nomem(err, strlen(training->job->pictures_folder),
+                         "a file name");
     if (!st)
         st = photos_drawn_name(name, &path, err);
     if (!st)
@@ -153,19 +157,20 @@ static enum assay_status write_picture(const struct train_pictures *job,
     return st;
 }
 
-static enum assay_status draw_sample(struct reader *reader, size_t i,
+static enum assay_status draw_sample(struct trained_model *reader, size_t i,
                                      struct train_report *report,
                                      struct error *err)
 {
-    const struct train_pictures *job = reader->job;
+    const struct train_parts *training = reader->training;
     struct target targets[most_boxes];
     struct dataset_target sample;
     struct picture picture = {0};
     size_t n = 0;
-    enum assay_status st = dataset_target(job->dataset, i, &sample, err);
+    enum assay_status st =
+        dataset_target(training->data.dataset, i, &sample, err);
 
     if (!st)
-        st = dataset_picture(job->dataset, i, &picture, err);
+        st = dataset_picture(training->data.dataset, i, &picture, err);
     if (!st)
         st = reader_look(reader, &picture, err);
     if (!st) {
@@ -173,7 +178,7 @@ static enum assay_status draw_sample(struct reader *reader, size_t i,
         st = canvas_draw_targets(&picture, targets, n, err);
     }
     if (!st)
-        st = write_picture(job, sample.path, &picture, err);
+        st = write_picture(training, sample.path, &picture, err);
     if (!st) {
         report->n_pictures++;
         report->n_boxes += n;
@@ -182,15 +187,15 @@ static enum assay_status draw_sample(struct reader *reader, size_t i,
     return st;
 }
 
-enum assay_status train_pictures_write(const struct train_pictures *pictures,
+enum assay_status train_pictures_write(const struct train_parts *training,
                                        struct train_report *report,
                                        struct error *err)
 {
-    struct reader reader = {.job = pictures};
-    size_t n = dataset_count(pictures->dataset);
+    struct trained_model reader = {.training = training};
+    size_t n = dataset_count(training->data.dataset);
     enum assay_status st;
 
-    if (pictures->plan->task != TASK_DETECTION)
+    if (training->plan.task != TASK_DETECTION)
         return ASSAY_OK;
     st = reader_open(&reader, err);
     for (size_t i = 0; !st && i < n && i < n_pictures; i++)

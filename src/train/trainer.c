@@ -14,8 +14,8 @@ static bool is_going_to_change(const struct value *value)
            value->kind == VALUE_BUFFER;
 }
 
-/* Memory of the pool that nobody else has: the file that weights were mapped
- * from may be read again by a backend, and an older state would come back. */
+/* Gives changing weights memory of the pool that nobody shares: a backend may
+ * read the file they were mapped from again, and would get the old state. */
 static enum assay_status own_weight(struct trainer *trainer, uint32_t i,
                                     struct error *err)
 {
@@ -31,12 +31,8 @@ static enum assay_status own_weight(struct trainer *trainer, uint32_t i,
         buffer_set_owner(value->data.buffer, OWNER_WEIGHTS);
         return ASSAY_OK;
     }
-    st = tensor_new(trainer->options.pool, value->dtype, &value->shape, &copy,
-                    err);
-    if (st)
-        return st;
-    memcpy(tensor_data(&copy), tensor_data(&value->data), tensor_bytes(&copy));
-    return graph_set_data(graph, i, copy, err);
+    st = tensor_copy(trainer->options.pool, &value->data, &copy, err);
+    return st ? st : graph_set_data(graph, i, copy, err);
 }
 
 static enum assay_status own_weights(struct trainer *trainer, struct error *err)
@@ -65,19 +61,19 @@ static enum assay_status check_past(const struct trainer *trainer,
                          "%s is a checkpoint of %s, not of %s", options->resume,
                          str_text(&past->model), model);
     if (past->optimizer != options->optimizer.kind)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "%s was trained with %s, not with %s; set the "
-                         "optimizer's name to it",
-                         options->resume, optimizer_kind_name(past->optimizer),
-                         optimizer_kind_name(options->optimizer.kind));
+        return error_set(
+            err, ASSAY_BAD_INPUT,
+            "%s was trained with %s, not with %s; set optimizer.name to it",
+            options->resume, optimizer_kind_name(past->optimizer),
+            optimizer_kind_name(options->optimizer.kind));
     if (past->n_threads != options->n_threads)
         return error_set(err, ASSAY_BAD_USAGE,
                          "%s was made with %d threads, not with %d; with "
-                         "another number the steps would not be the same",
+                         "another number the steps would differ",
                          options->resume, past->n_threads, options->n_threads);
     if (past->seed != options->seed)
         return error_set(err, ASSAY_BAD_USAGE,
-                         "%s was made with seed %llu; set the same",
+                         "%s was made with seed %llu; use the same",
                          options->resume, (unsigned long long)past->seed);
     return ASSAY_OK;
 }
@@ -114,36 +110,20 @@ static enum assay_status plan_outputs(struct trainer *trainer,
     size_t n = graph_output_count(graph);
 
     trainer->n_outputs = n;
-    trainer->outputs = mem_array(n, sizeof *trainer->outputs);
     trainer->made = mem_array(n, sizeof *trainer->made);
     trainer->parts = mem_array(n, sizeof *trainer->parts);
     trainer->part_names = mem_array(n, sizeof *trainer->part_names);
-    trainer->work = mem_array(graph_node_count(graph), sizeof *trainer->work);
-    if (!trainer->outputs || !trainer->made || !trainer->parts ||
-        !trainer->part_names || !trainer->work)
+    if (!trainer->made || !trainer->parts || !trainer->part_names)
         return error_nomem(err, n * sizeof *trainer->made,
                            "the outputs of a model");
-    for (size_t i = 0; i < n; i++) {
-        const char *name;
-        uint32_t value;
-
-        graph_output_at(graph, i, &name);
-        value = graph_find_value(graph, name);
-        trainer->outputs[i].replaces =
-            value != GRAPH_NONE &&
-                    graph_value(graph, value)->kind == VALUE_BUFFER
-                ? value
-                : GRAPH_NONE;
-    }
     return ASSAY_OK;
 }
 
 static enum assay_status make_engine(struct trainer *trainer, struct error *err)
 {
     const struct trainer_options *options = &trainer->options;
-    struct optimizer_options optimizer = options->optimizer;
     struct engine_options engine = {
-        .backend = options->backend,
+        .device = options->device,
         .backend_options = {.n_threads = options->n_threads,
                             .is_training = true,
                             .tuning_seconds = options->tuning_seconds,
@@ -154,16 +134,14 @@ static enum assay_status make_engine(struct trainer *trainer, struct error *err)
     };
     enum assay_status st;
 
-    optimizer.n_threads = options->n_threads;
-    optimizer.detail = engine.detail;
-    st = optimizer_new(options->graph, options->pool, &optimizer,
-                       &trainer->optimizer, err);
+    st = engine_new(options->graph, options->pool, &engine, &trainer->engine,
+                    err);
+    if (!st)
+        st = optimizer_new(trainer->engine, &options->optimizer,
+                           &trainer->optimizer, err);
     if (!st && options->resume)
         st = train_checkpoint_restore(options->resume, options->graph,
                                       options->pool, trainer->optimizer, err);
-    if (!st)
-        st = engine_new(options->graph, options->pool, &engine,
-                        &trainer->engine, err);
     return st;
 }
 
@@ -224,19 +202,17 @@ void trainer_free(struct trainer *trainer)
 {
     if (!trainer)
         return;
-    engine_free(trainer->engine);
     optimizer_free(trainer->optimizer);
+    engine_free(trainer->engine);
     steady_close(&trainer->steady);
     run_free(trainer->series);
     train_position_release(&trainer->position);
     run_free(trainer->run);
     mem_free(trainer->inputs);
-    mem_free(trainer->outputs);
     mem_free(trainer->given);
     mem_free(trainer->made);
     mem_free(trainer->parts);
     mem_free(trainer->part_names);
-    mem_free(trainer->work);
     mem_free(trainer);
 }
 

@@ -1,15 +1,14 @@
 /* train/trainer.h - the steps of a training, recorded.
  *
- * A step takes a batch, runs the model forward and backward and changes its
+ * A step takes a batch, runs the model forward and backward and updates its
  * parameters. Its spans are the parts of an iteration: "data" (waiting for the
  * batch), "copy" (its tensors become the model's inputs), "forward", "loss"
- * (reading the losses), "backward" and "optimizer", the three large ones with
- * the modules inside; what is left over is shown as other.
+ * (reading the losses), "backward" and "optimizer". The three large ones
+ * contain the modules; the rest of the time is shown as other.
  *
- * Everything random in a step follows from the seed and the number of the
- * step, so that a training that goes on from a checkpoint makes the same next
- * step as one that never stopped. One at a time in a process: there is one
- * recorder.
+ * Everything random in a step follows from the seed and the number of the step,
+ * so that a training resumed from a checkpoint makes the same next step as one
+ * that never stopped. One at a time per process: there is one recorder.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TRAIN_TRAINER_H
@@ -24,7 +23,7 @@
 
 #include <signal.h>
 
-/* A step that has ended well. Borrowed while the caller is told. */
+/* A step that has ended well. Valid during the call that reports it. */
 struct train_step {
     uint64_t step, n_steps;   /* from 1; n_steps 0: until the data ends */
     uint64_t epoch, n_epochs; /* from 1; n_epochs 0: unknown */
@@ -36,7 +35,7 @@ struct train_step {
     double learning_rate;
     double gradient_norm; /* of all parameters together */
     int64_t duration_ns;
-    int64_t wait_ns; /* of it, for the data */
+    int64_t wait_ns; /* part of it spent waiting for data */
     bool is_warm_up; /* not part of the statistics */
 };
 
@@ -45,7 +44,7 @@ struct train_watch {
     void *context;
 };
 
-/* Who knows more about a training tells it to its run. */
+/* Lets the caller add what it knows of a training to its run. */
 struct train_facts {
     enum assay_status (*state)(void *context, struct run *run,
                                struct error *err);
@@ -53,40 +52,40 @@ struct train_facts {
 };
 
 struct trainer_options {
-    /* The model, with its weights. Outputs that are float32 scalars are the
-     * losses, outputs that have the name of a buffer replace it. Inputs that
-     * have none of the names "boxes", "labels", "counts", "masks_I" and "seed"
-     * are images. Both outlive the trainer. */
+    /* The model, with its weights. Outputs that are float32 scalars are losses;
+     * outputs with the name of a buffer replace it. Inputs that are not named
+     * "boxes", "labels", "counts", "masks_I" or "seed" are images. Both outlive
+     * the trainer. */
     struct graph *graph;
     struct pool *pool;
     struct batch_source source;
 
-    const struct backend_class *backend; /* NULL: the portable one */
+    const struct device *device; /* NULL: device_portable */
     int n_threads;
     const char *choices_path; /* remembered kernel choices; NULL: none */
     double tuning_seconds;
     const char *const *recompute; /* see engine.h */
 
-    struct optimizer_options optimizer; /* its threads and detail are not read:
-                                           they are the engine's */
+    struct optimizer_options optimizer; /* its threads and detail are ignored:
+                                           the engine's are used */
     struct schedule schedule;
     uint64_t seed;
-    uint64_t n_steps;  /* at most, in all; 0: until the source ends */
-    uint64_t n_epochs; /* for those who are told; 0: unknown */
+    uint64_t n_steps;  /* at most, including resumed ones; 0: until the source
+                          ends */
+    uint64_t n_epochs; /* for reporting; 0: unknown */
 
-    const char *resume;   /* a checkpoint to go on from; NULL: from the start.
-                             Must be of the same model, optimizer, seed and
-                             number of threads: see train_checkpoint.h */
-    uint64_t n_warm_up;   /* steps before anything is counted */
-    unsigned n_full;      /* steps behind these that are recorded in full;
-                             0: the first, the slowest, a median one and the
-                             last */
-    const char *run_path; /* NULL: nothing is recorded */
+    const char *resume;   /* checkpoint to continue from, or NULL. Must have the
+                             same model, optimizer, seed and number of threads:
+                             see train_checkpoint.h */
+    uint64_t n_warm_up;   /* steps before measuring starts */
+    unsigned n_full;      /* steps after these to record in full; 0: the first,
+                             the slowest, a median one and the last */
+    const char *run_path; /* NULL: do not record */
     const char *checkpoint_path;
     uint64_t checkpoint_every; /* steps; 0: at the end only */
 
-    const struct machine *machine; /* as it was looked at; NULL: unknown */
-    /* Not 0: end after the step under way. NULL: never. */
+    const struct machine *machine; /* as it was found; NULL: unknown */
+    /* Not 0: end after the current step. NULL: never. */
     const volatile sig_atomic_t *stop;
     struct train_watch watch;
     struct train_facts facts;
@@ -94,39 +93,39 @@ struct trainer_options {
 
 struct trainer;
 
-/* Weights that are mapped from a file are copied: they are going to change.
- * The texts of the options outlive it. */
+/* Copies weights that are mapped from a file, because they will change. The
+ * texts of the options outlive the trainer. */
 enum assay_status trainer_new(const struct trainer_options *options,
                               struct trainer **out, struct error *err);
 void trainer_free(struct trainer *trainer); /* accepts NULL */
 
-/* The steps that were made when a checkpoint was resumed; 0: none was. */
+/* The steps of the checkpoint that was resumed; 0: none was. */
 uint64_t trainer_steps(const struct trainer *trainer);
 
 struct train_report {
     uint64_t n_steps;   /* made by this run, warm-up included */
-    uint64_t last_step; /* of all, from 1 */
+    uint64_t last_step; /* including resumed ones, from 1 */
     bool is_stopped;    /* by options.stop, before the last step */
     double first_loss, last_loss;
     uint64_t n_skipped; /* images that could not be used */
-    uint64_t n_small;   /* batches with fewer images than the model has
-                           inputs, passed over */
+    uint64_t n_small;   /* batches that were passed over, because they had fewer
+                           images than the model has inputs */
     bool has_checkpoint, has_run; /* was written */
-    uint64_t n_pictures, n_boxes; /* drawn, see train_job.pictures_folder */
+    uint64_t n_pictures, n_boxes; /* see train_job.pictures_folder */
 };
 
-/* Makes the steps; writes the checkpoint and the run at the end, also where it
- * was stopped. A loss or gradient that is not finite is ASSAY_BAD_INPUT, with
- * the step and the module in the message; the checkpoint is that of the step
- * before, and the run holds what was recorded. */
+/* Makes the steps; writes the checkpoint and the run at the end, also if it was
+ * stopped. A loss or gradient that is not finite is ASSAY_BAD_INPUT, and the
+ * message names the step and the module; the checkpoint is then that of the
+ * step before, and the run holds what was recorded. */
 enum assay_status trainer_run(struct trainer *trainer,
                               struct train_report *report, struct error *err);
 
-/* The run as trainer_run() wrote it, whatever has its name now; NULL where it
- * wrote none. The caller frees it. */
+/* The run as trainer_run() wrote it, even if the file was replaced since; NULL
+ * if it wrote none. The caller frees it. */
 struct run *trainer_take_run(struct trainer *trainer);
 
-/* The weights and buffers as they are now, for torch.load(). */
+/* Writes the current weights and buffers, for torch.load(). */
 enum assay_status trainer_export(const struct trainer *trainer,
                                  const char *path, struct error *err);
 

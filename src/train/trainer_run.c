@@ -1,10 +1,10 @@
-/* train/trainer_run.c - see trainer.h: steps, checkpoints and the recording
- * around them. */
+/* train/trainer_run.c - see trainer.h: steps, checkpoints and their
+ * recording. */
 #include "train/trainer_internal.h"
 
-/* Kernels are chosen by measuring in the first step alone, and checkpoints
- * carry what was chosen: a step that comes later has the same kernels whether
- * the training was resumed before it or not. */
+/* Kernels are chosen by measuring in the first step only, and checkpoints carry
+ * the choices: a later step has the same kernels whether or not the training
+ * was resumed before it. */
 static void settle_choices(struct trainer *trainer)
 {
     struct backend *backend = engine_backend(trainer->engine);
@@ -25,8 +25,9 @@ static enum assay_status note_choices(struct trainer *trainer,
     return sink_status(&sink, err);
 }
 
-static enum assay_status save(struct trainer *trainer,
-                              struct train_report *report, struct error *err)
+static enum assay_status trainer_run_save(struct trainer *trainer,
+                                          struct train_report *report,
+                                          struct error *err)
 {
     const struct trainer_options *options = &trainer->options;
     enum assay_status st;
@@ -34,7 +35,9 @@ static enum assay_status save(struct trainer *trainer,
     if (!options->checkpoint_path)
         return ASSAY_OK;
     assay_begin("checkpoint");
-    st = note_choices(trainer, err);
+    st = engine_store_parameters(trainer->engine, err);
+    if (!st)
+        st = note_choices(trainer, err);
     if (!st)
         st = train_checkpoint_save(options->checkpoint_path, options->graph,
                                    trainer->optimizer, &trainer->position, err);
@@ -43,7 +46,7 @@ static enum assay_status save(struct trainer *trainer,
     return st;
 }
 
-static bool is_stopped(const struct trainer *trainer)
+static bool is_stopped_early(const struct trainer *trainer)
 {
     return trainer->options.stop && *trainer->options.stop;
 }
@@ -62,7 +65,7 @@ static bool is_save_due(const struct trainer *trainer)
     uint64_t every = trainer->options.checkpoint_every;
 
     return every && trainer->position.step % every == 0 && !is_done(trainer) &&
-           !is_stopped(trainer);
+           !is_stopped_early(trainer);
 }
 
 static enum assay_status make_steps(struct trainer *trainer,
@@ -76,37 +79,35 @@ static enum assay_status make_steps(struct trainer *trainer,
 
     if (trainer->options.resume)
         settle_choices(trainer);
-    while (!st && !is_end && !is_done(trainer) && !is_stopped(trainer)) {
+    while (!st && !is_end && !is_done(trainer) && !is_stopped_early(trainer)) {
         st = trainer_step(trainer, report, &is_end, err);
         if (!st && trainer->n_run == 1)
             settle_choices(trainer);
         if (!st && !is_end && is_save_due(trainer))
-            st = save(trainer, report, err);
+            st = trainer_run_save(trainer, report, err);
     }
-    report->is_stopped = !st && is_stopped(trainer) && !is_done(trainer);
+    report->is_stopped = !st && is_stopped_early(trainer) && !is_done(trainer);
     return st;
 }
 
-/* What stays behind: the weights, unless the optimizer was interrupted in the
- * middle of them. The first failure is the one that is told. */
-static enum assay_status leave(struct trainer *trainer, enum assay_status st,
-                               struct train_report *report, struct error *err)
+/* Keeps the weights, in the graph and in the checkpoint, unless the optimizer
+ * was interrupted in the middle of them. Reports the first failure. */
+static enum assay_status trainer_run_leave(struct trainer *trainer,
+                                           enum assay_status st,
+                                           struct train_report *report,
+                                           struct error *err)
 {
     struct error saving = {0};
     enum assay_status saved = ASSAY_OK;
 
     report->last_step = trainer->position.step;
     if (trainer->n_run && trainer->is_whole)
-        saved = save(trainer, report, &saving);
+        saved = engine_store_parameters(trainer->engine, &saving);
+    if (!saved && trainer->n_run && trainer->is_whole)
+        saved = trainer_run_save(trainer, report, &saving);
     if (!st && saved)
         st = error_set(err, saved, "%s", saving.text);
     return st;
-}
-
-static void report_bytes(void *context, int64_t delta)
-{
-    (void)context;
-    assay_bytes(delta);
 }
 
 static enum assay_status start_recording(struct trainer *trainer,
@@ -127,8 +128,9 @@ static enum assay_status start_recording(struct trainer *trainer,
         return st;
     trainer->is_recording = true;
     assay_thread("main");
-    pool_observe(options->pool, (struct pool_observer){report_bytes, NULL});
-    assay_bytes((int64_t)pool_usage(options->pool).live_bytes);
+    pool_report(engine_pool(trainer->engine), true);
+    if (engine_pool(trainer->engine) != options->pool)
+        pool_report(options->pool, false);
     return ASSAY_OK;
 }
 
@@ -167,7 +169,7 @@ enum assay_status trainer_run(struct trainer *trainer,
     if (st)
         return st;
     st = make_steps(trainer, report, err);
-    st = leave(trainer, st, report, err);
+    st = trainer_run_leave(trainer, st, report, err);
     return stop_recording(trainer, st, report, err);
 }
 

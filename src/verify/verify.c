@@ -3,13 +3,17 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "formats/model_file.h"
+#include "models/model_open.h"
+#include "ops/ops.h"
+#include "ops/sequence/packed_list.h"
 #include "passes/fuse.h"
+#include "tensor/convert.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A model made ready, and what it is given and gives. */
+/* An open model with its inputs and outputs. */
 struct subject {
     const struct verify_options *options;
     struct verify_report *report;
@@ -25,6 +29,133 @@ void verify_report_release(struct verify_report *report)
     mem_free(report->outputs);
     arena_release(&report->memory);
     *report = (struct verify_report){0};
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+static double verify_element(const struct tensor *tensor, size_t i)
+{
+    const char *data = tensor_data(tensor);
+    double value;
+
+    convert_elements(tensor->dtype, data + i * dtype_bytes(tensor->dtype),
+                     DTYPE_F64, &value, 1);
+    return value;
+}
+
+static bool verify_is_near(double got, double wanted,
+                           const struct verify_options *options)
+{
+    if (isnan(got) || isnan(wanted))
+        return isnan(got) && isnan(wanted);
+    if (isinf(got) || isinf(wanted))
+        return got == wanted;
+    return fabs(got - wanted) <= options->atol + options->rtol * fabs(wanted);
+}
+
+static void verify_compare_items(const struct tensor *got,
+                                 const struct tensor *wanted,
+                                 const struct verify_options *options,
+                                 struct verify_output *out)
+{
+    size_t n = tensor_elements(got);
+
+    out->dtype = got->dtype;
+    out->wanted_dtype = wanted->dtype;
+    out->shape = got->shape;
+    out->wanted_shape = wanted->shape;
+    out->is_match =
+        got->dtype == wanted->dtype && shape_equal(&got->shape, &wanted->shape);
+    for (size_t i = 0; out->is_match && i < n; i++) {
+        double a = verify_element(got, i), b = verify_element(wanted, i);
+
+        if (fabs(a - b) > out->largest)
+            out->largest = fabs(a - b);
+        if (verify_is_near(a, b, options))
+            continue;
+        if (out->n_different++ == 0) {
+            out->at = i;
+            out->got = a;
+            out->wanted = b;
+        }
+    }
+    if (out->n_different)
+        out->is_match = false;
+}
+
+/* Item by item; stops at the first that differs. */
+static void verify_compare_lists(const struct tensor *got,
+                                 const struct tensor *wanted,
+                                 const struct verify_options *options,
+                                 struct verify_output *out)
+{
+    struct packed a = {0}, b = {0};
+
+    out->is_match = !packed_open(got, &a, NULL) &&
+                    !packed_open(wanted, &b, NULL) && a.n == b.n &&
+                    a.is_none == b.is_none;
+    for (size_t i = 0; out->is_match && i < a.n; i++) {
+        struct verify_output item = {0};
+
+        verify_compare_items(&a.items[i], &b.items[i], options, &item);
+        out->is_match = item.is_match;
+        out->n_different += item.n_different;
+        out->at = item.at;
+        out->got = item.got;
+        out->wanted = item.wanted;
+        if (item.largest > out->largest)
+            out->largest = item.largest;
+    }
+    packed_close(&a);
+    packed_close(&b);
+}
+
+void verify_compare(const struct tensor *got, const struct tensor *wanted,
+                    const struct verify_options *options,
+                    struct verify_output *out)
+{
+    out->dtype = got->dtype;
+    out->wanted_dtype = wanted->dtype;
+    out->shape = got->shape;
+    out->wanted_shape = wanted->shape;
+    if (got->dtype == DTYPE_SEQUENCE && wanted->dtype == DTYPE_SEQUENCE)
+        verify_compare_lists(got, wanted, options, out);
+    else
+        verify_compare_items(got, wanted, options, out);
+}
+bool verify_is_within_steps(const struct verify_output *output, double steps)
+{
+    static const double rounding = 1.001; /* of the arithmetic around it */
+
+    return output->n_different &&
+           output->largest <= steps * output->step * rounding;
+}
+
+/* The step between neighbouring values of a quantised output, seen through ops
+ * that move values without changing them. */
+static double verify_step_of(const struct graph *graph, uint32_t value)
+{
+    const struct value *own = graph_value(graph, value);
+    const struct node *node;
+
+    for (size_t i = 0; i < graph_node_count(graph); i++) {
+        if (own->producer == GRAPH_NONE)
+            return (double)NAN;
+        node = graph_node(graph, own->producer);
+        if (node->op == &op_dequantize_linear) {
+            own = graph_value(graph, node->inputs[1]);
+            return own->data.buffer && tensor_elements(&own->data) == 1
+                       ? fabs(verify_element(&own->data, 0))
+                       : (double)NAN;
+        }
+        if (node->op == &op_quantize_linear || node->op == &op_qlinear_matmul ||
+            node->op == &op_qlinear_conv)
+            return 1;
+        if (!node->op->is_view || !node->n_inputs)
+            return (double)NAN;
+        own = graph_value(graph, node->inputs[0]);
+    }
+    return (double)NAN;
 }
 
 /* ---- the model ---------------------------------------------------------- */
@@ -47,14 +178,19 @@ static enum assay_status verify_open_model(struct subject *subject,
 {
     const struct verify_options *options = subject->options;
     struct engine_options engine = {
-        .backend = options->backend,
-        .backend_options = {.n_threads = options->n_threads, .is_plain = true},
+        .device = options->device,
+        /* On a GPU too: tf32 is coarser than most tolerances. */
+        .backend_options = {.n_threads = options->n_threads,
+                            .precision = PRECISION_FP32,
+                            .is_plain = true},
     };
     enum assay_status st = pool_new(&subject->pool, err);
 
     if (!st)
-        st = model_file_load(path, &options->onnx, subject->pool,
-                             &subject->graph, err);
+        st = model_open(&(struct model_source){.name = path,
+                                               .is_file = true,
+                                               .file = options->file},
+                        subject->pool, &subject->graph, err);
     if (!st && !graph_has_data(subject->graph))
         st = error_set(err, ASSAY_BAD_INPUT,
                        "%s has no weights; there is nothing to compare", path);
@@ -99,8 +235,7 @@ static const struct value *input_value(const struct subject *subject, size_t i)
     return graph_value(subject->graph, graph_input_at(subject->graph, i));
 }
 
-/* The input that the i-th file is for: by the name inside of it, else by its
- * place. */
+/* The input that the i-th file is for: by the name in it, else by position. */
 static size_t find_input(const struct subject *subject, const char *name,
                          size_t i)
 {
@@ -112,7 +247,7 @@ static size_t find_input(const struct subject *subject, const char *name,
 }
 
 static enum assay_status load_vector(struct subject *subject, const char *set,
-                                     const char *what, size_t i,
+                                     const char *what, size_t i, bool is_list,
                                      struct tensor *tensor, struct str *name,
                                      struct error *err)
 {
@@ -120,13 +255,14 @@ static enum assay_status load_vector(struct subject *subject, const char *set,
     enum assay_status st =
         str_printf(&path, "%s/%s_%zu.pb", set, what, i)
             ? error_nomem(err, strlen(set), "a file name")
-            : onnx_load_tensor(path.text, subject->pool, tensor, name, err);
+            : onnx_load_vector(path.text, is_list, subject->pool, tensor, name,
+                               err);
 
     str_release(&path);
     return st;
 }
 
-/* NumPy has no bfloat16: vectors of it are kept as the same bits in uint16. */
+/* NumPy has no bfloat16: its vectors have the same bits as uint16. */
 static void reread_bfloat(struct tensor *vector, enum dtype wanted)
 {
     if (wanted == DTYPE_BF16 && vector->dtype == DTYPE_U16)
@@ -144,7 +280,9 @@ static enum assay_status load_inputs(struct subject *subject, const char *set,
         size_t to;
 
         str_clear(&name);
-        st = load_vector(subject, set, "input", i, &tensor, &name, err);
+        st = load_vector(subject, set, "input", i,
+                         input_value(subject, i)->dtype == DTYPE_SEQUENCE,
+                         &tensor, &name, err);
         if (st)
             break;
         to = find_input(subject, str_text(&name), i);
@@ -176,14 +314,17 @@ static enum assay_status compare_output(struct subject *subject,
     struct tensor wanted;
     enum assay_status st;
 
-    graph_output_at(subject->graph, i, &name);
+    output.step = verify_step_of(subject->graph,
+                                 graph_output_at(subject->graph, i, &name));
     output.set = arena_strdup(&report->memory, slash ? slash + 1 : set);
     output.name = arena_strdup(&report->memory, name);
     if (moved)
         report->outputs = moved;
     if (!moved || !output.set || !output.name)
         return error_nomem(err, sizeof output, "a report");
-    st = load_vector(subject, set, "output", i, &wanted, &inside, err);
+    st = load_vector(subject, set, "output", i,
+                     subject->outputs[i].dtype == DTYPE_SEQUENCE, &wanted,
+                     &inside, err);
     str_release(&inside);
     if (st)
         return st;
@@ -242,7 +383,7 @@ static enum assay_status run_sets(struct subject *subject, const char *data,
     if (!st && !subject->report->n_sets)
         st = error_set(err, ASSAY_NOT_FOUND,
                        "%s has neither output_0.pb nor a folder "
-                       "test_data_set_0; --data names another one",
+                       "test_data_set_0; name a folder that does",
                        data);
     str_release(&path);
     return st;

@@ -1,8 +1,7 @@
-/* verify/verify.h - does the engine compute what a model's vectors say?
+/* verify/verify.h - compares what the engine computes with test vectors.
  *
- * A folder of vectors is one as the ONNX project keeps them: input_0.pb ...
- * and output_0.pb ... in the order of the graph's inputs and outputs. Stands on
- * engine and formats.
+ * Vectors are folders in the ONNX project's format: input_0.pb ... and
+ * output_0.pb ... in the order of the graph's inputs and outputs.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VERIFY_VERIFY_H
@@ -13,10 +12,10 @@
 #include "formats/onnx/onnx.h"
 
 struct verify_options {
-    struct onnx_options onnx;
-    const struct backend_class *backend; /* NULL: the portable one */
+    struct model_file_options file;
+    const struct device *device; /* NULL: device_portable */
     int n_threads;
-    bool is_plain;     /* nothing fused */
+    bool is_plain;     /* fuses nothing */
     double rtol, atol; /* |got - wanted| <= atol + rtol * |wanted| */
 };
 
@@ -24,15 +23,17 @@ struct verify_options {
 struct verify_output {
     const char *set;  /* the folder's name */
     const char *name; /* of the output */
-    enum dtype dtype; /* that was computed */
+    enum dtype dtype; /* computed */
     struct shape shape;
     struct shape wanted_shape;
     enum dtype wanted_dtype;
     bool is_match;
-    size_t n_different; /* elements, where type and shape are as wanted */
-    double largest;     /* of the differences */
+    size_t n_different; /* elements, if type and shape match */
+    double largest;     /* difference */
     size_t at;          /* the first element that differs, and its values */
     double got, wanted;
+    double step; /* one quantisation step of the output; NaN: it is not
+                    quantised, or its steps differ along an axis */
 };
 
 struct verify_report {
@@ -46,13 +47,16 @@ struct verify_report {
 
 void verify_report_release(struct verify_report *report); /* start from {0} */
 
-/* Runs the model on every set: `data` itself, or the folders test_data_set_*
- * in it. ASSAY_OK also where values differ (report.n_failed). */
+/* Runs the model on every set: `data` itself, or the folders test_data_set_* in
+ * it. ASSAY_OK also if values differ (report.n_failed). */
 enum assay_status verify_model(const char *model, const char *data,
                                const struct verify_options *options,
                                struct verify_report *report, struct error *err);
 
-/* Compares element by element; NaN matches NaN, an infinity itself. */
+/* Whether the output differs, but by at most that many quantisation steps. */
+bool verify_is_within_steps(const struct verify_output *output, double steps);
+
+/* Compares element by element; NaN matches NaN, an infinity matches itself. */
 void verify_compare(const struct tensor *got, const struct tensor *wanted,
                     const struct verify_options *options,
                     struct verify_output *out);

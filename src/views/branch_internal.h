@@ -8,13 +8,13 @@
 #include "base/term.h"
 
 enum {
-    BRANCH_COLUMNS = 3,    /* of one level */
+    BRANCH_COLUMNS = 3,    /* per level */
     BRANCH_MAX_LEVELS = 85 /* drawn in front of one name */
 };
 
-/* goes_on holds, for the n levels between the top and the name, nearest first,
- * whether another row follows there; has_next is that of the name itself.
- * Gives back the columns it took. */
+/* goes_on tells for the n levels between the top and the name, nearest first,
+ * whether another row follows there; has_next is that for the name itself.
+ * Returns the number of columns written. */
 size_t branch_put(struct sink *sink, const struct term *term,
                   const bool *goes_on, size_t n, bool has_next);
 

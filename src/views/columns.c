@@ -33,22 +33,22 @@ const char *column_title(char buffer[UNITS_MAX], enum column column,
                          struct time_unit unit)
 {
     bool has_unit = column == COLUMN_TOTAL || column == COLUMN_SELF ||
-                    column == COLUMN_SAVED;
+                    column == COLUMN_DEVICE || column == COLUMN_SAVED;
 
     snprintf(buffer, UNITS_MAX, "%s%s%s", columns[column].title,
              has_unit ? " " : "", has_unit ? unit.name : "");
     return buffer;
 }
 
-static const char *time_text(char buffer[UNITS_MAX], double ns,
-                             struct time_unit unit)
+static const char *columns_time_text(char buffer[UNITS_MAX], double ns,
+                                     struct time_unit unit)
 {
     /* units_ms() shows a millionth of what it is given. */
     return units_ms(buffer, ns / unit.ns * 1e6);
 }
 
-/* Three digits of less would not fit the column. */
-static const char *giga_text(char buffer[UNITS_MAX], double value)
+/* Smaller numbers would not fit the column with three digits. */
+static const char *columns_giga_text(char buffer[UNITS_MAX], double value)
 {
     if (value > 0 && value < 0.001)
         snprintf(buffer, UNITS_MAX, "<0.001");
@@ -59,13 +59,13 @@ static const char *giga_text(char buffer[UNITS_MAX], double value)
 
 const char *column_gmac(char buffer[UNITS_MAX], const struct row *row)
 {
-    return giga_text(buffer, row->work.macs / 1e9);
+    return columns_giga_text(buffer, row->work.macs / 1e9);
 }
 
 const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
                           const struct row *row)
 {
-    return giga_text(buffer, row_gflops(rows, row));
+    return columns_giga_text(buffer, row_gflops(rows, row));
 }
 
 const char *column_bound(const struct row *row)
@@ -74,9 +74,9 @@ const char *column_bound(const struct row *row)
 }
 
 const char *column_text(char buffer[UNITS_MAX], enum column column,
-                        const struct rows *rows, const struct ranked *item,
-                        struct time_unit unit)
+                        const struct rows *rows, const struct ranked *item)
 {
+    struct time_unit unit = rows_unit(rows);
     const struct row *row = &item->row;
 
     switch (column) {
@@ -85,33 +85,37 @@ const char *column_text(char buffer[UNITS_MAX], enum column column,
     case COLUMN_CALLS:
         return units_count(buffer, rows_each(rows, row, row->calls));
     case COLUMN_TOTAL:
-        return time_text(buffer, rows_each(rows, row, row->total_ns), unit);
+        return columns_time_text(buffer, rows_each(rows, row, row->total_ns),
+                                 unit);
     case COLUMN_SELF:
-        return time_text(buffer, rows_each(rows, row, row->self_ns), unit);
+        return columns_time_text(buffer, rows_each(rows, row, row->self_ns),
+                                 unit);
+    case COLUMN_DEVICE:
+        return columns_time_text(buffer, row_device_ns(rows, row), unit);
     case COLUMN_SHARE:
         return units_percent(buffer, row->share, 0);
     case COLUMN_CALL:
-        return time_text(buffer, row_call_ns(row), unit);
+        return columns_time_text(buffer, row_call_ns(row), unit);
     case COLUMN_MEDIAN:
-        return time_text(buffer, item->stats.median_ns, unit);
+        return columns_time_text(buffer, item->stats.median_ns, unit);
     case COLUMN_P95:
-        return time_text(buffer, item->stats.p95_ns, unit);
+        return columns_time_text(buffer, item->stats.p95_ns, unit);
     case COLUMN_MIN:
-        return time_text(buffer, item->stats.min_ns, unit);
+        return columns_time_text(buffer, item->stats.min_ns, unit);
     case COLUMN_MAX:
-        return time_text(buffer, item->stats.max_ns, unit);
+        return columns_time_text(buffer, item->stats.max_ns, unit);
     case COLUMN_GMAC:
         return column_gmac(buffer, row);
     case COLUMN_GFLOPS:
         return column_gflops(buffer, rows, row);
     case COLUMN_GBS:
-        return giga_text(buffer, row->bound.gbs);
+        return columns_giga_text(buffer, row->bound.gbs);
     case COLUMN_BOUND:
         return column_bound(row);
     case COLUMN_REACHED:
         return units_percent(buffer, row->bound.share, 0);
     case COLUMN_SAVED:
-        return time_text(buffer, row->bound.saved_ns, unit);
+        return columns_time_text(buffer, row->bound.saved_ns, unit);
     case COLUMN_PEAK:
         return units_bytes(buffer, row->peak_bytes == RUN_UNKNOWN
                                        ? NAN
@@ -122,15 +126,30 @@ const char *column_text(char buffer[UNITS_MAX], enum column column,
     return "";
 }
 
-bool column_is_known(enum column column, const struct rows *rows,
-                     const struct ranking *ranking)
+/* Whether a row has enough iterations or calls for one. */
+static bool columns_have_p95(const struct ranking *ranking)
 {
+    for (size_t i = 0; i < ranking->n; i++) {
+        if (!isnan(ranking->items[i].stats.p95_ns))
+            return true;
+    }
+    return false;
+}
+
+bool column_is_known(enum column column, const struct ranking *ranking)
+{
+    const struct rows *rows = &ranking->rows;
+
     if (column == COLUMN_CLASS)
         return rows->has_classes;
+    if (column == COLUMN_DEVICE)
+        return rows->has_device;
     if (column == COLUMN_GMAC || column == COLUMN_GFLOPS)
         return rows->has_macs;
     if (column >= COLUMN_GBS && column <= COLUMN_SAVED)
         return rows->has_bounds;
+    if (column == COLUMN_P95)
+        return columns_have_p95(ranking);
     if (column != COLUMN_PEAK)
         return true;
     for (size_t i = 0; i < ranking->n; i++) {
@@ -143,11 +162,16 @@ bool column_is_known(enum column column, const struct rows *rows,
 enum assay_status columns_caption(const struct rows *rows, struct str *text)
 {
     const char *unit = rows_unit(rows).name;
+    enum assay_status st;
 
     if (rows->n_iterations == 0)
-        return str_printf(text, "in %s, over every call", unit);
+        return str_printf(text, "in %s, over all calls", unit);
     if (rows->n_iterations == 1)
         return str_printf(text, "in %s, of the one iteration", unit);
-    return str_printf(text, "in %s, of an iteration, mean of %" PRIu64, unit,
-                      rows->n_iterations);
+    st = str_printf(text, "in %s per iteration, mean of %" PRIu64, unit,
+                    rows->n_iterations);
+    return st || !rows->n_disturbed
+               ? st
+               : str_printf(text, " (%zu disturbed left out)",
+                            rows->n_disturbed);
 }

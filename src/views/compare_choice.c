@@ -1,21 +1,22 @@
-/* views/compare_choice.c - the rows of a comparison that are worth a line. */
+/* views/compare_choice.c - which rows of a comparison are shown. */
 #include "views/compare_words_internal.h"
 
 #include "base/mem.h"
 
 enum { MOST_UNCHANGED = 5 };
 
-/* Of what was added or removed, the top says it all. */
-static bool is_different(const struct comparison *comparison,
-                         const struct compare_row *row)
+/* Of what was added or removed, only the top row, and if it counts. */
+static bool choice_is_different(const struct comparison *comparison,
+                                const struct compare_row *row)
 {
-    if (row->is_significant || row->match == MATCH_RENAMED)
+    if (row->is_counted || row->match == MATCH_RENAMED)
         return true;
-    return row->match != MATCH_BOTH && compare_is_top(comparison, row);
+    return row->match != MATCH_BOTH && compare_is_top(comparison, row) &&
+           row->share >= compare_floor(comparison);
 }
 
-static void show_with_parents(const struct comparison *comparison,
-                              struct compare_choice *choice, size_t i)
+static void choice_show_with_parents(const struct comparison *comparison,
+                                     struct compare_choice *choice, size_t i)
 {
     while (!choice->is_shown[i]) {
         choice->is_shown[i] = true;
@@ -25,9 +26,9 @@ static void show_with_parents(const struct comparison *comparison,
     }
 }
 
-/* The largest row that is not shown and has none below it, or none. */
-static size_t largest_unchanged(const struct comparison *comparison,
-                                const struct compare_choice *choice)
+/* The largest leaf that is not shown yet, or the number of rows. */
+static size_t choice_largest_unchanged(const struct comparison *comparison,
+                                       const struct compare_choice *choice)
 {
     size_t n = compare_row_count(comparison), largest = n;
 
@@ -37,6 +38,7 @@ static size_t largest_unchanged(const struct comparison *comparison,
             i + 1 == n || compare_row(comparison, i + 1)->parent != i;
 
         if (!choice->is_shown[i] && is_leaf && row->match == MATCH_BOTH &&
+            !row->is_outside &&
             (largest == n ||
              row->share > compare_row(comparison, largest)->share))
             largest = i;
@@ -44,8 +46,8 @@ static size_t largest_unchanged(const struct comparison *comparison,
     return largest;
 }
 
-static void mark_last(const struct comparison *comparison,
-                      struct compare_choice *choice, size_t *last_child)
+static void choice_mark_last(const struct comparison *comparison,
+                             struct compare_choice *choice, size_t *last_child)
 {
     size_t n = compare_row_count(comparison);
 
@@ -80,16 +82,16 @@ enum assay_status compare_choose(const struct comparison *comparison, bool all,
     }
     choice->is_shown[0] = true;
     for (size_t i = 0; i < n; i++) {
-        if (all || is_different(comparison, compare_row(comparison, i)))
-            show_with_parents(comparison, choice, i);
+        if (all || choice_is_different(comparison, compare_row(comparison, i)))
+            choice_show_with_parents(comparison, choice, i);
     }
     for (size_t i = 0; !all && i < MOST_UNCHANGED; i++) {
-        size_t largest = largest_unchanged(comparison, choice);
+        size_t largest = choice_largest_unchanged(comparison, choice);
 
         if (largest < n)
-            show_with_parents(comparison, choice, largest);
+            choice_show_with_parents(comparison, choice, largest);
     }
-    mark_last(comparison, choice, last_child);
+    choice_mark_last(comparison, choice, last_child);
     mem_free(last_child);
     return ASSAY_OK;
 }

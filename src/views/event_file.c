@@ -1,5 +1,5 @@
-/* views/event_file.c - see event_file_internal.h. */
-#include "views/event_file_internal.h"
+/* views/event_file.c - see tensorboard_internal.h. */
+#include "views/tensorboard_internal.h"
 
 #include "base/crc32c.h"
 #include "base/mem.h"
@@ -10,28 +10,28 @@
 
 /* ---- records ------------------------------------------------------------ */
 
-static void put_little_endian(char *out, uint64_t value, size_t n)
+static void event_put_little_endian(char *out, uint64_t value, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = (char)(value >> 8 * i);
 }
 
-/* Rotated and shifted, so that the sum of bytes that hold sums is not one
- * again. */
-static uint32_t masked_crc(const void *bytes, size_t n)
+/* Rotated and shifted, so that a checksum of data that includes checksums is
+ * not trivial. */
+static uint32_t event_masked_crc(const void *bytes, size_t n)
 {
     uint32_t crc = crc32c(bytes, n);
 
     return (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8);
 }
 
-static void put_record(struct sink *sink, const void *bytes, size_t n)
+static void event_put_record(struct sink *sink, const void *bytes, size_t n)
 {
     char head[12], tail[4];
 
-    put_little_endian(head, n, 8);
-    put_little_endian(head + 8, masked_crc(head, 8), 4);
-    put_little_endian(tail, masked_crc(bytes, n), 4);
+    event_put_little_endian(head, n, 8);
+    event_put_little_endian(head + 8, event_masked_crc(head, 8), 4);
+    event_put_little_endian(tail, event_masked_crc(bytes, n), 4);
     sink_write(sink, head, sizeof head);
     sink_write(sink, bytes, n);
     sink_write(sink, tail, sizeof tail);
@@ -46,7 +46,7 @@ put_event(struct sink *sink, const Tensorboard__Event *event, struct error *err)
     if (!bytes)
         return error_nomem(err, n, "an event for TensorBoard");
     tensorboard__event__pack(event, bytes);
-    put_record(sink, bytes, n);
+    event_put_record(sink, bytes, n);
     mem_free(bytes);
     return ASSAY_OK;
 }
@@ -80,8 +80,8 @@ event_file_put_value(struct sink *sink, struct event_time when,
     return put_event(sink, &event, err);
 }
 
-/* protobuf-c has no const: nothing is written through these. */
-static Tensorboard__Summary__Value tagged(const char *tag)
+/* protobuf-c has no const, but does not write through these. */
+static Tensorboard__Summary__Value event_tagged(const char *tag)
 {
     Tensorboard__Summary__Value value = TENSORBOARD__SUMMARY__VALUE__INIT;
 
@@ -93,7 +93,7 @@ enum assay_status event_scalar(struct sink *sink, struct event_time when,
                                const char *tag, double number,
                                struct error *err)
 {
-    Tensorboard__Summary__Value value = tagged(tag);
+    Tensorboard__Summary__Value value = event_tagged(tag);
 
     value.value_case = TENSORBOARD__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
     value.simple_value = (float)number;
@@ -106,7 +106,7 @@ enum assay_status event_image(struct sink *sink, struct event_time when,
 {
     enum { rgb = 3 };
     Tensorboard__Summary__Image image = TENSORBOARD__SUMMARY__IMAGE__INIT;
-    Tensorboard__Summary__Value value = tagged(tag);
+    Tensorboard__Summary__Value value = event_tagged(tag);
 
     image.width = width;
     image.height = height;
@@ -128,7 +128,7 @@ enum assay_status event_text(struct sink *sink, struct event_time when,
     Tensorboard__SummaryMetadata metadata = TENSORBOARD__SUMMARY_METADATA__INIT;
     Tensorboard__TensorShape scalar = TENSORBOARD__TENSOR_SHAPE__INIT;
     Tensorboard__Tensor tensor = TENSORBOARD__TENSOR__INIT;
-    Tensorboard__Summary__Value value = tagged(tag);
+    Tensorboard__Summary__Value value = event_tagged(tag);
     ProtobufCBinaryData words = {.len = strlen(text), .data = (uint8_t *)text};
 
     plugin.plugin_name = (char *)"text";
@@ -181,7 +181,7 @@ enum assay_status event_histogram(struct sink *sink, struct event_time when,
                                   size_t n, size_t n_bins, struct error *err)
 {
     Tensorboard__Histogram histogram = TENSORBOARD__HISTOGRAM__INIT;
-    Tensorboard__Summary__Value value = tagged(tag);
+    Tensorboard__Summary__Value value = event_tagged(tag);
     double *bins = mem_array(2 * n_bins, sizeof *bins);
     enum assay_status st;
 

@@ -1,5 +1,5 @@
-/* views/html_page_internal.h - the parts of the report's page: src/views/html/
- * as cmake/embed.cmake puts it into the program.
+/* views/html_page_internal.h - the parts of the report's page: src/views/html/,
+ * embedded by cmake/embed.cmake.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_HTML_PAGE_INTERNAL_H

@@ -1,5 +1,4 @@
-/* views/json_parts_internal.h - parts of the document that view_json.c puts
- * together.
+/* views/json_parts_internal.h - members of the JSON documents of a run.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_JSON_PARTS_INTERNAL_H
@@ -8,34 +7,34 @@
 #include "base/json.h"
 #include "views/scope_rows.h"
 
-/* What is said about a run as a whole: the members from "run" to "health", for
- * an object that the caller begins and ends. source may be NULL. */
+/* The members about the run as a whole, from "run" to "health", of an object
+ * that the caller begins and ends. source may be NULL. */
 enum assay_status json_head(struct json_writer *json, const struct run *run,
                             const struct rows *rows, const char *source,
                             struct error *err);
 
-/* The member "memory": the peak and who owned it; null where it is unknown. */
+/* "memory": the peak and who owned it; null if it is unknown. */
 enum assay_status json_memory(struct json_writer *json, const struct run *run,
                               struct error *err);
 
-/* The member "content": what was in the pictures and how the time goes with
- * it; null where nothing is known of photographs. */
+/* "content": what was in the photographs and how the time depends on it; null
+ * if nothing is known about photographs. */
 enum assay_status json_content(struct json_writer *json, const struct run *run,
                                struct error *err);
 
-/* The member "series": what was observed of each iteration, in full. */
+/* "series": the observations of each iteration. */
 void json_series(struct json_writer *json, const struct run *run);
 
-/* The member "slow_iterations", with what set each apart. */
+/* "slow_iterations", with the cause of each. */
 enum assay_status json_outliers(struct json_writer *json, const struct run *run,
                                 struct error *err);
 
-/* The member "findings", the most milliseconds first. */
+/* "findings", those that save the most first. */
 enum assay_status json_findings(struct json_writer *json, const struct run *run,
                                 struct error *err);
 
-/* The member "peaks": what rows are held against, the facts of the machine
- * raised to what the run itself reached. */
+/* "peaks" that rows are compared with: those of the machine, raised to what the
+ * run itself reached. */
 void json_peaks(struct json_writer *json, const struct peaks *peaks);
 
 #endif

@@ -14,15 +14,15 @@ struct line line_begin(struct sink *sink, const struct term *term,
         .sink = sink, .term = term, .label = label, .indent = LINE_INDENT};
 }
 
-struct line line_behind(struct sink *sink, const struct term *term,
-                        size_t column, size_t indent)
+struct line line_after(struct sink *sink, const struct term *term,
+                       size_t column, size_t indent)
 {
     return (struct line){
         .sink = sink, .term = term, .column = column, .indent = indent};
 }
 
-/* Brings the line to where an item of so many columns begins. */
-static void make_place(struct line *line, size_t columns, size_t gap)
+/* Moves to where an item of this width begins. */
+static void line_make_place(struct line *line, size_t columns, size_t gap)
 {
     struct sink *sink = line->sink;
     size_t width = (size_t)line->term->width;
@@ -50,7 +50,7 @@ static void line_put_item(struct line *line, const char *text, size_t gap)
 
     if (columns > most)
         columns = most;
-    make_place(line, columns, gap);
+    line_make_place(line, columns, gap);
     if (line->style)
         sink_puts(line->sink, term_style(line->term, line->style));
     text_fit(line->sink, line->term, text, columns, ALIGN_LEFT);
@@ -67,7 +67,7 @@ void line_item(struct line *line, const char *text)
 static void line_put_words(struct line *line, const char *text, size_t gap)
 {
     while (*text) {
-        enum { end = 60 }; /* what stays of a word that fits no screen */
+        enum { end = 60 }; /* kept of a word that fits on no screen */
         char word[128];
         size_t n = strcspn(text, " ");
 
@@ -93,11 +93,11 @@ void line_words(struct line *line, const char *text)
     line_put_words(line, text, 1);
 }
 
-static void put_vprintf(struct line *line, size_t gap, const char *format,
-                        va_list args) ASSAY_PRINTF(3, 0);
+static void line_put_vprintf(struct line *line, size_t gap, const char *format,
+                             va_list args) ASSAY_PRINTF(3, 0);
 
-static void put_vprintf(struct line *line, size_t gap, const char *format,
-                        va_list args)
+static void line_put_vprintf(struct line *line, size_t gap, const char *format,
+                             va_list args)
 {
     struct str text = {0};
 
@@ -113,7 +113,7 @@ void line_printf(struct line *line, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    put_vprintf(line, ITEM_GAP, format, args);
+    line_put_vprintf(line, ITEM_GAP, format, args);
     va_end(args);
 }
 
@@ -122,7 +122,7 @@ void line_word(struct line *line, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    put_vprintf(line, 1, format, args);
+    line_put_vprintf(line, 1, format, args);
     va_end(args);
 }
 

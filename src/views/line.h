@@ -1,7 +1,7 @@
 /* views/line.h - a labelled line of the screen: "latency  median 812 ms   ...".
  *
- * Items that do not fit any more go on to the next line, under the first.
- * Whatever an item holds is made safe to show.
+ * Items that do not fit continue on the next line, below the first item. Any
+ * bytes in an item are made safe to show.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_LINE_H
@@ -15,24 +15,23 @@ struct line {
     const struct term *term;
     const char *label;
     enum term_style style; /* of the items */
-    size_t column;         /* 0: nothing was written yet */
-    size_t indent;         /* of the lines that it goes on in */
+    size_t column;         /* 0: nothing is written yet */
+    size_t indent;         /* of continuation lines */
 };
 
 enum { LINE_INDENT = 9 };
 
-/* Nothing is written before the first item: a line without any is none. */
+/* A line without items is not written at all. */
 struct line line_begin(struct sink *sink, const struct term *term,
                        const char *label);
-/* One that goes on behind text of so many columns that the caller wrote. */
-struct line line_behind(struct sink *sink, const struct term *term,
-                        size_t column, size_t indent);
+/* Continues after text of so many columns that the caller wrote. */
+struct line line_after(struct sink *sink, const struct term *term,
+                       size_t column, size_t indent);
 void line_item(struct line *line, const char *text);
 void line_printf(struct line *line, const char *format, ...) ASSAY_PRINTF(2, 3);
-/* The same, one space behind what stands before it. */
+/* The same, after one space. */
 void line_word(struct line *line, const char *format, ...) ASSAY_PRINTF(2, 3);
-/* An item that may break between any two words; the same, one space behind
- * what stands before it. */
+/* An item that may break between words; the same, after one space. */
 void line_sentence(struct line *line, const char *text);
 void line_words(struct line *line, const char *text);
 void line_end(struct line *line);

@@ -1,4 +1,4 @@
-/* views/markdown.h - text from outside inside Markdown.
+/* views/markdown.h - foreign text in Markdown.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_MARKDOWN_H
@@ -7,8 +7,8 @@
 #include "base/sink.h"
 #include "base/term.h"
 
-/* A name as text: nothing in it ends a cell, opens markup or is HTML. Only
- * ASSAY_NOMEM can come back. */
+/* Writes a name so that nothing in it ends a cell, opens markup or is HTML. Can
+ * only return ASSAY_NOMEM. */
 enum assay_status markdown_text(struct sink *sink, const struct term *term,
                                 const char *text);
 

@@ -1,4 +1,4 @@
-/* views/plot.h - a run as a picture on one page: for papers and pull requests.
+/* views/plot.h - a run as a one-page picture, for papers and pull requests.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_PLOT_H
@@ -7,7 +7,7 @@
 #include "picture/sheet.h"
 #include "run/run.h"
 
-/* One list gives the kinds, what they are called and who draws them. */
+/* One list for the kinds, their names and the functions that draw them. */
 #define PLOT_KINDS(X)                                                          \
     X(PLOT_ICICLE, "icicle", plot_icicle)                                      \
     X(PLOT_MEMORY, "memory", plot_memory)                                      \
@@ -21,10 +21,11 @@ enum plot_kind {
 #undef PLOT_ENUM
 };
 
-extern const char *const plot_kind_names[]; /* NULL at the end */
+extern const char *const plot_kind_names[]; /* NULL ends it */
 
-/* ASSAY_UNSUPPORTED says what the run lacks for this kind, and what records
- * it. */
+/* ASSAY_UNSUPPORTED says what the run lacks for this kind, and how to record
+ * it.
+ */
 enum assay_status view_plot(const struct run *run, enum plot_kind kind,
                             enum sheet_format format, struct sink *sink,
                             struct error *err);

@@ -1,4 +1,4 @@
-/* views/plot_icicle.c - the tree of a run: as wide as its time, children
+/* views/plot_icicle.c - the tree of a run: rows as wide as their time, children
  * below. */
 #include "base/mem.h"
 #include "base/units.h"
@@ -11,7 +11,7 @@ enum { max_levels = 16 };
 
 static const double narrowest = 0.4; /* what cannot be seen is not drawn */
 
-/* Where the rows lie; one a row each. */
+/* The places of the rows; one element per row. */
 struct icicle {
     const struct rows *rows;
     double *x, *width;
@@ -21,7 +21,7 @@ struct icicle {
     double height; /* of a level */
 };
 
-static bool has_place(const struct row *row)
+static bool icicle_has_place(const struct row *row)
 {
     return !row->is_outside && row->total_ns > 0;
 }
@@ -37,15 +37,15 @@ static enum assay_status icicle_init(struct icicle *icicle,
     icicle->next = icicle->width + rows->n;
     icicle->below = icicle->next + rows->n;
     for (size_t i = 1; i < rows->n; i++) {
-        if (has_place(&rows->items[i]))
+        if (icicle_has_place(&rows->items[i]))
             icicle->below[rows->items[i].parent] += rows->items[i].total_ns;
     }
     return ASSAY_OK;
 }
 
-/* Children that ran at the same time add up to more than their parent: they
- * share its width then. */
-static void place_row(struct icicle *icicle, size_t i)
+/* Children that ran in parallel may add up to more than their parent: they then
+ * share its width. */
+static void icicle_place_row(struct icicle *icicle, size_t i)
 {
     const struct row *row = &icicle->rows->items[i];
     const struct row *parent = &icicle->rows->items[row->parent];
@@ -65,8 +65,8 @@ static void plot_icicle_place_rows(struct icicle *icicle, struct area area)
     icicle->x[0] = icicle->next[0] = area.x;
     icicle->width[0] = area.width;
     for (size_t i = 1; i < icicle->rows->n; i++) {
-        if (has_place(&icicle->rows->items[i]))
-            place_row(icicle, i);
+        if (icicle_has_place(&icicle->rows->items[i]))
+            icicle_place_row(icicle, i);
     }
     icicle->height = fmin(area.height / icicle->levels, 40);
 }
@@ -88,7 +88,7 @@ static void plot_icicle_draw_row(struct plot *plot, const struct icicle *icicle,
     sheet_frame(plot->sheet, box, (struct ink){1, 1, 1, 1},
                 fmin(0.8, box.width / 4));
     plot_name(plot->run, row->scope, &label);
-    /* Without memory the time is left out. */
+    /* Without memory the time is missing. */
     if (text.width > 90)
         (void)str_printf(&label, "  %s", units_time(time, ns));
     sheet_text_in(plot->sheet, text, PLOT_TEXT, plot_ink, str_text(&label));
@@ -101,7 +101,7 @@ enum assay_status plot_icicle(struct plot *plot, struct error *err)
     struct icicle icicle = {0};
     enum assay_status st = rows_build(plot->run, &rows, err);
 
-    if (!st && !has_place(&rows.items[0]))
+    if (!st && !icicle_has_place(&rows.items[0]))
         st = error_set(err, ASSAY_UNSUPPORTED,
                        "the run has no times, so there is no icicle to draw");
     if (!st)

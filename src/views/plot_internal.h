@@ -13,7 +13,7 @@ struct plot {
     struct area area; /* below the title, inside the margins */
 };
 
-/* A kind of plot draws itself on a page that has a head already. */
+/* A kind of plot draws itself below the head of the page. */
 typedef enum assay_status plot_function(struct plot *plot, struct error *err);
 
 #define PLOT_DECLARE(kind, text, draw) plot_function draw;
@@ -25,25 +25,26 @@ extern const struct ink plot_main_ink, plot_accent_ink;
 
 enum { PLOT_TEXT = 9 }; /* points */
 
-/* The colour of a module by what it does: convolutions alike, and so on. */
+/* The colour of a module by its class: all convolutions are alike, and so on.
+ */
 struct ink plot_class_ink(const char *class_name);
 
-/* Appends what a scope is called on a plot: "layer3.0" where its own name is
- * only a number. Without memory it stays shorter. */
+/* Appends the name of a scope on a plot: "layer3.0" if its own name is only a
+ * number. It is shorter if there is no memory. */
 void plot_name(const struct run *run, uint32_t scope, struct str *out);
 
-/* The title, and below it what was measured where. */
+/* The title, and below it what was measured and where. */
 void plot_head(struct plot *plot, const char *title);
 
-/* An axis along the bottom or the left of an area, with grid lines, numbers
- * and a caption. The axis gets its places. */
+/* An axis along the bottom or the left of an area, with grid lines, numbers and
+ * a caption. Sets the places of the axis. */
 void plot_axis_below(struct plot *plot, struct area area, struct axis *axis,
                      const char *caption);
 void plot_axis_left(struct plot *plot, struct area area, struct axis *axis,
                     const char *caption);
 
-/* A dashed line through the area at a place on its horizontal axis, with
- * words at its top. */
+/* A dashed line through the area at a place on its horizontal axis, with words
+ * at the top. */
 void plot_mark(struct plot *plot, struct area area, double x, struct ink ink,
                const char *words);
 

@@ -1,5 +1,5 @@
-/* views/plot_latency.c - how long the iterations took: how often, and in their
- * order. */
+/* views/plot_latency.c - how long the iterations took: how often, and in order.
+ */
 #include "base/mem.h"
 #include "base/units.h"
 #include "views/plot_internal.h"
@@ -15,21 +15,21 @@ struct bins {
     size_t n, most;
 };
 
-static double duration_ms(const struct run *run, size_t i)
+static double latency_duration_ms(const struct run *run, size_t i)
 {
     return (double)run_iteration(run, i)->duration_ns / 1e6;
 }
 
-/* The rule of Freedman and Diaconis would want the quartiles; the square root
- * of n serves a hundred iterations as well as ten thousand. */
+/* The rule of Freedman and Diaconis needs the quartiles; the square root of n
+ * suits a hundred iterations as well as ten thousand. */
 static void plot_latency_count_bins(const struct run *run, struct bins *bins)
 {
     size_t n = run_iterations_kept(run);
     double low = INFINITY, high = 0;
 
     for (size_t i = 0; i < n; i++) {
-        low = fmin(low, duration_ms(run, i));
-        high = fmax(high, duration_ms(run, i));
+        low = fmin(low, latency_duration_ms(run, i));
+        high = fmax(high, latency_duration_ms(run, i));
     }
     bins->n = (size_t)fmin(fmax(ceil(sqrt((double)n) * 1.5), 6), most_bins);
     if (!(high > low))
@@ -37,7 +37,7 @@ static void plot_latency_count_bins(const struct run *run, struct bins *bins)
     bins->low = low;
     bins->width = (high - low) / (double)bins->n;
     for (size_t i = 0; i < n; i++) {
-        double at = (duration_ms(run, i) - low) / bins->width;
+        double at = (latency_duration_ms(run, i) - low) / bins->width;
         size_t bin = (size_t)fmin(at, (double)bins->n - 1);
 
         bins->counts[bin]++;
@@ -46,8 +46,9 @@ static void plot_latency_count_bins(const struct run *run, struct bins *bins)
     }
 }
 
-static void draw_bins(struct plot *plot, struct area area,
-                      const struct bins *bins, const struct axis *across)
+static void latency_draw_bins(struct plot *plot, struct area area,
+                              const struct bins *bins,
+                              const struct axis *across)
 {
     struct axis up = {.low = 0, .high = (double)bins->most * 1.12};
 
@@ -66,9 +67,9 @@ static void draw_bins(struct plot *plot, struct area area,
     }
 }
 
-static void mark_time(struct plot *plot, struct area area,
-                      const struct axis *across, struct ink ink,
-                      const char *what, double ns)
+static void latency_mark_time(struct plot *plot, struct area area,
+                              const struct axis *across, struct ink ink,
+                              const char *what, double ns)
 {
     char words[64], time[UNITS_MAX];
 
@@ -76,9 +77,9 @@ static void mark_time(struct plot *plot, struct area area,
     plot_mark(plot, area, axis_place(across, ns / 1e6), ink, words);
 }
 
-/* A dot an iteration, the first at the top. */
-static void draw_dots(struct plot *plot, struct area area,
-                      const struct axis *across)
+/* One dot per iteration, the first at the top. */
+static void latency_draw_dots(struct plot *plot, struct area area,
+                              const struct axis *across)
 {
     size_t n = run_iterations_kept(plot->run);
     const struct iteration *last = run_iteration(plot->run, n - 1);
@@ -91,17 +92,19 @@ static void draw_dots(struct plot *plot, struct area area,
         struct ink ink = plot_main_ink;
 
         ink.alpha = 0.55;
-        sheet_disc(plot->sheet,
-                   (struct spot){axis_place(across, duration_ms(plot->run, i)),
-                                 axis_place(&down, iteration->index)},
-                   1.8, ink);
+        sheet_disc(
+            plot->sheet,
+            (struct spot){axis_place(across, latency_duration_ms(plot->run, i)),
+                          axis_place(&down, iteration->index)},
+            1.8, ink);
     }
     sheet_text_upright(plot->sheet,
                        (struct spot){area.x - 42, area.y + area.height / 2},
                        PLOT_TEXT, plot_ink, "in order");
 }
 
-static void draw_panels(struct plot *plot, const struct scope_stats *stats)
+static void latency_draw_panels(struct plot *plot,
+                                const struct scope_stats *stats)
 {
     struct bins bins = {0};
     struct area top = plot->area, low = plot->area;
@@ -119,14 +122,15 @@ static void draw_panels(struct plot *plot, const struct scope_stats *stats)
     };
     if (across.low < 0)
         across.low = 0;
-    plot_axis_below(plot, low, &across, "ms an iteration");
+    plot_axis_below(plot, low, &across, "ms per iteration");
     upper = across;
-    draw_bins(plot, top, &bins, &upper);
-    mark_time(plot, top, &across, plot_accent_ink, "median", stats->median_ns);
-    mark_time(plot,
-              (struct area){top.x, top.y + 12, top.width, top.height - 12},
-              &across, plot_faint_ink, "p95", stats->p95_ns);
-    draw_dots(plot, low, &across);
+    latency_draw_bins(plot, top, &bins, &upper);
+    latency_mark_time(plot, top, &across, plot_accent_ink, "median",
+                      stats->median_ns);
+    latency_mark_time(
+        plot, (struct area){top.x, top.y + 12, top.width, top.height - 12},
+        &across, plot_faint_ink, "p95", stats->p95_ns);
+    latency_draw_dots(plot, low, &across);
 }
 
 enum assay_status plot_latency(struct plot *plot, struct error *err)
@@ -146,6 +150,6 @@ enum assay_status plot_latency(struct plot *plot, struct error *err)
     snprintf(title, sizeof title, "Latency of %llu iterations",
              (unsigned long long)run_iteration_count(plot->run));
     plot_head(plot, title);
-    draw_panels(plot, &stats);
+    latency_draw_panels(plot, &stats);
     return ASSAY_OK;
 }

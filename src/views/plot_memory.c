@@ -1,5 +1,5 @@
-/* views/plot_memory.c - live bytes over an iteration, and who owned them at
- * the peak. */
+/* views/plot_memory.c - live bytes over an iteration, and who owned them at the
+ * peak. */
 #include "base/mem.h"
 #include "base/units.h"
 #include "views/plot_internal.h"
@@ -13,7 +13,7 @@ enum { most_owners = 12 };
 
 static const double mebibyte = 1 << 20;
 
-static const struct counter *live_bytes(const struct run *run)
+static const struct counter *memory_plot_live_bytes(const struct run *run)
 {
     for (uint32_t i = 0; i < run_counters(run); i++) {
         const struct counter *counter = run_counter(run, i);
@@ -35,10 +35,10 @@ static size_t plot_memory_find_peak(const struct counter *counter)
     return peak;
 }
 
-/* Memory stays as it is until it changes: a staircase. */
-static struct spot *staircase(const struct counter *counter,
-                              const struct axis *across, const struct axis *up,
-                              size_t *n)
+/* Memory stays constant until it changes: a staircase. */
+static struct spot *memory_plot_staircase(const struct counter *counter,
+                                          const struct axis *across,
+                                          const struct axis *up, size_t *n)
 {
     int64_t first_ns = counter->points[0].time_ns;
     struct spot *spots = mem_array(2 * counter->n_points + 2, sizeof *spots);
@@ -59,14 +59,15 @@ static struct spot *staircase(const struct counter *counter,
     return spots;
 }
 
-static enum assay_status draw_stairs(struct plot *plot,
-                                     const struct counter *counter,
-                                     const struct axis *across,
-                                     const struct axis *up, struct error *err)
+static enum assay_status memory_plot_draw_stairs(struct plot *plot,
+                                                 const struct counter *counter,
+                                                 const struct axis *across,
+                                                 const struct axis *up,
+                                                 struct error *err)
 {
     struct ink fill = plot_main_ink;
     size_t n;
-    struct spot *spots = staircase(counter, across, up, &n);
+    struct spot *spots = memory_plot_staircase(counter, across, up, &n);
 
     if (!spots)
         return error_nomem(err, counter->n_points * sizeof *spots, "a plot");
@@ -95,7 +96,7 @@ static enum assay_status plot_memory_draw_curve(struct plot *plot,
 
     plot_axis_below(plot, area, &across, "ms since the iteration began");
     plot_axis_left(plot, area, &up, "MiB live");
-    st = draw_stairs(plot, counter, &across, &up, err);
+    st = memory_plot_draw_stairs(plot, counter, &across, &up, err);
     snprintf(words, sizeof words, "peak %s",
              units_bytes(bytes, counter->points[peak].value));
     plot_mark(
@@ -108,7 +109,7 @@ static enum assay_status plot_memory_draw_curve(struct plot *plot,
 
 /* ---- the ledger -------------------------------------------------------- */
 
-static int by_bytes(const void *a, const void *b)
+static int memory_plot_by_bytes(const void *a, const void *b)
 {
     int64_t left = (*(const struct ledger_row *const *)a)->bytes;
     int64_t right = (*(const struct ledger_row *const *)b)->bytes;
@@ -116,10 +117,11 @@ static int by_bytes(const void *a, const void *b)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-static void name_owner(const struct run *run, const struct ledger_row *row,
-                       struct str *name)
+static void memory_plot_name_owner(const struct run *run,
+                                   const struct ledger_row *row,
+                                   struct str *name)
 {
-    /* A name that lacks memory is shorter. */
+    /* Without memory the name is shorter. */
     (void)str_append(name, ledger_kind_text(row->kind));
     if (row->what[0])
         (void)str_printf(name, " (%s)", row->what);
@@ -129,14 +131,14 @@ static void name_owner(const struct run *run, const struct ledger_row *row,
     }
 }
 
-static void draw_owner(struct plot *plot, struct area line,
-                       const struct ledger_row *row, double most)
+static void memory_plot_draw_owner(struct plot *plot, struct area line,
+                                   const struct ledger_row *row, double most)
 {
     struct area bar = {line.x, line.y + 12, line.width, 4};
     struct str name = {0};
     char bytes[UNITS_MAX];
 
-    name_owner(plot->run, row, &name);
+    memory_plot_name_owner(plot->run, row, &name);
     sheet_text_in(plot->sheet,
                   (struct area){line.x, line.y, line.width - 62, 12}, 8,
                   plot_ink, str_text(&name));
@@ -149,8 +151,8 @@ static void draw_owner(struct plot *plot, struct area line,
     str_release(&name);
 }
 
-static enum assay_status draw_ledger(struct plot *plot, struct area area,
-                                     struct error *err)
+static enum assay_status
+memory_plot_draw_ledger(struct plot *plot, struct area area, struct error *err)
 {
     size_t n = run_ledger_count(plot->run);
     const struct ledger_row **rows = mem_array(n, sizeof *rows);
@@ -159,11 +161,11 @@ static enum assay_status draw_ledger(struct plot *plot, struct area area,
         return error_nomem(err, n * sizeof *rows, "a plot");
     for (size_t i = 0; i < n; i++)
         rows[i] = run_ledger(plot->run, i);
-    qsort(rows, n, sizeof *rows, by_bytes);
+    qsort(rows, n, sizeof *rows, memory_plot_by_bytes);
     sheet_bold(plot->sheet, (struct spot){area.x, area.y + 9}, SHEET_LEFT,
                PLOT_TEXT, plot_ink, "who owned it at the peak");
     for (size_t i = 0; i < n && i < most_owners && rows[i]->bytes > 0; i++)
-        draw_owner(
+        memory_plot_draw_owner(
             plot,
             (struct area){area.x, area.y + 20 + (double)i * 24, area.width, 20},
             rows[i], fmax((double)rows[0]->bytes, 1));
@@ -173,7 +175,7 @@ static enum assay_status draw_ledger(struct plot *plot, struct area area,
 
 enum assay_status plot_memory(struct plot *plot, struct error *err)
 {
-    const struct counter *counter = live_bytes(plot->run);
+    const struct counter *counter = memory_plot_live_bytes(plot->run);
     struct area curve;
     enum assay_status st;
 
@@ -192,9 +194,9 @@ enum assay_status plot_memory(struct plot *plot, struct error *err)
     curve.width -= 250;
     st = plot_memory_draw_curve(plot, curve, counter, err);
     if (!st)
-        st = draw_ledger(plot,
-                         (struct area){curve.x + curve.width + 24, curve.y, 226,
-                                       curve.height},
-                         err);
+        st = memory_plot_draw_ledger(plot,
+                                     (struct area){curve.x + curve.width + 24,
+                                                   curve.y, 226, curve.height},
+                                     err);
     return st;
 }

@@ -1,5 +1,5 @@
 /* views/plot_roofline.c - how far each module is from what the machine can do:
- * arithmetic against traffic (Williams, Waterman, Patterson 2009). */
+ * arithmetic against memory traffic (Williams, Waterman, Patterson 2009). */
 #include "base/mem.h"
 #include "base/units.h"
 #include "run/bound.h"
@@ -15,29 +15,29 @@ enum { most_labels = 12 };
 static const double label_size = 7;
 
 /* A module on the roofline. */
-struct mark {
+struct roofline_mark {
     size_t row;
-    double intensity; /* FLOP a byte */
+    double intensity; /* FLOP per byte */
     double gflops;
     double ns;
 };
 
-/* Places of the words so far. */
-struct labels {
-    struct area area; /* that they must stay in */
+/* The places of the labels so far. */
+struct roofline_labels {
+    struct area area; /* where they must stay */
     struct area taken[most_labels];
     size_t n;
 };
 
 struct roofline {
     struct rows rows;
-    struct mark *marks; /* the longest first */
+    struct roofline_mark *marks; /* the longest first */
     size_t n;
     double peak_gflops, bandwidth_gbs;
 };
 
-/* What really ran where that is known, else what was asked for. */
-static double flops_of(const struct scope_work *work)
+/* What was executed if that is known, else what the model asks for. */
+static double roofline_flops_of(const struct scope_work *work)
 {
     if (!isnan(work->done_flops))
         return work->done_flops;
@@ -51,16 +51,16 @@ static double plot_roofline_bytes_of(const struct scope_work *work)
     return add_known(work->read_bytes, work->write_bytes);
 }
 
-static int longest_first(const void *a, const void *b)
+static int roofline_longest_first(const void *a, const void *b)
 {
-    double left = ((const struct mark *)a)->ns;
-    double right = ((const struct mark *)b)->ns;
+    double left = ((const struct roofline_mark *)a)->ns;
+    double right = ((const struct roofline_mark *)b)->ns;
 
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-static void add_mark(struct roofline *roofline, const struct run *run,
-                     size_t row)
+static void roofline_add_mark(struct roofline *roofline, const struct run *run,
+                              size_t row)
 {
     const struct row *item = &roofline->rows.items[row];
     const struct scope_work *work = run_work(run, item->scope);
@@ -69,11 +69,11 @@ static void add_mark(struct roofline *roofline, const struct run *run,
 
     if (!work || !item->is_called || item->is_outside || !(ns > 0))
         return;
-    flops = flops_of(work);
+    flops = roofline_flops_of(work);
     bytes = plot_roofline_bytes_of(work);
     if (flops > 0 && bytes > 0)
         roofline->marks[roofline->n++] =
-            (struct mark){row, flops / bytes, flops / ns, ns};
+            (struct roofline_mark){row, flops / bytes, flops / ns, ns};
 }
 
 static enum assay_status plot_roofline_collect(struct roofline *roofline,
@@ -90,19 +90,21 @@ static enum assay_status plot_roofline_collect(struct roofline *roofline,
         return error_nomem(err, roofline->rows.n * sizeof *roofline->marks,
                            "a plot");
     for (size_t i = 0; i < roofline->rows.n; i++)
-        add_mark(roofline, run, i);
-    qsort(roofline->marks, roofline->n, sizeof *roofline->marks, longest_first);
+        roofline_add_mark(roofline, run, i);
+    qsort(roofline->marks, roofline->n, sizeof *roofline->marks,
+          roofline_longest_first);
     roofline->peak_gflops = peaks.gflops;
     roofline->bandwidth_gbs = peaks.read_gbs;
     if (roofline->n == 0)
-        return error_set(err, ASSAY_UNSUPPORTED,
-                         "the run does not know the arithmetic of its modules, "
-                         "so there is no roofline to draw; use --kind icicle");
+        return error_set(
+            err, ASSAY_UNSUPPORTED,
+            "the run has no arithmetic of its modules, so there is "
+            "no roofline to draw; use --kind icicle");
     return ASSAY_OK;
 }
 
-static void span_axes(const struct roofline *roofline, struct axis *across,
-                      struct axis *up)
+static void roofline_span_axes(const struct roofline *roofline,
+                               struct axis *across, struct axis *up)
 {
     *across = *up = (struct axis){.low = INFINITY, .high = 0, .is_log = true};
     for (size_t i = 0; i < roofline->n; i++) {
@@ -114,16 +116,16 @@ static void span_axes(const struct roofline *roofline, struct axis *across,
     up->high = fmax(up->high, roofline->peak_gflops * 1.3);
     across->high =
         fmax(across->high, roofline->peak_gflops / roofline->bandwidth_gbs * 4);
-    /* What takes next to nothing must not squeeze the rest. */
+    /* Modules that take next to nothing must not squeeze the rest. */
     up->low = fmax(up->low, up->high / 1e5);
     across->low = fmax(across->low, across->high / 1e6);
     axis_round(across, 6);
     axis_round(up, 6);
 }
 
-static void draw_roof(struct plot *plot, struct area area,
-                      const struct roofline *roofline, const struct axis *x,
-                      const struct axis *y)
+static void roofline_draw_roof(struct plot *plot, struct area area,
+                               const struct roofline *roofline,
+                               const struct axis *x, const struct axis *y)
 {
     double ridge = roofline->peak_gflops / roofline->bandwidth_gbs;
     const struct spot roof[] = {
@@ -154,13 +156,13 @@ static void draw_roof(struct plot *plot, struct area area,
                SHEET_RIGHT, PLOT_TEXT, plot_ink, words);
 }
 
-static double radius_of(const struct roofline *roofline,
-                        const struct mark *mark)
+static double roofline_radius_of(const struct roofline *roofline,
+                                 const struct roofline_mark *mark)
 {
     return 2 + 8 * sqrt(mark->ns / roofline->marks[0].ns);
 }
 
-static struct spot plot_roofline_place_of(const struct mark *mark,
+static struct spot plot_roofline_place_of(const struct roofline_mark *mark,
                                           const struct axis *x,
                                           const struct axis *y)
 {
@@ -168,18 +170,20 @@ static struct spot plot_roofline_place_of(const struct mark *mark,
                          axis_place(y, mark->gflops)};
 }
 
-static void draw_mark(struct plot *plot, const struct roofline *roofline,
-                      const struct mark *mark, struct spot middle)
+static void roofline_draw_mark(struct plot *plot,
+                               const struct roofline *roofline,
+                               const struct roofline_mark *mark,
+                               struct spot middle)
 {
     const struct row *row = &roofline->rows.items[mark->row];
     struct ink ink = plot_class_ink(row->class_name);
 
     ink.alpha = 0.8;
-    sheet_disc(plot->sheet, middle, radius_of(roofline, mark), ink);
+    sheet_disc(plot->sheet, middle, roofline_radius_of(roofline, mark), ink);
 }
 
-/* The last parts of a path say enough. */
-static const char *short_path(const struct str *path)
+/* The last parts of a path. */
+static const char *roofline_short_path(const struct str *path)
 {
     const char *text = str_text(path);
     size_t n_dots = 0;
@@ -197,7 +201,7 @@ static bool plot_roofline_overlap(struct area a, struct area b)
            b.y < a.y + a.height;
 }
 
-static bool plot_roofline_is_free(const struct labels *labels,
+static bool plot_roofline_is_free(const struct roofline_labels *labels,
                                   struct area place)
 {
     if (place.x < labels->area.x ||
@@ -210,9 +214,10 @@ static bool plot_roofline_is_free(const struct labels *labels,
     return true;
 }
 
-/* Right of the disc, left of it, above or below: the first that is free. What
- * finds no place goes without words. */
-static void plot_roofline_draw_label(struct plot *plot, struct labels *labels,
+/* To the right of the disc, to the left, above or below: the first place that
+ * is free. Without one there is no label. */
+static void plot_roofline_draw_label(struct plot *plot,
+                                     struct roofline_labels *labels,
                                      struct spot middle, double radius,
                                      const char *text)
 {
@@ -237,40 +242,45 @@ static void plot_roofline_draw_label(struct plot *plot, struct labels *labels,
     }
 }
 
-static void label_mark(struct plot *plot, const struct roofline *roofline,
-                       const struct mark *mark, struct labels *labels,
-                       struct spot middle)
+static void roofline_label_mark(struct plot *plot,
+                                const struct roofline *roofline,
+                                const struct roofline_mark *mark,
+                                struct roofline_labels *labels,
+                                struct spot middle)
 {
     const struct row *row = &roofline->rows.items[mark->row];
     struct str path = {0};
 
     if (!run_scope_path(plot->run, row->scope, &path))
         plot_roofline_draw_label(plot, labels, middle,
-                                 radius_of(roofline, mark), short_path(&path));
+                                 roofline_radius_of(roofline, mark),
+                                 roofline_short_path(&path));
     str_release(&path);
 }
 
-static void draw_marks(struct plot *plot, const struct roofline *roofline)
+static void roofline_draw_marks(struct plot *plot,
+                                const struct roofline *roofline)
 {
     struct area area = plot->area;
-    struct labels labels = {0};
+    struct roofline_labels labels = {0};
     struct axis x, y;
 
     area.x += 50;
     area.width -= 60;
     area.height -= 36;
     labels.area = area;
-    span_axes(roofline, &x, &y);
-    plot_axis_below(plot, area, &x, "FLOP a byte, as executed");
+    roofline_span_axes(roofline, &x, &y);
+    plot_axis_below(plot, area, &x, "FLOP per byte, as executed");
     plot_axis_left(plot, area, &y, "GFLOP/s, as executed");
-    draw_roof(plot, area, roofline, &x, &y);
+    roofline_draw_roof(plot, area, roofline, &x, &y);
     sheet_clip(plot->sheet, area);
     for (size_t i = roofline->n; i-- > 0;)
-        draw_mark(plot, roofline, &roofline->marks[i],
-                  plot_roofline_place_of(&roofline->marks[i], &x, &y));
+        roofline_draw_mark(plot, roofline, &roofline->marks[i],
+                           plot_roofline_place_of(&roofline->marks[i], &x, &y));
     for (size_t i = 0; i < roofline->n && i < most_labels; i++)
-        label_mark(plot, roofline, &roofline->marks[i], &labels,
-                   plot_roofline_place_of(&roofline->marks[i], &x, &y));
+        roofline_label_mark(
+            plot, roofline, &roofline->marks[i], &labels,
+            plot_roofline_place_of(&roofline->marks[i], &x, &y));
     sheet_unclip(plot->sheet);
 }
 
@@ -282,7 +292,7 @@ enum assay_status plot_roofline(struct plot *plot, struct error *err)
     if (!st) {
         plot_head(plot, "Roofline: modules against the machine, as large as "
                         "their time");
-        draw_marks(plot, &roofline);
+        roofline_draw_marks(plot, &roofline);
     }
     mem_free(roofline.marks);
     rows_release(&roofline.rows);

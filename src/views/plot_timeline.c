@@ -1,4 +1,4 @@
-/* views/plot_timeline.c - one iteration as it happened: a lane a thread. */
+/* views/plot_timeline.c - one iteration as it happened, one lane per thread. */
 #include "base/mem.h"
 #include "base/units.h"
 #include "views/plot_internal.h"
@@ -11,7 +11,7 @@ enum { most_lanes = 12 };
 static const double lane_gap = 8, label_width = 74, narrowest = 0.25;
 
 /* A thread with something to show. */
-struct lane {
+struct timeline_lane {
     uint32_t thread;
     uint32_t least, most; /* depths */
     double y;
@@ -21,21 +21,22 @@ struct timeline {
     const struct run *run;
     uint32_t iteration; /* RUN_NONE: all that was kept */
     int64_t begin_ns, end_ns;
-    struct lane lanes[most_lanes];
+    struct timeline_lane lanes[most_lanes];
     size_t n_lanes, n_levels;
     struct axis across;
     double height; /* of a level */
 };
 
-static bool belongs(const struct timeline *timeline, const struct sample *s)
+static bool timeline_has(const struct timeline *timeline,
+                         const struct sample *s)
 {
     return timeline->iteration == RUN_NONE ||
            s->iteration == timeline->iteration;
 }
 
-/* Of the iterations that were kept in full, the one in the middle by its
- * duration; RUN_NONE where none was. */
-static uint32_t choose_iteration(const struct run *run)
+/* The iteration with the median duration among those that were kept in full;
+ * RUN_NONE if there are none. */
+static uint32_t timeline_choose_iteration(const struct run *run)
 {
     uint32_t chosen = RUN_NONE;
     double best = INFINITY, median;
@@ -57,8 +58,8 @@ static uint32_t choose_iteration(const struct run *run)
     return chosen;
 }
 
-static struct lane *plot_timeline_find_lane(struct timeline *timeline,
-                                            uint32_t thread)
+static struct timeline_lane *plot_timeline_find_lane(struct timeline *timeline,
+                                                     uint32_t thread)
 {
     for (size_t i = 0; i < timeline->n_lanes; i++) {
         if (timeline->lanes[i].thread == thread)
@@ -67,7 +68,7 @@ static struct lane *plot_timeline_find_lane(struct timeline *timeline,
     if (timeline->n_lanes == most_lanes)
         return NULL;
     timeline->lanes[timeline->n_lanes] =
-        (struct lane){.thread = thread, .least = UINT32_MAX};
+        (struct timeline_lane){.thread = thread, .least = UINT32_MAX};
     return &timeline->lanes[timeline->n_lanes++];
 }
 
@@ -80,9 +81,9 @@ static void plot_timeline_measure(struct timeline *timeline)
     for (size_t i = 0; i < run_kept_count(run); i++) {
         const struct sample *s = run_kept(run, i);
         uint32_t depth = run_scope(run, s->scope)->depth;
-        struct lane *lane;
+        struct timeline_lane *lane;
 
-        if (!belongs(timeline, s) ||
+        if (!timeline_has(timeline, s) ||
             !(lane = plot_timeline_find_lane(timeline, s->thread)))
             continue;
         lane->least = depth < lane->least ? depth : lane->least;
@@ -97,7 +98,7 @@ static void plot_timeline_measure(struct timeline *timeline)
             timeline->lanes[i].most - timeline->lanes[i].least + 1;
 }
 
-static void place_lanes(struct timeline *timeline, struct area area)
+static void timeline_place_lanes(struct timeline *timeline, struct area area)
 {
     double gaps = lane_gap * (double)timeline->n_lanes;
     double y = area.y;
@@ -105,18 +106,19 @@ static void place_lanes(struct timeline *timeline, struct area area)
     timeline->height =
         fmin((area.height - gaps) / (double)timeline->n_levels, 36);
     for (size_t i = 0; i < timeline->n_lanes; i++) {
-        struct lane *lane = &timeline->lanes[i];
+        struct timeline_lane *lane = &timeline->lanes[i];
 
         lane->y = y;
         y += timeline->height * (lane->most - lane->least + 1) + lane_gap;
     }
 }
 
-static void draw_slice(struct plot *plot, struct timeline *timeline,
-                       const struct sample *sample)
+static void timeline_draw_slice(struct plot *plot, struct timeline *timeline,
+                                const struct sample *sample)
 {
     const struct scope *scope = run_scope(timeline->run, sample->scope);
-    struct lane *lane = plot_timeline_find_lane(timeline, sample->thread);
+    struct timeline_lane *lane =
+        plot_timeline_find_lane(timeline, sample->thread);
     double begin = (double)(sample->start_ns - timeline->begin_ns) / 1e6;
     double end = begin + (double)sample->duration_ns / 1e6;
     struct area box, text;
@@ -142,15 +144,15 @@ static void draw_slice(struct plot *plot, struct timeline *timeline,
     }
 }
 
-static void draw_lanes(struct plot *plot, struct timeline *timeline,
-                       struct area area)
+static void timeline_draw_lanes(struct plot *plot, struct timeline *timeline,
+                                struct area area)
 {
     const struct run *run = plot->run;
 
     plot_axis_below(plot, area, &timeline->across,
                     "ms since the iteration began");
     for (size_t i = 0; i < timeline->n_lanes; i++) {
-        const struct lane *lane = &timeline->lanes[i];
+        const struct timeline_lane *lane = &timeline->lanes[i];
 
         sheet_text_in(plot->sheet,
                       (struct area){plot->area.x, lane->y, label_width - 8,
@@ -159,15 +161,15 @@ static void draw_lanes(struct plot *plot, struct timeline *timeline,
                       run_thread(run, lane->thread)->name);
     }
     for (size_t i = 0; i < run_kept_count(run); i++) {
-        if (belongs(timeline, run_kept(run, i)))
-            draw_slice(plot, timeline, run_kept(run, i));
+        if (timeline_has(timeline, run_kept(run, i)))
+            timeline_draw_slice(plot, timeline, run_kept(run, i));
     }
 }
 
 enum assay_status plot_timeline(struct plot *plot, struct error *err)
 {
-    struct timeline timeline = {.run = plot->run,
-                                .iteration = choose_iteration(plot->run)};
+    struct timeline timeline = {
+        .run = plot->run, .iteration = timeline_choose_iteration(plot->run)};
     struct area area;
     char title[64];
 
@@ -185,7 +187,7 @@ enum assay_status plot_timeline(struct plot *plot, struct error *err)
     area.height -= 36;
     timeline.across.high =
         fmax((double)(timeline.end_ns - timeline.begin_ns) / 1e6, 1e-6);
-    place_lanes(&timeline, area);
-    draw_lanes(plot, &timeline, area);
+    timeline_place_lanes(&timeline, area);
+    timeline_draw_lanes(plot, &timeline, area);
     return ASSAY_OK;
 }

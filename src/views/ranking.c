@@ -15,6 +15,7 @@ void ranking_release(struct ranking *ranking)
         str_release(&ranking->items[i].title);
     }
     mem_free(ranking->items);
+    rows_release(&ranking->rows);
     *ranking = (struct ranking){0};
 }
 
@@ -25,20 +26,22 @@ double row_call_ns(const struct row *row)
 
 /* ---- joining ---------------------------------------------------------- */
 
-static const char *group_key(const struct row *row, enum view_group group)
+static const char *ranking_group_key(const struct row *row,
+                                     enum view_group group)
 {
     return group == GROUP_CLASS ? row->class_name : row->name;
 }
 
-/* A row below one of its own group is part of that one's total already. */
-static bool is_nested(const struct rows *rows, size_t at, enum view_group group)
+/* The total of a row above it in its own group already includes it. */
+static bool ranking_is_nested(const struct rows *rows, size_t at,
+                              enum view_group group)
 {
-    const char *key = group_key(&rows->items[at], group);
+    const char *key = ranking_group_key(&rows->items[at], group);
 
     while (at != 0) {
         at = rows->items[at].parent;
         if (rows->items[at].is_called &&
-            strcmp(group_key(&rows->items[at], group), key) == 0)
+            strcmp(ranking_group_key(&rows->items[at], group), key) == 0)
             return true;
     }
     return false;
@@ -56,6 +59,7 @@ static void ranking_join(struct ranked *into, const struct row *row,
     sum->self_ns = add_known(sum->self_ns, row->self_ns);
     if (!nested) {
         sum->total_ns = add_known(sum->total_ns, row->total_ns);
+        sum->device_ns += row->device_ns;
         sum->share = add_known(sum->share, row->share);
         work_add(&sum->work, &row->work);
         bound_add(&sum->bound, &row->bound);
@@ -69,24 +73,26 @@ static void ranking_join(struct ranked *into, const struct row *row,
         sum->class_name = "";
 }
 
-/* The item that a row joins, UINT64_MAX for none: what is outside the
- * iterations stays apart from what is inside. */
+/* The item that a row joins, or UINT64_MAX. Rows outside the iterations stay
+ * apart from those inside. */
 static uint64_t ranking_find_group(const struct map groups[2],
                                    const struct row *row, enum view_group group)
 {
     uint64_t at = UINT64_MAX;
 
     if (group != GROUP_SCOPE)
-        map_find_text(&groups[row->is_outside], group_key(row, group), &at);
+        map_find_text(&groups[row->is_outside], ranking_group_key(row, group),
+                      &at);
     return at;
 }
 
-/* Fills the items, without labels; *n is how many there are. Rows that were
- * never called only group others: a table has nothing to say about them, but
- * who does the work of those that were fused. */
-static enum assay_status join_rows(const struct rows *rows,
-                                   enum view_group group, bool with_fused,
-                                   struct ranked *items, size_t *n)
+/* Fills in the items, without labels; *n is their number. Rows that were never
+ * called only group others and are left out, except for those that were fused
+ * into another. */
+static enum assay_status ranking_join_rows(const struct rows *rows,
+                                           enum view_group group,
+                                           bool with_fused,
+                                           struct ranked *items, size_t *n)
 {
     enum assay_status st = ASSAY_OK;
     struct map groups[2] = {{0}, {0}}; /* inside, outside */
@@ -99,7 +105,7 @@ static enum assay_status join_rows(const struct rows *rows,
         if (!row->is_called && !(with_fused && row_is_fused(row)))
             continue;
         if (at != UINT64_MAX) {
-            ranking_join(&items[at], row, is_nested(rows, i, group));
+            ranking_join(&items[at], row, ranking_is_nested(rows, i, group));
             continue;
         }
         items[*n] = (struct ranked){.row = *row,
@@ -107,8 +113,8 @@ static enum assay_status join_rows(const struct rows *rows,
                                     .n_scopes = 1,
                                     .stats = scope_stats_unknown()};
         if (group != GROUP_SCOPE)
-            st = map_put_text(&groups[row->is_outside], group_key(row, group),
-                              *n);
+            st = map_put_text(&groups[row->is_outside],
+                              ranking_group_key(row, group), *n);
         (*n)++;
     }
     map_release(&groups[0]);
@@ -118,7 +124,7 @@ static enum assay_status join_rows(const struct rows *rows,
 
 /* ---- sorting ---------------------------------------------------------- */
 
-static double sort_value(const struct ranked *item, enum view_sort sort)
+static double ranking_sort_value(const struct ranked *item, enum view_sort sort)
 {
     switch (sort) {
     case SORT_SELF:
@@ -140,13 +146,14 @@ static double sort_value(const struct ranked *item, enum view_sort sort)
     return 0;
 }
 
-/* What is outside the iterations comes behind them; large first, unknown last,
+/* Rows outside the iterations come last; large before small before unknown,
  * then by first appearance. */
-static int compare_ranked(const void *left, const void *right, void *context)
+static int ranking_compare_ranked(const void *left, const void *right,
+                                  void *context)
 {
     const struct ranked *a = left, *b = right;
     const enum view_sort *sort = context;
-    double x = sort_value(a, *sort), y = sort_value(b, *sort);
+    double x = ranking_sort_value(a, *sort), y = ranking_sort_value(b, *sort);
     int order = a->row.is_outside - b->row.is_outside;
 
     if (order)
@@ -162,8 +169,8 @@ static int compare_ranked(const void *left, const void *right, void *context)
 
 /* ---- naming ----------------------------------------------------------- */
 
-static enum assay_status describe_fused(const struct run *run,
-                                        struct ranked *item)
+static enum assay_status ranking_describe_fused(const struct run *run,
+                                                struct ranked *item)
 {
     if (str_append(&item->title, str_text(&item->label)))
         return ASSAY_NOMEM;
@@ -180,9 +187,10 @@ static enum assay_status ranking_describe(const struct run *run,
     if (options->group == GROUP_SCOPE)
         st = run_scope_path(run, item->row.scope, &item->label);
     else
-        st = str_append(&item->label, group_key(&item->row, options->group));
+        st = str_append(&item->label,
+                        ranking_group_key(&item->row, options->group));
     if (!st && row_is_fused(&item->row))
-        st = describe_fused(run, item);
+        st = ranking_describe_fused(run, item);
     if (st)
         return error_nomem(err, item->label.n + 1, "the name of a row");
     if (item->row.scope == RUN_NONE || !item->row.is_called)
@@ -197,23 +205,27 @@ const char *ranked_title(const struct ranked *item)
     return item->label.n ? str_text(&item->label) : "-";
 }
 
-enum assay_status ranking_build(const struct run *run, const struct rows *rows,
+enum assay_status ranking_build(const struct run *run,
                                 const struct view_options *options,
                                 size_t default_limit, bool with_fused,
                                 struct ranking *ranking, struct error *err)
 {
+    const struct rows *rows = &ranking->rows;
     enum view_sort sort = options->sort;
     size_t limit = options->limit ? options->limit : default_limit, n;
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = rows_build(run, &ranking->rows, err);
 
+    if (st)
+        return st;
     ranking->items = mem_array(rows->n, sizeof *ranking->items);
     if (!ranking->items ||
-        join_rows(rows, options->group,
-                  with_fused && options->group == GROUP_SCOPE, ranking->items,
-                  &n) != ASSAY_OK)
+        ranking_join_rows(rows, options->group,
+                          with_fused && options->group == GROUP_SCOPE,
+                          ranking->items, &n) != ASSAY_OK)
         return error_nomem(err, rows->n * sizeof *ranking->items,
                            "the rows of a table");
-    qsort_r(ranking->items, n, sizeof *ranking->items, compare_ranked, &sort);
+    qsort_r(ranking->items, n, sizeof *ranking->items, ranking_compare_ranked,
+            &sort);
     ranking->n = options->all || limit > n ? n : limit;
     ranking->n_hidden = n - ranking->n;
     for (size_t i = 0; !st && i < ranking->n; i++)

@@ -1,9 +1,8 @@
-/* views/report.h - runs as one HTML page that needs nothing else.
+/* views/report.h - runs as one self-contained HTML page.
  *
  * The page is our own HTML, style and script from src/views/html/, embedded
  * when the program is built, with the runs as JSON between them. It opens
- * without a server and forbids itself the network. docs/report.md is its
- * manual.
+ * without a server and forbids itself the network; see docs/report.md.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_REPORT_H
@@ -15,7 +14,7 @@
 
 /* A JPEG or PNG file's bytes, borrowed. */
 struct report_picture {
-    const char *name; /* the file's, without its folder */
+    const char *name; /* of the file, without its folder */
     const char *bytes;
     size_t n;
 };
@@ -26,9 +25,8 @@ struct report_side {
 };
 
 struct report {
-    struct report_side sides[2]; /* the second one's run may be NULL */
-    /* Of the two, where there are two; else NULL. */
-    const struct comparison *comparison;
+    struct report_side sides[2];         /* the second run may be NULL */
+    const struct comparison *comparison; /* of the two; NULL for one */
     const struct report_picture *pictures;
     size_t n_pictures;
 };

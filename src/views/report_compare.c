@@ -1,4 +1,4 @@
-/* views/report_compare.c - a comparison inside of the HTML report. */
+/* views/report_compare.c - a comparison in the HTML report. */
 #include "views/report_data_internal.h"
 
 #include "views/compare_words_internal.h"
@@ -15,10 +15,10 @@ static const struct {
     {"p", offsetof(struct compare_row, p)},
 };
 
-static void write_sides(struct json_writer *json,
-                        const struct comparison *comparison,
-                        const struct report_rows *a,
-                        const struct report_rows *b)
+static void report_write_sides(struct json_writer *json,
+                               const struct comparison *comparison,
+                               const struct report_rows *a,
+                               const struct report_rows *b)
 {
     size_t n = compare_row_count(comparison);
 
@@ -42,8 +42,8 @@ static void write_sides(struct json_writer *json,
     json_array_end(json);
 }
 
-static void write_tests(struct json_writer *json,
-                        const struct comparison *comparison)
+static void report_write_tests(struct json_writer *json,
+                               const struct comparison *comparison)
 {
     size_t n = compare_row_count(comparison);
 
@@ -84,8 +84,8 @@ enum assay_status report_write_comparison(struct json_writer *json,
     json_member_double(json, "confidence", compare_confidence(comparison));
     json_key(json, "rows");
     json_object_begin(json);
-    write_sides(json, comparison, a, b);
-    write_tests(json, comparison);
+    report_write_sides(json, comparison, a, b);
+    report_write_tests(json, comparison);
     json_object_end(json);
     json_object_end(json);
     str_release(&caution);

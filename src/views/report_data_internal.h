@@ -1,7 +1,7 @@
-/* views/report_data_internal.h - the JSON inside of the HTML report.
+/* views/report_data_internal.h - the JSON in the HTML report.
  *
- * Columns instead of objects, and six significant digits, so that a page of
- * two thousand scopes stays small. Scopes are named by their row in the order
+ * Columns instead of objects, and six significant digits, so that a page of two
+ * thousand scopes stays small. Scopes are identified by their row in the order
  * of the tree. src/views/html/model.js reads it.
  *
  * SPDX-License-Identifier: MIT */
@@ -14,11 +14,11 @@
 
 enum {
     REPORT_DIGITS = 6,
-    REPORT_MAX_SLICES = 30000 /* of the timeline of one run */
+    REPORT_MAX_SLICES = 30000 /* in the timeline of one run */
 };
 
-/* A run as its rows, and the row of each scope. Start from {0}; released by
- * the caller, also on failure. */
+/* A run as its rows, and the row of each scope. Start from {0}; release also
+ * after a failure. */
 struct report_rows {
     const struct run *run;
     struct rows rows;
@@ -31,14 +31,10 @@ enum assay_status report_rows_build(const struct run *run,
                                     struct error *err);
 void report_rows_release(struct report_rows *rows);
 
-/* rows->values as a column, left out where none of them is known. */
-void report_values(struct json_writer *json, const struct report_rows *rows,
-                   const char *key);
-
-/* Begins an array of a name; json_array_end() ends it. */
+/* Begins an array with a name; json_array_end() ends it. */
 void report_column(struct json_writer *json, const char *key);
 void report_number(struct json_writer *json, double value);
-/* A row, or null for RUN_NONE. */
+/* A row, or null if RUN_NONE. */
 void report_row(struct json_writer *json, uint32_t row);
 
 /* One run as an object. */
@@ -46,8 +42,8 @@ enum assay_status report_write_run(struct json_writer *json,
                                    const struct report_rows *rows,
                                    const char *source, struct error *err);
 
-/* The member "stretches": the samples that are kept in full, an iteration a
- * stretch. Where there are more than REPORT_MAX_SLICES, the longest of each
+/* The member "stretches": the samples that are kept in full, one stretch per
+ * iteration. If there are more than REPORT_MAX_SLICES, the longest of each
  * stretch; "left_out" counts the others. */
 enum assay_status report_write_slices(struct json_writer *json,
                                       const struct report_rows *rows,

@@ -1,5 +1,4 @@
-/* views/report_run.c - a run inside of the HTML report: see
- * report_data_internal.h. */
+/* views/report_run.c - a run in the HTML report, see report_data_internal.h. */
 #include "views/report_data_internal.h"
 
 #include "base/mem.h"
@@ -10,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes are told to the byte up to a gigabyte. */
+/* Enough to show up to a gigabyte to the byte. */
 enum { BYTE_DIGITS = 10 };
 
 void report_rows_release(struct report_rows *rows)
@@ -50,8 +49,9 @@ void report_number(struct json_writer *json, double value)
     json_write_rounded(json, value, REPORT_DIGITS);
 }
 
-void report_values(struct json_writer *json, const struct report_rows *rows,
-                   const char *key)
+/* rows->values as a column; left out if none of them is known. */
+static void report_values(struct json_writer *json,
+                          const struct report_rows *rows, const char *key)
 {
     size_t n = rows->rows.n, n_unknown = 0;
 
@@ -141,15 +141,17 @@ static const struct {
     {"own_kept_bytes", offsetof(struct scope_work, kept_bytes)},
 };
 
-/* The page can count levels and calls of the whole run itself. */
-static bool is_told(enum field field)
+/* The page counts levels and calls of the whole run itself. */
+static bool report_has_field(enum field field)
 {
     return field != FIELD_DEPTH && field != FIELD_ALL_CALLS &&
            field != FIELD_ALL_TOTAL && field != FIELD_ALL_SELF;
 }
 
-static void write_field(struct json_writer *json, const struct report_rows *all,
-                        const struct scope_stats *stats, enum field field)
+static void report_write_field(struct json_writer *json,
+                               const struct report_rows *all,
+                               const struct scope_stats *stats,
+                               enum field field)
 {
     const struct rows *rows = &all->rows;
 
@@ -181,8 +183,8 @@ static enum assay_status report_run_write_tree(struct json_writer *json,
     json_object_begin(json);
     report_run_write_names(json, all);
     for (enum field i = 0; i < N_FIELDS; i++) {
-        if (is_told(i))
-            write_field(json, all, stats, i);
+        if (report_has_field(i))
+            report_write_field(json, all, stats, i);
     }
     for (size_t i = 0; i < sizeof own_work / sizeof *own_work; i++)
         report_run_write_work(json, all, own_work[i].key, own_work[i].offset);
@@ -191,7 +193,7 @@ static enum assay_status report_run_write_tree(struct json_writer *json,
     return st;
 }
 
-/* ---- what there is beside it ------------------------------------------ */
+/* ---- the rest ---------------------------------------------------------- */
 
 static void report_run_write_iterations(struct json_writer *json,
                                         const struct run *run)

@@ -1,4 +1,4 @@
-/* views/row_work.c - the arithmetic of rows, and who does it. */
+/* views/row_work.c - the arithmetic of rows, and which scope does it. */
 #include "views/scope_rows.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ void work_add(struct scope_work *into, const struct scope_work *from)
     into->kept_bytes = add_known(into->kept_bytes, from->kept_bytes);
 }
 
-/* What each row does itself. */
-static void set_own(const struct run *run, struct rows *rows)
+/* The work of each row itself. */
+static void row_work_set_own(const struct run *run, struct rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct row *row = &rows->items[i];
@@ -35,8 +35,8 @@ static void set_own(const struct run *run, struct rows *rows)
     }
 }
 
-/* A row that only groups is no leaf, and tells its parent whether anything
- * below it was called. */
+/* A row that only groups is not a leaf, and passes on whether anything below it
+ * was called. */
 static void row_work_sum_up(struct rows *rows)
 {
     for (size_t i = rows->n; i-- > 0;) {
@@ -53,7 +53,7 @@ static void row_work_sum_up(struct rows *rows)
     }
 }
 
-static void find_cover(struct rows *rows)
+static void row_work_find_cover(struct rows *rows)
 {
     double covered = 0, whole = 0;
 
@@ -72,9 +72,9 @@ static void find_cover(struct rows *rows)
 
 void rows_add_work(const struct run *run, struct rows *rows)
 {
-    set_own(run, rows);
+    row_work_set_own(run, rows);
     row_work_sum_up(rows);
-    find_cover(rows);
+    row_work_find_cover(rows);
 }
 
 enum assay_status rows_add_bounds(const struct run *run, struct rows *rows,
@@ -113,7 +113,7 @@ enum assay_status row_doer(const struct run *run, const struct row *row,
     uint32_t doer = row->work.done_by;
     const struct scope *scope = run_scope(run, doer);
 
-    if (str_append(text, "   in "))
+    if (str_append(text, "   fused into "))
         return ASSAY_NOMEM;
     if (scope->parent == run_scope(run, row->scope)->parent)
         return str_append(text, scope->name);

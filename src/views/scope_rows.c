@@ -11,7 +11,7 @@ void rows_release(struct rows *rows)
     *rows = (struct rows){0};
 }
 
-/* The scopes in the order of the tree: down, along, up by the parent. */
+/* Walks the tree: down, along, and up by the parent. */
 static void scope_rows_place(const struct run *run, struct rows *rows,
                              size_t *row_of_scope)
 {
@@ -42,32 +42,35 @@ static void scope_rows_place(const struct run *run, struct rows *rows,
     }
 }
 
-static void add_cell(struct row *row, const struct cell *cell)
+static void rows_add_cell(const struct run *run, struct row *row,
+                          const struct cell *cell)
 {
+    struct cell_sums sums = run_cell_sums(run, cell);
+
     row->is_called |= cell->calls.n > 0;
-    row->calls += (double)cell->calls.n;
-    row->total_ns += (double)cell->total_ns;
-    row->self_ns += (double)cell->self_ns;
+    row->calls += sums.calls;
+    row->total_ns += sums.total_ns;
+    row->self_ns += sums.self_ns;
     if (cell->bytes > row->bytes)
         row->bytes = cell->bytes;
     if (cell->peak_bytes > row->peak_bytes)
         row->peak_bytes = cell->peak_bytes;
 }
 
-/* The cells inside the iterations, all of them where none are marked. */
-static void add_inside(const struct run *run, struct rows *rows,
-                       const size_t *row_of_scope)
+/* Adds the cells inside the iterations, or all if none are marked. */
+static void rows_add_inside(const struct run *run, struct rows *rows,
+                            const size_t *row_of_scope)
 {
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
 
         if (run_cell_is_scope_time(run, cell) &&
             (!cell->is_outside || rows->n_iterations == 0))
-            add_cell(&rows->items[row_of_scope[cell->scope]], cell);
+            rows_add_cell(run, &rows->items[row_of_scope[cell->scope]], cell);
     }
 }
 
-/* The cells outside of them, for the rows that have nothing inside. */
+/* Adds the cells outside them to the rows that have nothing inside. */
 static void scope_rows_add_outside(const struct run *run, struct rows *rows,
                                    const size_t *row_of_scope)
 {
@@ -77,12 +80,12 @@ static void scope_rows_add_outside(const struct run *run, struct rows *rows,
 
         if (run_cell_is_scope_time(run, cell) && cell->is_outside &&
             row->is_outside)
-            add_cell(row, cell);
+            rows_add_cell(run, row, cell);
     }
 }
 
-/* A row is outside where neither it nor any row below it is inside. */
-static void mark_outside(struct rows *rows)
+/* A row is outside if neither it nor any row below it is inside. */
+static void rows_mark_outside(struct rows *rows)
 {
     for (size_t i = 1; i < rows->n; i++)
         rows->items[i].is_outside = !rows->items[i].is_called;
@@ -92,9 +95,9 @@ static void mark_outside(struct rows *rows)
     }
 }
 
-/* Rows that only group last as long as what is below them, inside or outside
- * as they are themselves, and have its peak. */
-static void sum_groups(struct rows *rows)
+/* Rows that only group last as long as the rows below them that are inside or
+ * outside like themselves, and have their peak. */
+static void rows_sum_groups(struct rows *rows)
 {
     for (size_t i = rows->n; i-- > 0;) {
         struct row *row = &rows->items[i];
@@ -115,8 +118,34 @@ static void sum_groups(struct rows *rows)
     }
 }
 
-/* Children of one thread never exceed their parent; a little is rounding. */
-static enum assay_status find_overlap(struct rows *rows, struct error *err)
+/* Adds what devices did, from the leaves up. Rows of the host are those that
+ * have other cells too. */
+static void scope_rows_add_device(const struct run *run, struct rows *rows,
+                                  const size_t *row_of_scope)
+{
+    for (size_t i = 0; i < run_cell_count(run); i++) {
+        const struct cell *cell = run_cell(run, i);
+        struct row *row = &rows->items[row_of_scope[cell->scope]];
+
+        if (run_thread(run, cell->thread)->kind == THREAD_DEVICE &&
+            (rows->n_iterations == 0 || cell->is_outside == row->is_outside))
+            row->device_ns += (double)cell->self_ns;
+    }
+    for (size_t i = rows->n; i-- > 1;)
+        rows->items[rows->items[i].parent].device_ns +=
+            rows->items[i].device_ns;
+    for (size_t i = 0; i < run_cell_count(run); i++) {
+        const struct cell *cell = run_cell(run, i);
+
+        rows->has_device |=
+            cell->scope != RUN_ROOT &&
+            run_thread(run, cell->thread)->kind == THREAD_CPU &&
+            rows->items[row_of_scope[cell->scope]].device_ns > 0;
+    }
+}
+
+/* Children of one thread never exceed their parent, apart from rounding. */
+static enum assay_status rows_find_overlap(struct rows *rows, struct error *err)
 {
     double *below = mem_array(rows->n, sizeof *below);
 
@@ -134,8 +163,8 @@ static enum assay_status find_overlap(struct rows *rows, struct error *err)
     return ASSAY_OK;
 }
 
-/* Without iterations the root lasts as long as the run, where that is known:
- * what its threads did at the same time would count twice otherwise. */
+/* Without iterations the root lasts as long as the run, if that is known:
+ * otherwise what threads did at the same time would count twice. */
 static void scope_rows_share_whole(const struct run *run, struct rows *rows)
 {
     struct row *root = &rows->items[0];
@@ -164,20 +193,22 @@ enum assay_status rows_build(const struct run *run, struct rows *rows,
         st = error_nomem(err, n * sizeof *rows->items, "the rows of a view");
         goto done;
     }
-    rows->n_iterations = run_iteration_count(run);
+    rows->n_iterations = run_counted(run).n;
+    rows->n_disturbed = run_counted(run).n_disturbed;
     rows->is_part = run_is_part(run);
     scope_rows_place(run, rows, row_of_scope);
-    add_inside(run, rows, row_of_scope);
+    rows_add_inside(run, rows, row_of_scope);
     if (rows->n_iterations > 0) {
-        mark_outside(rows);
+        rows_mark_outside(rows);
         scope_rows_add_outside(run, rows, row_of_scope);
     }
-    sum_groups(rows);
+    rows_sum_groups(rows);
+    scope_rows_add_device(run, rows, row_of_scope);
     scope_rows_share_whole(run, rows);
     rows_add_work(run, rows);
     st = rows_add_bounds(run, rows, err);
     if (!st)
-        st = find_overlap(rows, err);
+        st = rows_find_overlap(rows, err);
 done:
     mem_free(row_of_scope);
     return st;
@@ -188,6 +219,13 @@ double rows_each(const struct rows *rows, const struct row *row, double value)
     if (row->is_outside || rows->n_iterations == 0)
         return value;
     return value / (double)rows->n_iterations;
+}
+
+double row_device_ns(const struct rows *rows, const struct row *row)
+{
+    return rows->has_device && row->device_ns > 0
+               ? rows_each(rows, row, row->device_ns)
+               : NAN;
 }
 
 struct time_unit rows_unit(const struct rows *rows)

@@ -1,7 +1,7 @@
-/* views/scope_rows.h - a run as rows: a scope a row, in the order of the tree.
+/* views/scope_rows.h - a run as rows, one per scope, in the order of the tree.
  *
- * Sums come from one pass over the cells, so that a screen of a large run
- * costs little; percentiles are asked for by the views that show them.
+ * Sums come from one pass over the cells, so that a screen of a large run costs
+ * little; views that show percentiles compute them separately.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_SCOPE_ROWS_H
@@ -15,76 +15,86 @@ enum pass { PASS_FORWARD, PASS_BACKWARD, PASS_OPTIMIZER, N_PASSES };
 
 struct row {
     uint32_t scope;
-    size_t parent; /* a row; the root's is itself */
+    size_t parent; /* a row; the root is its own parent */
     uint32_t depth;
     const char *name, *class_name;
-    bool is_called;  /* else it only groups those below it */
+    bool is_called;  /* false: it only groups those below it */
     bool is_leaf;    /* called, and nothing below it was */
-    bool is_outside; /* it and all below it were seen outside the iterations */
-    /* Over the whole run, the iterations alone where there are some; NaN where
-     * nothing is known: a row that only groups has neither calls nor self. */
+    bool is_outside; /* it and all below it ran outside the iterations */
+    /* For the iterations that count, or the whole run if none are marked; NaN
+     * if nothing is known: a row that only groups has neither calls nor self.
+     */
     double calls, total_ns, self_ns;
+    /* What devices did for it and everything below it; queues that work at the
+     * same time add up. */
+    double device_ns;
     double share;       /* of rows.whole_ns; NaN outside the iterations */
     int64_t bytes;      /* the most gained by one call, or RUN_UNKNOWN */
     int64_t peak_bytes; /* the most live during one call, or RUN_UNKNOWN */
-    /* Of one iteration, with all that is below it. done_by only where the
-     * scope was never called, because it was fused into that one. */
+    /* Per iteration, including all below it. done_by only if the scope was
+     * never called because it was fused into that one. */
     struct scope_work work;
     double self_macs;   /* without what is below it */
     struct bound bound; /* against the machine's peaks */
-    /* Where rows.has_passes: what each takes of total_ns, or NaN. */
+    /* If rows.has_passes: the part of total_ns that each takes, or NaN. */
     double pass_ns[N_PASSES];
 };
 
 struct rows {
     struct row *items; /* parents before children; 0 is the root */
     size_t n;
-    uint64_t n_iterations; /* 0: none were marked */
-    double whole_ns;       /* what shares are of */
-    bool adds_up;          /* threads ran at the same time: sums exceed it */
-    bool is_part; /* of a run: times are of some threads or phases only */
+    uint64_t n_iterations; /* that count; 0: none are marked */
+    size_t n_disturbed;    /* left out */
+    double whole_ns;       /* what shares refer to */
+    bool adds_up;          /* threads ran in parallel: sums exceed the whole */
+    bool is_part;          /* of a run: only some threads or phases */
     bool has_classes;
     bool has_macs;
-    bool has_passes; /* of a training, a row for all passes: training_internal.h
-                      */
-    bool has_bounds; /* what bounds it is known for at least one row */
+    bool has_device; /* devices worked for rows of the host */
+    bool has_passes; /* one row for all passes: training_internal.h */
+    bool has_bounds; /* the bound of at least one row is known */
     struct peaks peaks;
-    double
-        macs_cover; /* share of the leaves' time in those with MACs, or NaN */
+    double macs_cover; /* share of the leaves' time in those with MACs, or NaN
+                        */
 };
 
-/* Start from {0}; released by the caller, also on failure. */
+/* Start from {0}; release also after a failure. */
 enum assay_status rows_build(const struct run *run, struct rows *rows,
                              struct error *err);
 void rows_release(struct rows *rows);
 
-/* Of one iteration where they are marked and the row is inside them, else of
- * the whole run. */
+/* The value per iteration if they are marked and the row is inside them, else
+ * that for the whole run. */
 double rows_each(const struct rows *rows, const struct row *row, double value);
 
-/* 2 FLOP a MAC over the time of an iteration; NaN where there are no MACs, or
- * only a part of the time is there. */
+/* The time of devices for the row, like rows_each(); NaN if they did nothing
+ * for it, or if no work of devices is known to belong to rows of the host. */
+double row_device_ns(const struct rows *rows, const struct row *row);
+
+/* 2 FLOP per MAC over the time of an iteration; NaN if there are no MACs, or
+ * only a part of the time is known. */
 double row_gflops(const struct rows *rows, const struct row *row);
 
 /* Whether the row has no times because another scope does its work. */
 bool row_is_fused(const struct row *row);
-/* Appends "   in conv1": the name of a sibling, the path of any other. */
+/* Appends "   in conv1": the name of a sibling, or the path of another scope.
+ */
 enum assay_status row_doer(const struct run *run, const struct row *row,
                            struct str *text);
 
-/* The sum of what is known of both. */
+/* The sum of those that are known. */
 double add_known(double a, double b);
 void work_add(struct scope_work *into, const struct scope_work *from);
 
-/* Sets rows against the machine's peaks. */
+/* Compares the rows with the machine's peaks. */
 enum assay_status rows_add_bounds(const struct run *run, struct rows *rows,
                                   struct error *err);
 
-/* Fills is_leaf, the work and what MACs cover, once the times are there. */
+/* Fills in is_leaf, the work and macs_cover, once the times are known. */
 void rows_add_work(const struct run *run, struct rows *rows);
 
-/* The unit that times of this run are shown in: milliseconds, microseconds for
- * runs that last less than one of those. */
+/* The unit for the times of this run: milliseconds, or microseconds if an
+ * iteration lasts less than one. */
 struct time_unit {
     const char *name; /* "ms" */
     double ns;

@@ -1,4 +1,4 @@
-/* views/stages.h - the stages of a model's run, and the books of its model.
+/* views/stages.h - the stages of a model's run, and the balance of its model.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_STAGES_H
@@ -20,30 +20,30 @@ enum stage {
         N_STAGES
 };
 
-/* Of an iteration: stages + residual = whole. */
+/* Per iteration: stages + residual = whole. */
 struct stages {
-    size_t row[N_STAGES]; /* 0: it is not there */
-    double ns[N_STAGES];  /* NaN then */
+    size_t row[N_STAGES]; /* 0: it is missing */
+    double ns[N_STAGES];  /* NaN if it is missing */
     double residual_ns, whole_ns;
 };
 
-/* Of an iteration: ops + gaps + residual = model. */
+/* Per iteration: ops + gaps + residual = model. */
 struct balance {
-    double ops_ns;      /* what the leaves below the model took */
-    double gaps_ns;     /* what the modules between took themselves */
-    double residual_ns; /* what the model itself took */
+    double ops_ns;      /* of the leaves below the model */
+    double gaps_ns;     /* of the modules between them, themselves */
+    double residual_ns; /* of the model itself */
     double model_ns;
 };
 
 const char *stage_name(enum stage stage);
 
-/* The row of a scope directly below the root; 0 where there is none inside the
- * iterations. */
+/* The row of a scope directly below the root and inside the iterations; 0 if
+ * there is none. */
 size_t stage_row(const struct rows *rows, const char *name);
 
-/* False where there is no model, or nothing beside it. */
+/* False if there is no model, or nothing besides it. */
 bool stages_find(const struct rows *rows, struct stages *stages);
-/* False where there is no model that has anything below it. */
+/* False if there is no model with anything below it. */
 bool balance_find(const struct rows *rows, struct balance *balance);
 
 #endif

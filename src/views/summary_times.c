@@ -1,6 +1,5 @@
-/* views/summary_times.c - summary lines about times and counters. */
+/* views/summary_times.c - summary lines about times, memory and counters. */
 #include "base/units.h"
-#include "views/line.h"
 #include "views/summary_internal.h"
 
 #include <errno.h>
@@ -8,16 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- times -------------------------------------------------------------- */
+
 enum { SPARK_COLUMNS = 12 };
 
-static struct line summary_times_begin(const struct summary *summary,
-                                       const char *label)
-{
-    return line_begin(summary->sink, &summary->options->term, label);
-}
-
 /* "warm-up 3, measured 24; stopped when the 95 % interval ..." */
-static enum assay_status runs_text(const struct run *run, struct str *text)
+static enum assay_status summary_runs_text(const struct run *run,
+                                           struct str *text)
 {
     const char *stopped = run_fact(run, "runs.stopped");
     enum assay_status st =
@@ -29,13 +25,13 @@ static enum assay_status runs_text(const struct run *run, struct str *text)
 
 void summary_runs(const struct summary *summary)
 {
-    struct line line = summary_times_begin(summary, "runs");
+    struct line line = summary_line(summary, "runs");
     struct str text = {0};
     char time[UNITS_MAX];
     double duration = (double)run_duration_ns(summary->run);
 
     if (run_has_iterations(summary->run)) {
-        if (runs_text(summary->run, &text))
+        if (summary_runs_text(summary->run, &text))
             summary->sink->failed_errno = ENOMEM;
         line_sentence(&line, str_text(&text));
     }
@@ -45,59 +41,89 @@ void summary_runs(const struct summary *summary)
     str_release(&text);
 }
 
-static double iteration_ns(const struct run *run, size_t i)
+static double summary_iteration_ns(const struct run *run, size_t i)
 {
     return (double)run_iteration(run, i)->duration_ns;
 }
 
-/* How many of the remembered iterations lie in each of the equal parts from
- * the shortest to the longest; false where they are all the same. */
-static bool fill_bins(const struct run *run, double bins[SPARK_COLUMNS])
+/* Counts the remembered iterations in equal parts from the shortest to the
+ * longest; false if they are all the same. */
+static bool summary_fill_bins(const struct run *run, double bins[SPARK_COLUMNS])
 {
     size_t n = run_iterations_kept(run);
     double low = INFINITY, high = 0;
 
     for (size_t i = 0; i < n; i++) {
-        low = fmin(low, iteration_ns(run, i));
-        high = fmax(high, iteration_ns(run, i));
+        low = fmin(low, summary_iteration_ns(run, i));
+        high = fmax(high, summary_iteration_ns(run, i));
     }
     if (!(high > low))
         return false;
     for (size_t i = 0; i < n; i++) {
-        double place = (iteration_ns(run, i) - low) / (high - low);
+        double place = (summary_iteration_ns(run, i) - low) / (high - low);
 
         bins[(size_t)fmin(place * SPARK_COLUMNS, SPARK_COLUMNS - 1)]++;
     }
     return true;
 }
 
-static void add_sparkline(const struct summary *summary, struct line *line)
+static void summary_add_sparkline(const struct summary *summary,
+                                  struct line *line)
 {
     double bins[SPARK_COLUMNS] = {0};
     struct str text = {0};
     struct sink sink = sink_to_str(&text);
 
-    if (fill_bins(summary->run, bins))
+    if (summary_fill_bins(summary->run, bins))
         text_sparkline(&sink, line->term, bins, SPARK_COLUMNS);
     if (text.n)
         line_item(line, str_text(&text));
     str_release(&text);
 }
 
-/* The unit that the median is told in, for all numbers of the line. */
+/* The unit of the mean, for all numbers of the line. */
 static double summary_times_scale_of(double ns, const char **unit)
 {
     *unit = ns < 1e3 ? "ns" : ns < 1e6 ? "us" : ns < 10e9 ? "ms" : "s";
     return ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 10e9 ? 1e6 : 1e9;
 }
 
+/* "mean 812 ms [804, 823]"; without the interval if there are too few. */
+static void summary_add_mean(struct line *line, const struct scope_stats *stats,
+                             double scale, const char *unit)
+{
+    char mean[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
+
+    units_number(mean, stats->mean_ns / scale);
+    if (isnan(stats->mean_low_ns))
+        line_printf(line, "mean %s %s", mean, unit);
+    else
+        line_printf(line, "mean %s %s [%s, %s]", mean, unit,
+                    units_number(low, stats->mean_low_ns / scale),
+                    units_number(high, stats->mean_high_ns / scale));
+}
+
+/* "1.23 img/s", or iterations if the run does not say how many images one has.
+ */
+static void summary_add_rate(const struct run *run, struct line *line,
+                             double mean_ns)
+{
+    double images = run_images_each(run);
+    char rate[UNITS_MAX];
+
+    if (!(mean_ns > 0))
+        return;
+    units_count(rate, (isnan(images) ? 1 : images) * 1e9 / mean_ns);
+    line_printf(line, "%s%s", rate, isnan(images) ? "/s" : " img/s");
+}
+
 enum assay_status summary_latency(const struct summary *summary,
                                   struct error *err)
 {
-    struct line line = summary_times_begin(summary, "latency");
-    char a[UNITS_MAX], b[UNITS_MAX], c[UNITS_MAX];
+    struct line line = summary_line(summary, "latency");
     struct scope_stats stats;
     enum assay_status st;
+    char text[UNITS_MAX];
     const char *unit;
     double scale;
 
@@ -110,17 +136,19 @@ enum assay_status summary_latency(const struct summary *summary,
     st = run_scope_stats(summary->run, RUN_ROOT, RUN_ANY, &stats, err);
     if (st)
         return st;
-    scale = summary_times_scale_of(stats.median_ns, &unit);
-    line_printf(&line, "median %s %s [%s, %s]",
-                units_number(a, stats.median_ns / scale), unit,
-                units_number(b, stats.median_low_ns / scale),
-                units_number(c, stats.median_high_ns / scale));
-    line_printf(&line, "p95 %s", units_number(a, stats.p95_ns / scale));
-    line_printf(&line, "min %s", units_number(a, stats.min_ns / scale));
-    line_printf(&line, "max %s", units_number(a, stats.max_ns / scale));
-    if (stats.mean_ns > 0)
-        line_printf(&line, "%s/s", units_count(a, 1e9 / stats.mean_ns));
-    add_sparkline(summary, &line);
+    scale = summary_times_scale_of(stats.mean_ns, &unit);
+    summary_add_mean(&line, &stats, scale, unit);
+    if (stats.n > 2)
+        line_printf(&line, "median %s",
+                    units_number(text, stats.median_ns / scale));
+    if (!isnan(stats.p95_ns))
+        line_printf(&line, "p95 %s", units_number(text, stats.p95_ns / scale));
+    if (stats.n > 1) {
+        line_printf(&line, "min %s", units_number(text, stats.min_ns / scale));
+        line_printf(&line, "max %s", units_number(text, stats.max_ns / scale));
+    }
+    summary_add_rate(summary->run, &line, stats.mean_ns);
+    summary_add_sparkline(summary, &line);
     line_end(&line);
     return ASSAY_OK;
 }
@@ -128,7 +156,7 @@ enum assay_status summary_latency(const struct summary *summary,
 enum assay_status summary_steadiness(const struct summary *summary,
                                      struct error *err)
 {
-    struct line line = summary_times_begin(summary, "steady");
+    struct line line = summary_line(summary, "steady");
     struct verdict verdict;
     enum assay_status st;
 
@@ -146,7 +174,7 @@ enum assay_status summary_steadiness(const struct summary *summary,
 /* "quiet: others kept 0.02 of 2 processors busy" */
 void summary_load(const struct summary *summary)
 {
-    struct line line = summary_times_begin(summary, "load");
+    struct line line = summary_line(summary, "load");
     char time[UNITS_MAX], share[UNITS_MAX];
     struct run_load load;
 
@@ -165,14 +193,15 @@ void summary_load(const struct summary *summary)
         line_printf(&line, "%.2f held back by the container's limit",
                     load.throttled);
     if (load.wait_share >= 0.01)
-        line_printf(&line, "waited for one %s per iteration (%s)",
+        line_printf(&line, "waited %s per iteration for a processor (%s)",
                     units_time(time, load.wait_ns),
                     units_percent(share, load.wait_share, 0));
     line_end(&line);
 }
 
-/* A value with its unit, bytes as people read them. */
-static void add_counter(struct line *line, const struct counter *counter)
+/* A value with its unit; bytes as people read them. */
+static void summary_add_counter(struct line *line,
+                                const struct counter *counter)
 {
     char mean[UNITS_MAX], min[UNITS_MAX], max[UNITS_MAX];
     bool is_bytes = strcmp(counter->unit, "bytes") == 0;
@@ -185,8 +214,9 @@ static void add_counter(struct line *line, const struct counter *counter)
                 has_unit ? counter->unit : "");
 }
 
-/* Counters that the line about memory stands for. */
-static bool is_memory(const struct run *run, const struct counter *counter)
+/* Counters that the line about memory covers. */
+static bool summary_is_memory(const struct run *run,
+                              const struct counter *counter)
 {
     return strcmp(counter->name, RUN_LIVE_BYTES) == 0 ||
            (strcmp(counter->name, "memory") == 0 && run_ledger_count(run));
@@ -195,18 +225,106 @@ static bool is_memory(const struct run *run, const struct counter *counter)
 void summary_counters(const struct summary *summary)
 {
     enum { MOST_SHOWN = 8 };
-    struct line line = summary_times_begin(summary, "counters");
+    struct line line = summary_line(summary, "counters");
     size_t n = 0;
 
     for (uint32_t i = 0; i < run_counters(summary->run); i++) {
         const struct counter *counter = run_counter(summary->run, i);
 
-        if (counter->n == 0 || is_memory(summary->run, counter))
+        if (counter->n == 0 || summary_is_memory(summary->run, counter))
             continue;
         if (n++ < MOST_SHOWN)
-            add_counter(&line, counter);
+            summary_add_counter(&line, counter);
     }
     if (n > MOST_SHOWN)
         line_printf(&line, "%zu more (--json)", n - MOST_SHOWN);
     line_end(&line);
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* "weights 160, activations 412, scratch 96 MiB": the kinds that have a share
+ * of the peak, in the order of the ledger. */
+static enum assay_status summary_add_kinds(const struct run *run,
+                                           struct str *text)
+{
+    const char *before = ": ";
+    enum assay_status st = ASSAY_OK;
+
+    for (int kind = 0; !st && kind < LEDGER_OUTSIDE; kind++) {
+        double mib =
+            (double)run_ledger_sum(run, (enum ledger_kind)kind) / 0x1p20;
+
+        if (mib <= 0)
+            continue;
+        st = str_printf(text, mib < 9.95 ? "%s%s %.1f" : "%s%s %.0f", before,
+                        ledger_kind_text((enum ledger_kind)kind), mib);
+        before = ", ";
+    }
+    return st ? st : str_append(text, " MiB");
+}
+
+/* The same for runs that have facts but no ledger. */
+static enum assay_status summary_memory_add_facts(const struct run *run,
+                                                  struct str *text)
+{
+    double weights = run_fact_number(run, "memory.weights_bytes");
+    double scratch = run_fact_number(run, "memory.scratch_bytes");
+    double mapped = run_fact_number(run, "memory.mapped_bytes");
+    double rest = (double)run_memory_of(run)->peak_bytes - weights - scratch;
+    char bytes[UNITS_MAX];
+    enum assay_status st = ASSAY_OK;
+
+    if (rest >= 0)
+        st = str_printf(text,
+                        ": weights %.0f, activations %.0f, scratch %.0f MiB",
+                        weights / 0x1p20, rest / 0x1p20, scratch / 0x1p20);
+    if (!st && mapped > 0)
+        st = str_printf(text, ", and %s mapped from the weights' file",
+                        units_bytes(bytes, mapped));
+    return st;
+}
+
+/* "peak 612 MiB at backbone.fpn: weights 159, ..." */
+static enum assay_status summary_memory_write_peak(const struct run *run,
+                                                   struct str *text)
+{
+    const struct run_memory *memory = run_memory_of(run);
+    char bytes[UNITS_MAX];
+    enum assay_status st = str_printf(
+        text, "peak %s", units_bytes(bytes, (double)memory->peak_bytes));
+
+    if (!st && memory->peak_scope < run_scope_count(run)) {
+        st = str_append(text, " at ");
+        if (!st)
+            st = run_scope_path_below(run, run_model_scope(run),
+                                      memory->peak_scope, text);
+    }
+    if (st)
+        return st;
+    return run_ledger_count(run) ? summary_add_kinds(run, text)
+                                 : summary_memory_add_facts(run, text);
+}
+
+enum assay_status summary_memory(const struct summary *summary,
+                                 struct error *err)
+{
+    double process = run_fact_number(summary->run, "memory.process_peak_bytes");
+    struct line line = summary_line(summary, "memory");
+    struct str text = {0};
+    char bytes[UNITS_MAX];
+    enum assay_status st;
+
+    if (run_memory_of(summary->run)->peak_bytes == RUN_UNKNOWN)
+        return ASSAY_OK;
+    st = summary_memory_write_peak(summary->run, &text);
+    if (st)
+        error_nomem(err, text.n + 1, "a line about memory");
+    else
+        line_sentence(&line, str_text(&text));
+    if (!st && !isnan(process))
+        line_printf(&line, "process %s", units_bytes(bytes, process));
+    line_end(&line);
+    str_release(&text);
+    return st;
 }

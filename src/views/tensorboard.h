@@ -15,15 +15,15 @@ struct event_picture {
     size_t n;
 };
 
-/* Latency, stages and what was observed as scalars over iterations, the
- * latencies as a histogram, the profile's table as an image and as text, and
- * the pictures. What a run lacks is left out. */
+/* Latency, stages and observations as scalars over iterations, the latencies as
+ * a histogram, the profile's table as an image and as text, and the pictures.
+ * What the run lacks is left out. */
 enum assay_status view_tensorboard(const struct run *run,
                                    const struct event_picture *pictures,
                                    size_t n_pictures, struct sink *sink,
                                    struct error *err);
 
-/* Seconds since 1970 when the run began; 0 where it does not say. */
+/* Seconds since 1970 when the run began; 0 if it does not say. */
 double run_began(const struct run *run);
 
 #endif

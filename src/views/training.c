@@ -18,7 +18,7 @@ const char *part_name(enum part part)
     return names[part];
 }
 
-static bool is_loss(const struct row *row)
+static bool training_is_loss(const struct row *row)
 {
     static const char ending[] = "Loss";
     size_t n = strlen(row->class_name), n_ending = sizeof ending - 1;
@@ -26,8 +26,9 @@ static bool is_loss(const struct row *row)
     return n >= n_ending && strcmp(row->class_name + n - n_ending, ending) == 0;
 }
 
-/* The ops that make losses lie among the modules of the forward pass. */
-static void take_losses_out(const struct rows *rows, struct training *training)
+/* The ops of losses are among the modules of the forward pass. */
+static void training_take_losses_out(const struct rows *rows,
+                                     struct training *training)
 {
     size_t top = training->row[PART_FORWARD];
 
@@ -35,7 +36,8 @@ static void take_losses_out(const struct rows *rows, struct training *training)
          top && i < rows->n && rows->items[i].depth > rows->items[top].depth;
          i++) {
         const struct row *row = &rows->items[i];
-        double ns = is_loss(row) ? rows_each(rows, row, row->total_ns) : NAN;
+        double ns =
+            training_is_loss(row) ? rows_each(rows, row, row->total_ns) : NAN;
 
         if (isnan(ns))
             continue;
@@ -59,12 +61,11 @@ bool training_find(const struct rows *rows, struct training *training)
         training->other_ns -= training->ns[i];
     }
     if (training->row[PART_LOSS])
-        take_losses_out(rows, training);
+        training_take_losses_out(rows, training);
     return training->row[PART_FORWARD] && training->row[PART_BACKWARD];
 }
 
-/* ---- one row a module ------------------------------------------------------
- */
+/* ---- one row per module ------------------------------------------------- */
 
 static const enum part part_of_pass[N_PASSES] = {
     [PASS_FORWARD] = PART_FORWARD,
@@ -86,9 +87,9 @@ static struct row *training_append(struct rows *joined, const struct row *from,
     return row;
 }
 
-/* The row below another one that has this name, or 0. */
-static size_t find_child(const struct rows *rows, size_t parent,
-                         const char *name)
+/* The row directly below another one with this name, or 0. */
+static size_t training_find_child(const struct rows *rows, size_t parent,
+                                  const char *name)
 {
     for (size_t i = parent + 1;
          i < rows->n && rows->items[i].depth > rows->items[parent].depth; i++) {
@@ -99,7 +100,8 @@ static size_t find_child(const struct rows *rows, size_t parent,
     return 0;
 }
 
-static void add_pass(struct row *row, enum pass pass, const struct row *from)
+static void training_add_pass(struct row *row, enum pass pass,
+                              const struct row *from)
 {
     row->pass_ns[pass] = from->total_ns;
     if (pass == PASS_FORWARD)
@@ -111,10 +113,10 @@ static void add_pass(struct row *row, enum pass pass, const struct row *from)
         row->peak_bytes = from->peak_bytes;
 }
 
-/* The rows of the forward pass, with the model itself on top. Gives how many
- * there are. */
-static size_t join_forward(const struct rows *rows, size_t top,
-                           struct rows *joined)
+/* Appends the rows of the forward pass, with the model on top. Returns their
+ * number. */
+static size_t training_join_forward(const struct rows *rows, size_t top,
+                                    struct rows *joined)
 {
     size_t first = joined->n, end = top + 1;
 
@@ -124,17 +126,18 @@ static size_t join_forward(const struct rows *rows, size_t top,
         const struct row *row = &rows->items[i];
         size_t parent = i == top ? 0 : first + (row->parent - top);
 
-        add_pass(training_append(joined, row, parent), PASS_FORWARD, row);
+        training_add_pass(training_append(joined, row, parent), PASS_FORWARD,
+                          row);
     }
     joined->items[first].name = "model";
     return end - top;
 }
 
-/* What another pass has for those rows. twins gets, for each row of the
- * forward pass, that of the other one. */
-static void join_pass(const struct rows *rows, const size_t tops[2],
-                      enum pass pass, struct row *first, size_t n,
-                      size_t *twins)
+/* Adds what another pass has for those rows. twins gets the row of the other
+ * pass for each row of the forward pass. */
+static void training_join_pass(const struct rows *rows, const size_t tops[2],
+                               enum pass pass, struct row *first, size_t n,
+                               size_t *twins)
 {
     const struct row *forward = &rows->items[tops[0]];
 
@@ -143,23 +146,24 @@ static void join_pass(const struct rows *rows, const size_t tops[2],
         size_t above = i ? twins[forward[i].parent - tops[0]] : 0;
 
         if (i)
-            twins[i] = above ? find_child(rows, above, forward[i].name) : 0;
+            twins[i] =
+                above ? training_find_child(rows, above, forward[i].name) : 0;
         if (twins[i])
-            add_pass(&first[i], pass, &rows->items[twins[i]]);
+            training_add_pass(&first[i], pass, &rows->items[twins[i]]);
     }
 }
 
-static void join_modules(const struct rows *rows,
-                         const struct training *training, struct rows *joined,
-                         size_t *twins)
+static void training_join_modules(const struct rows *rows,
+                                  const struct training *training,
+                                  struct rows *joined, size_t *twins)
 {
     size_t first = joined->n, forward = training->row[PART_FORWARD];
-    size_t n = join_forward(rows, forward, joined);
+    size_t n = training_join_forward(rows, forward, joined);
 
     for (enum pass pass = PASS_BACKWARD; pass < N_PASSES; pass++) {
         size_t tops[2] = {forward, training->row[part_of_pass[pass]]};
 
-        join_pass(rows, tops, pass, &joined->items[first], n, twins);
+        training_join_pass(rows, tops, pass, &joined->items[first], n, twins);
     }
 }
 
@@ -173,15 +177,15 @@ static void training_share_whole(struct rows *joined)
     }
 }
 
-static bool is_pass(const struct training *training, size_t row)
+static bool training_is_pass(const struct training *training, size_t row)
 {
     return row == training->row[PART_BACKWARD] ||
            row == training->row[PART_OPTIMIZER];
 }
 
-enum assay_status training_join(const struct rows *rows,
-                                const struct training *training,
-                                struct rows *joined, struct error *err)
+static enum assay_status training_join(const struct rows *rows,
+                                       const struct training *training,
+                                       struct rows *joined, struct error *err)
 {
     size_t *twins = mem_array(rows->n, sizeof *twins);
 
@@ -196,10 +200,10 @@ enum assay_status training_join(const struct rows *rows,
     joined->has_passes = true;
     training_append(joined, &rows->items[0], 0);
     for (size_t i = 1; i < rows->n; i++) {
-        if (rows->items[i].depth != 1 || is_pass(training, i))
+        if (rows->items[i].depth != 1 || training_is_pass(training, i))
             continue;
         if (i == training->row[PART_FORWARD])
-            join_modules(rows, training, joined, twins);
+            training_join_modules(rows, training, joined, twins);
         else
             training_append(joined, &rows->items[i], 0);
     }

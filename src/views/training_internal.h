@@ -1,5 +1,5 @@
-/* views/training_internal.h - the parts of a training step, and its modules in
- * all of them.
+/* views/training_internal.h - the parts of a training step, and its modules
+ * over all passes.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_TRAINING_INTERNAL_H
@@ -7,7 +7,7 @@
 
 #include "views/scope_rows.h"
 
-/* The scopes directly below the root that are parts of a step, in its order. */
+/* The scopes directly below the root that are parts of a step, in order. */
 #define VIEW_PARTS(X)                                                          \
     X(PART_DATA, "data")                                                       \
     X(PART_COPY, "copy")                                                       \
@@ -23,26 +23,21 @@ enum part {
         N_PARTS
 };
 
-/* Of a step: parts + other = whole. */
+/* Per step: parts + other = whole. */
 struct training {
-    size_t row[N_PARTS]; /* 0: it is not there */
-    double ns[N_PARTS];  /* 0 then */
+    size_t row[N_PARTS]; /* 0: it is missing */
+    double ns[N_PARTS];  /* 0 if it is missing */
     double other_ns, whole_ns;
 };
 
 const char *part_name(enum part part);
 
-/* False where the run is not a training: no forward pass, or no backward. */
+/* False if the run is not a training: no forward or no backward pass. */
 bool training_find(const struct rows *rows, struct training *training);
 
-/* The rows of a training with one row a module, has_passes set: the parts of
- * the step, and the model with the modules below it. Start from {0}; released
- * by the caller, also on failure. */
-enum assay_status training_join(const struct rows *rows,
-                                const struct training *training,
-                                struct rows *joined, struct error *err);
-
-/* rows_build(), and for a training the modules joined. */
+/* rows_build(); a training gets one row per module and has_passes: the parts of
+ * the step, and the model with its modules. Start from {0}; release also after
+ * a failure. */
 enum assay_status training_rows_build(const struct run *run, struct rows *rows,
                                       struct error *err);
 

@@ -1,4 +1,4 @@
-/* views/tree_choice.c - which rows of a tree are worth showing. */
+/* views/tree_choice.c - which rows of a tree are shown. */
 #include "views/tree_internal.h"
 
 #include "base/mem.h"
@@ -12,8 +12,8 @@ void tree_release(struct tree_choice *choice)
     *choice = (struct tree_choice){0};
 }
 
-/* What the rows outside of the iterations take together. */
-static double outside_ns(const struct rows *rows)
+/* The time of all rows outside the iterations. */
+static double tree_outside_ns(const struct rows *rows)
 {
     double sum = 0;
 
@@ -25,20 +25,21 @@ static double outside_ns(const struct rows *rows)
     return sum;
 }
 
-static bool is_small(const struct row *row, const struct view_options *options,
-                     double whole_outside)
+static bool tree_is_small(const struct row *row,
+                          const struct view_options *options,
+                          double whole_outside)
 {
     double share = row->is_outside ? row->total_ns / whole_outside : row->share;
 
     return !options->all && !(share >= options->hide_below);
 }
 
-/* Marks what is large enough, below parents that are. */
-static void show_large(const struct rows *rows,
-                       const struct view_options *options,
-                       struct tree_choice *choice)
+/* Marks large rows below large parents. */
+static void tree_show_large(const struct rows *rows,
+                            const struct view_options *options,
+                            struct tree_choice *choice)
 {
-    double outside = outside_ns(rows);
+    double outside = tree_outside_ns(rows);
 
     choice->is_shown[0] = true;
     for (size_t i = 1; i < rows->n; i++) {
@@ -46,15 +47,16 @@ static void show_large(const struct rows *rows,
         bool parent_is_shown = choice->is_shown[row->parent];
 
         choice->is_shown[i] =
-            parent_is_shown && !is_small(row, options, outside);
+            parent_is_shown && !tree_is_small(row, options, outside);
     }
 }
 
-/* The deepest level down to which at most max_rows rows are shown; never
- * less than one. */
-static enum assay_status fit_depth(const struct rows *rows, size_t max_rows,
-                                   struct tree_choice *choice,
-                                   struct error *err)
+/* The deepest level down to which at most max_rows rows are shown; at least 1.
+ */
+static enum assay_status tree_fit_depth(const struct rows *rows,
+                                        size_t max_rows,
+                                        struct tree_choice *choice,
+                                        struct error *err)
 {
     size_t *shown_at = mem_array(RUN_MAX_DEPTH + 1, sizeof *shown_at);
     size_t shown = 0;
@@ -75,7 +77,7 @@ static enum assay_status fit_depth(const struct rows *rows, size_t max_rows,
     return ASSAY_OK;
 }
 
-static void hide_deep(const struct rows *rows, struct tree_choice *choice)
+static void tree_hide_deep(const struct rows *rows, struct tree_choice *choice)
 {
     for (size_t i = 1; i < rows->n; i++) {
         const struct row *row = &rows->items[i];
@@ -93,10 +95,10 @@ static void hide_deep(const struct rows *rows, struct tree_choice *choice)
     }
 }
 
-/* Siblings inside and outside the iterations are drawn apart. */
-static enum assay_status link_siblings(const struct rows *rows,
-                                       struct tree_choice *choice,
-                                       struct error *err)
+/* Siblings inside and outside the iterations are drawn separately. */
+static enum assay_status tree_link_siblings(const struct rows *rows,
+                                            struct tree_choice *choice,
+                                            struct error *err)
 {
     bool *has_child = mem_array(rows->n, sizeof *has_child);
 
@@ -126,14 +128,14 @@ enum assay_status tree_choose(const struct rows *rows,
     choice->has_next = mem_array(rows->n, sizeof *choice->has_next);
     if (!choice->is_shown || !choice->has_next)
         return error_nomem(err, rows->n, "the rows of a tree");
-    show_large(rows, options, choice);
+    tree_show_large(rows, options, choice);
     choice->depth = RUN_MAX_DEPTH;
     if (options->depth >= 0)
         choice->depth = (uint32_t)options->depth;
     else if (max_rows > 0 && !options->all)
-        st = fit_depth(rows, max_rows, choice, err);
+        st = tree_fit_depth(rows, max_rows, choice, err);
     if (st)
         return st;
-    hide_deep(rows, choice);
-    return link_siblings(rows, choice, err);
+    tree_hide_deep(rows, choice);
+    return tree_link_siblings(rows, choice, err);
 }

@@ -1,5 +1,4 @@
-/* views/tree_internal.h - the tree of a run with its columns, as part of a
- * screen.
+/* views/tree_internal.h - the tree of a run with its columns.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_TREE_INTERNAL_H
@@ -8,27 +7,27 @@
 #include "views/scope_rows.h"
 #include "views/views.h"
 
-/* Which rows are shown, and what is said about the others. */
+/* Which rows are shown, and what is hidden. */
 struct tree_choice {
     bool *is_shown;     /* by row */
-    bool *has_next;     /* by row: a sibling that is shown comes after it */
-    size_t n_small;     /* hidden for their share */
-    double small_share; /* what those take together */
-    size_t n_fused;     /* hidden: others do their work */
-    size_t n_deep;      /* hidden for their depth */
+    bool *has_next;     /* by row: a shown sibling follows */
+    size_t n_small;     /* hidden because of their share */
+    double small_share; /* of those together */
+    size_t n_fused;     /* hidden because others do their work */
+    size_t n_deep;      /* hidden because of their depth */
     uint32_t depth;     /* levels shown below the root */
 };
 
 /* max_rows 0 shows all levels unless options.depth says otherwise; else the
- * depth is chosen so that the tree has about that many rows. */
+ * depth is chosen so that the tree has at most about max_rows rows. */
 enum assay_status tree_choose(const struct rows *rows,
                               const struct view_options *options,
                               size_t max_rows, struct tree_choice *choice,
                               struct error *err);
 void tree_release(struct tree_choice *choice); /* start from {0} */
 
-/* Head, rows, what was outside of the iterations, what is hidden, what the
- * MACs stand for. */
+/* Caption, head, rows, what ran outside the iterations, what is hidden, what
+ * the MACs cover. */
 enum assay_status tree_write(const struct run *run, const struct rows *rows,
                              const struct tree_choice *choice,
                              const struct view_options *options,

@@ -8,17 +8,17 @@
 #include <stdio.h>
 
 enum {
-    LEAST_NAME = 12, /* columns a name keeps however deep it is */
+    LEAST_NAME = 12, /* columns of a name, however deep it is */
     MOST_NAME = 60,
     TIME_COLUMNS = 9,
     CHANGE_COLUMNS = 9,
     INTERVAL_COLUMNS = 16,
     P_COLUMNS = 8,
-    MARK_COLUMNS = 12 /* the gap before it included */
+    MARK_COLUMNS = 12 /* with the gap before it */
 };
 
-/* What goes where on a line. */
-struct layout {
+/* The columns of a line. */
+struct compare_layout {
     const struct comparison *comparison;
     const struct compare_choice *choice;
     const struct term *term;
@@ -28,21 +28,21 @@ struct layout {
     bool has_interval, has_p;
 };
 
-static struct layout view_compare_layout_of(const struct comparison *comparison,
-                                            const struct compare_choice *choice,
-                                            const struct term *term,
-                                            struct sink *sink)
+static struct compare_layout
+compare_layout_of(const struct comparison *comparison,
+                  const struct compare_choice *choice, const struct term *term,
+                  struct sink *sink)
 {
     size_t width = (size_t)term->width;
     size_t taken = 2 * TIME_COLUMNS + CHANGE_COLUMNS + MARK_COLUMNS;
-    struct layout layout = {.comparison = comparison,
-                            .choice = choice,
-                            .term = term,
-                            .sink = sink,
-                            .unit = compare_unit(comparison),
-                            .has_interval =
-                                width >= LEAST_NAME + taken + INTERVAL_COLUMNS,
-                            .has_p = width >= 90};
+    struct compare_layout layout = {
+        .comparison = comparison,
+        .choice = choice,
+        .term = term,
+        .sink = sink,
+        .unit = compare_unit(comparison),
+        .has_interval = width >= LEAST_NAME + taken + INTERVAL_COLUMNS,
+        .has_p = width >= 90};
 
     if (layout.has_interval)
         taken += INTERVAL_COLUMNS;
@@ -54,28 +54,29 @@ static struct layout view_compare_layout_of(const struct comparison *comparison,
     return layout;
 }
 
-static void view_compare_put_right(const struct layout *layout,
-                                   const char *text, size_t columns)
+static void compare_put_right(const struct compare_layout *layout,
+                              const char *text, size_t columns)
 {
     text_fit(layout->sink, layout->term, text, columns, ALIGN_RIGHT);
 }
 
-static void view_compare_put_style(const struct layout *layout,
-                                   enum term_style style)
+static void compare_put_style(const struct compare_layout *layout,
+                              enum term_style style)
 {
     sink_puts(layout->sink, term_style(layout->term, style));
 }
 
-static enum term_style row_style(const struct compare_row *row)
+static enum term_style compare_view_row_style(const struct compare_row *row)
 {
     if (row->match == MATCH_ADDED || row->match == MATCH_REMOVED)
         return STYLE_YELLOW;
-    if (row->is_significant)
+    if (row->is_counted)
         return row->ratio > 1 ? STYLE_RED : STYLE_GREEN;
     return row->match == MATCH_RENAMED ? STYLE_CYAN : STYLE_DIM;
 }
 
-static size_t view_compare_put_branches(const struct layout *layout, size_t at)
+static size_t compare_put_branches(const struct compare_layout *layout,
+                                   size_t at)
 {
     const struct compare_row *row = compare_row(layout->comparison, at);
     size_t most = (layout->name - LEAST_NAME) / BRANCH_COLUMNS, n = 0;
@@ -92,9 +93,9 @@ static size_t view_compare_put_branches(const struct layout *layout, size_t at)
                       layout->choice->has_next[at]);
 }
 
-/* The name, for a renamed scope with the one it had in A. */
-static enum assay_status view_compare_put_name(const struct layout *layout,
-                                               size_t at, size_t columns)
+/* The name; for a renamed scope also the one in A. */
+static enum assay_status compare_put_name(const struct compare_layout *layout,
+                                          size_t at, size_t columns)
 {
     const struct comparison *comparison = layout->comparison;
     const struct compare_row *row = compare_row(comparison, at);
@@ -106,94 +107,92 @@ static enum assay_status view_compare_put_name(const struct layout *layout,
     if (!st && row->match == MATCH_RENAMED && row->parent != RUN_NONE)
         st = str_printf(&text, " (was %s)", run_scope(a, row->a)->name);
     if (row->is_cause)
-        view_compare_put_style(layout, STYLE_BOLD);
+        compare_put_style(layout, STYLE_BOLD);
     text_fit(layout->sink, layout->term, str_text(&text), columns, ALIGN_LEFT);
     if (row->is_cause)
-        view_compare_put_style(layout, STYLE_NONE);
+        compare_put_style(layout, STYLE_NONE);
     str_release(&text);
     return st;
 }
 
-static void view_compare_put_head(const struct layout *layout)
+static void compare_put_head(const struct compare_layout *layout)
 {
     char title[32];
 
-    view_compare_put_style(layout, STYLE_BOLD);
+    compare_put_style(layout, STYLE_BOLD);
     text_fit(layout->sink, layout->term, "scope", layout->name, ALIGN_LEFT);
     snprintf(title, sizeof title, "A %s", layout->unit.name);
-    view_compare_put_right(layout, title, TIME_COLUMNS);
+    compare_put_right(layout, title, TIME_COLUMNS);
     snprintf(title, sizeof title, "B %s", layout->unit.name);
-    view_compare_put_right(layout, title, TIME_COLUMNS);
-    view_compare_put_right(layout, "change", CHANGE_COLUMNS);
+    compare_put_right(layout, title, TIME_COLUMNS);
+    compare_put_right(layout, "change", CHANGE_COLUMNS);
     if (layout->has_interval)
-        view_compare_put_right(layout, "interval %", INTERVAL_COLUMNS);
+        compare_put_right(layout, "interval %", INTERVAL_COLUMNS);
     if (layout->has_p)
-        view_compare_put_right(layout, "p", P_COLUMNS);
-    view_compare_put_style(layout, STYLE_NONE);
+        compare_put_right(layout, "p", P_COLUMNS);
+    compare_put_style(layout, STYLE_NONE);
     sink_puts(layout->sink, "\n");
 }
 
-static enum assay_status view_compare_put_row(const struct layout *layout,
-                                              size_t at)
+static enum assay_status compare_put_row(const struct compare_layout *layout,
+                                         size_t at)
 {
     const struct compare_row *row = compare_row(layout->comparison, at);
     char text[UNITS_MAX];
-    size_t taken = view_compare_put_branches(layout, at);
-    enum assay_status st =
-        view_compare_put_name(layout, at, layout->name - taken);
+    size_t taken = compare_put_branches(layout, at);
+    enum assay_status st = compare_put_name(layout, at, layout->name - taken);
 
-    view_compare_put_right(
-        layout, compare_time_text(text, layout->unit, row->a_ns), TIME_COLUMNS);
-    view_compare_put_right(
-        layout, compare_time_text(text, layout->unit, row->b_ns), TIME_COLUMNS);
-    view_compare_put_style(layout, row_style(row));
-    view_compare_put_right(layout, compare_change_text(text, row),
-                           CHANGE_COLUMNS);
+    compare_put_right(layout, compare_time_text(text, layout->unit, row->a_ns),
+                      TIME_COLUMNS);
+    compare_put_right(layout, compare_time_text(text, layout->unit, row->b_ns),
+                      TIME_COLUMNS);
+    compare_put_style(layout, compare_view_row_style(row));
+    compare_put_right(layout, compare_change_text(text, row), CHANGE_COLUMNS);
     if (layout->has_interval)
-        view_compare_put_right(layout, compare_interval_text(text, row),
-                               INTERVAL_COLUMNS);
+        compare_put_right(layout, compare_interval_text(text, row),
+                          INTERVAL_COLUMNS);
     if (layout->has_p)
-        view_compare_put_right(layout, compare_p_text(text, row), P_COLUMNS);
+        compare_put_right(layout, compare_p_text(text, row), P_COLUMNS);
     sink_puts(layout->sink, "  ");
     sink_puts(layout->sink, compare_mark(row));
-    view_compare_put_style(layout, STYLE_NONE);
+    compare_put_style(layout, STYLE_NONE);
     sink_puts(layout->sink, "\n");
     return st;
 }
 
-static enum assay_status put_rows(const struct layout *layout)
+static enum assay_status
+compare_view_put_rows(const struct compare_layout *layout)
 {
     enum assay_status st = ASSAY_OK;
 
-    view_compare_put_head(layout);
+    compare_put_head(layout);
     for (size_t i = 0; !st && i < compare_row_count(layout->comparison); i++) {
         if (layout->choice->is_shown[i])
-            st = view_compare_put_row(layout, i);
+            st = compare_put_row(layout, i);
     }
     if (layout->choice->n_hidden) {
-        view_compare_put_style(layout, STYLE_DIM);
+        compare_put_style(layout, STYLE_DIM);
         sink_printf(layout->sink, "   %zu more scope%s hidden (--all)\n",
                     layout->choice->n_hidden,
                     layout->choice->n_hidden == 1 ? " is" : "s are");
-        view_compare_put_style(layout, STYLE_NONE);
+        compare_put_style(layout, STYLE_NONE);
     }
     if (!layout->has_interval) {
-        view_compare_put_style(layout, STYLE_DIM);
+        compare_put_style(layout, STYLE_DIM);
         sink_puts(layout->sink,
-                  "   the screen has no place for the intervals\n");
-        view_compare_put_style(layout, STYLE_NONE);
+                  "   no room for the intervals on this screen\n");
+        compare_put_style(layout, STYLE_NONE);
     }
     return st;
 }
 
-static enum assay_status view_compare_put_side(const struct layout *layout,
-                                               const char *label,
-                                               const char *name,
-                                               const struct compare_side *side)
+static enum assay_status compare_put_side(const struct compare_layout *layout,
+                                          const char *label, const char *name,
+                                          const struct compare_side *side)
 {
     struct line line = line_begin(layout->sink, layout->term, label);
     struct str words = {0};
-    enum assay_status st = compare_side_words(side, &words);
+    enum assay_status st = compare_side_words(layout->comparison, side, &words);
 
     line_item(&line, str_text(&words));
     if (name)
@@ -203,7 +202,7 @@ static enum assay_status view_compare_put_side(const struct layout *layout,
     return st;
 }
 
-static void put_whole(const struct layout *layout)
+static void compare_view_put_whole(const struct compare_layout *layout)
 {
     const struct compare_row *row = compare_row(layout->comparison, 0);
     struct line line = line_begin(layout->sink, layout->term, "whole");
@@ -214,17 +213,18 @@ static void put_whole(const struct layout *layout)
     if (!isnan(row->ratio) && !compare_is_open(row))
         line_printf(&line, "%s %s", compare_change_text(a, row),
                     compare_interval_text(b, row));
-    line.style = row->is_significant ? row_style(row) : STYLE_NONE;
-    line_item(&line, row->is_significant    ? compare_mark(row)
+    line.style = row->is_counted ? compare_view_row_style(row) : STYLE_NONE;
+    line_item(&line, row->is_counted        ? compare_mark(row)
+                     : row->is_significant  ? "too small a difference to count"
                      : isnan(row->ratio)    ? "not tested"
                      : compare_is_open(row) ? compare_interval_text(b, row)
                                             : "no difference beyond noise");
     line_end(&line);
 }
 
-static void view_compare_put_sentence(const struct layout *layout,
-                                      const char *label, enum term_style style,
-                                      const struct str *text)
+static void compare_put_sentence(const struct compare_layout *layout,
+                                 const char *label, enum term_style style,
+                                 const struct str *text)
 {
     struct line line = line_begin(layout->sink, layout->term, label);
 
@@ -233,22 +233,24 @@ static void view_compare_put_sentence(const struct layout *layout,
     line_end(&line);
 }
 
-static enum assay_status put_verdict(const struct layout *layout)
+static enum assay_status
+compare_view_put_verdict(const struct compare_layout *layout)
 {
     struct str text = {0};
     enum assay_status st = compare_verdict_words(layout->comparison, &text);
 
-    view_compare_put_sentence(layout, "verdict", STYLE_NONE, &text);
+    compare_put_sentence(layout, "verdict", STYLE_NONE, &text);
     str_clear(&text);
     if (!st)
         st = compare_caution_words(layout->comparison, &text);
-    view_compare_put_sentence(layout, "note", STYLE_DIM, &text);
+    compare_put_sentence(layout, "note", STYLE_DIM, &text);
     str_release(&text);
     return st;
 }
 
-static enum assay_status put_gate(const struct layout *layout,
-                                  const struct gate_result *gate)
+static enum assay_status
+compare_view_put_gate(const struct compare_layout *layout,
+                      const struct gate_result *gate)
 {
     static const enum term_style styles[] = {[GATE_PASSED] = STYLE_GREEN,
                                              [GATE_FAILED] = STYLE_RED,
@@ -256,30 +258,37 @@ static enum assay_status put_gate(const struct layout *layout,
     struct str text = {0};
     enum assay_status st = compare_gate_words(layout->comparison, gate, &text);
 
-    view_compare_put_sentence(layout, "gate", styles[gate->gate], &text);
+    compare_put_sentence(layout, "gate", styles[gate->gate], &text);
     str_release(&text);
     return st;
 }
 
-static enum assay_status put_all(const struct layout *layout,
-                                 const struct compare_view *options)
+static enum assay_status
+compare_view_put_all(const struct compare_layout *layout,
+                     const struct compare_view *options)
 {
     enum assay_status st;
 
-    st = view_compare_put_side(layout, "A", options->name_a,
-                               compare_side_a(layout->comparison));
+    st = compare_put_side(layout, "A", options->name_a,
+                          compare_side_a(layout->comparison));
     if (!st)
-        st = view_compare_put_side(layout, "B", options->name_b,
-                                   compare_side_b(layout->comparison));
-    put_whole(layout);
+        st = compare_put_side(layout, "B", options->name_b,
+                              compare_side_b(layout->comparison));
+    if (options->how) {
+        struct line line = line_begin(layout->sink, layout->term, "runs");
+
+        line_item(&line, options->how);
+        line_end(&line);
+    }
+    compare_view_put_whole(layout);
     sink_puts(layout->sink, "\n");
     if (!st)
-        st = put_rows(layout);
+        st = compare_view_put_rows(layout);
     sink_puts(layout->sink, "\n");
     if (!st)
-        st = put_verdict(layout);
+        st = compare_view_put_verdict(layout);
     if (!st && options->gate)
-        st = put_gate(layout, options->gate);
+        st = compare_view_put_gate(layout, options->gate);
     return st;
 }
 
@@ -292,10 +301,10 @@ enum assay_status view_compare(const struct comparison *comparison,
         compare_choose(comparison, options->all, &choice, err);
 
     if (!st) {
-        struct layout layout =
-            view_compare_layout_of(comparison, &choice, &options->term, sink);
+        struct compare_layout layout =
+            compare_layout_of(comparison, &choice, &options->term, sink);
 
-        st = put_all(&layout, options);
+        st = compare_view_put_all(&layout, options);
         if (st)
             error_nomem(err, 0, "the text of a comparison");
     }

@@ -1,4 +1,4 @@
-/* views/view_compare_json.c - a comparison for other programs: every row.
+/* views/view_compare_json.c - a comparison for programs: every row.
  *
  * docs/compare.md lists the members. */
 #include "base/json.h"
@@ -8,8 +8,9 @@
 
 enum { INDENT = 2 };
 
-static void write_side(struct json_writer *json, const char *key,
-                       const char *name, const struct compare_side *side)
+static void compare_json_write_side(struct json_writer *json, const char *key,
+                                    const char *name,
+                                    const struct compare_side *side)
 {
     json_key(json, key);
     json_inline_object_begin(json);
@@ -19,15 +20,16 @@ static void write_side(struct json_writer *json, const char *key,
     json_object_end(json);
 }
 
-static void write_member(struct json_writer *json, const char *key,
-                         const struct str *text)
+static void compare_json_write_member(struct json_writer *json, const char *key,
+                                      const struct str *text)
 {
     json_member_string(json, key, text->n ? text->text : NULL);
 }
 
-static enum assay_status write_gate(struct json_writer *json,
-                                    const struct comparison *comparison,
-                                    const struct gate_result *gate)
+static enum assay_status
+compare_json_write_gate(struct json_writer *json,
+                        const struct comparison *comparison,
+                        const struct gate_result *gate)
 {
     struct str text = {0};
     enum assay_status st = ASSAY_OK;
@@ -38,6 +40,10 @@ static enum assay_status write_gate(struct json_writer *json,
     json_key(json, "gate");
     json_object_begin(json);
     json_member_string(json, "result", compare_gate_word(gate->gate));
+    json_member_string(json, "decided_by",
+                       !has_row         ? NULL
+                       : gate->row == 0 ? "whole"
+                                        : "module");
     json_member_string(json, "scope", has_row ? str_text(&text) : NULL);
     json_member_double(json, "budget", has_row ? gate->above : NAN);
     json_member_int(json, "failed", (int64_t)gate->n_failed);
@@ -48,14 +54,14 @@ static enum assay_status write_gate(struct json_writer *json,
     str_clear(&text);
     if (!st)
         st = compare_gate_words(comparison, gate, &text);
-    write_member(json, "text", &text);
+    compare_json_write_member(json, "text", &text);
     json_object_end(json);
     str_release(&text);
     return st;
 }
 
-static void write_numbers(struct json_writer *json,
-                          const struct compare_row *row)
+static void compare_json_write_numbers(struct json_writer *json,
+                                       const struct compare_row *row)
 {
     const struct {
         const char *key;
@@ -80,8 +86,8 @@ static void write_numbers(struct json_writer *json,
 }
 
 static enum assay_status
-view_compare_json_write_row(struct json_writer *json,
-                            const struct comparison *comparison, size_t i)
+compare_json_write_row(struct json_writer *json,
+                       const struct comparison *comparison, size_t i)
 {
     const struct compare_row *row = compare_row(comparison, i);
     const struct run *a = compare_side_a(comparison)->runs[0];
@@ -101,8 +107,11 @@ view_compare_json_write_row(struct json_writer *json,
         json_write_int(json, row->parent);
     json_member_int(json, "depth", row->depth);
     json_member_string(json, "match", compare_match_text(row->match));
-    write_numbers(json, row);
+    compare_json_write_numbers(json, row);
+    if (row->is_outside)
+        json_member_bool(json, "outside", true);
     json_member_bool(json, "significant", row->is_significant);
+    json_member_bool(json, "counts", row->is_counted);
     json_member_bool(json, "cause", row->is_cause);
     json_member_string(json, "mark", compare_mark(row));
     json_object_end(json);
@@ -110,17 +119,18 @@ view_compare_json_write_row(struct json_writer *json,
     return st;
 }
 
-static enum assay_status write_words(struct json_writer *json,
-                                     const struct comparison *comparison)
+static enum assay_status
+compare_json_write_words(struct json_writer *json,
+                         const struct comparison *comparison)
 {
     struct str text = {0};
     enum assay_status st = compare_verdict_words(comparison, &text);
 
-    write_member(json, "verdict", &text);
+    compare_json_write_member(json, "verdict", &text);
     str_clear(&text);
     if (!st)
         st = compare_caution_words(comparison, &text);
-    write_member(json, "note", &text);
+    compare_json_write_member(json, "note", &text);
     str_release(&text);
     return st;
 }
@@ -133,17 +143,22 @@ enum assay_status view_compare_json(const struct comparison *comparison,
     enum assay_status st;
 
     json_object_begin(&json);
-    write_side(&json, "a", options->name_a, compare_side_a(comparison));
-    write_side(&json, "b", options->name_b, compare_side_b(comparison));
+    compare_json_write_side(&json, "a", options->name_a,
+                            compare_side_a(comparison));
+    compare_json_write_side(&json, "b", options->name_b,
+                            compare_side_b(comparison));
+    if (options->how)
+        json_member_string(&json, "runs", options->how);
     json_member_double(&json, "confidence", compare_confidence(comparison));
+    json_member_double(&json, "floor", compare_floor(comparison));
     json_member_int(&json, "tested", (int64_t)compare_n_tested(comparison));
-    st = write_words(&json, comparison);
+    st = compare_json_write_words(&json, comparison);
     if (!st && options->gate)
-        st = write_gate(&json, comparison, options->gate);
+        st = compare_json_write_gate(&json, comparison, options->gate);
     json_key(&json, "rows");
     json_array_begin(&json);
     for (size_t i = 0; !st && i < compare_row_count(comparison); i++)
-        st = view_compare_json_write_row(&json, comparison, i);
+        st = compare_json_write_row(&json, comparison, i);
     json_array_end(&json);
     json_object_end(&json);
     sink_puts(sink, "\n");

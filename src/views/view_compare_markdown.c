@@ -3,9 +3,9 @@
 #include "views/markdown.h"
 
 static enum assay_status
-view_compare_markdown_put_sentence(struct sink *sink,
-                                   const struct compare_view *options,
-                                   const char *label, const struct str *text)
+compare_markdown_put_sentence(struct sink *sink,
+                              const struct compare_view *options,
+                              const char *label, const struct str *text)
 {
     enum assay_status st;
 
@@ -18,38 +18,38 @@ view_compare_markdown_put_sentence(struct sink *sink,
 }
 
 static enum assay_status
-view_compare_markdown_put_words(const struct comparison *comparison,
-                                const struct compare_view *options,
-                                struct sink *sink)
+compare_markdown_put_words(const struct comparison *comparison,
+                           const struct compare_view *options,
+                           struct sink *sink)
 {
     struct str text = {0};
     enum assay_status st = compare_verdict_words(comparison, &text);
 
     if (!st)
-        st =
-            view_compare_markdown_put_sentence(sink, options, "Verdict", &text);
+        st = compare_markdown_put_sentence(sink, options, "Verdict", &text);
     str_clear(&text);
     if (!st && options->gate) {
         st = compare_gate_words(comparison, options->gate, &text);
         if (!st)
-            st = view_compare_markdown_put_sentence(sink, options, "Gate",
-                                                    &text);
+            st = compare_markdown_put_sentence(sink, options, "Gate", &text);
         str_clear(&text);
     }
     if (!st)
         st = compare_caution_words(comparison, &text);
     if (!st)
-        st = view_compare_markdown_put_sentence(sink, options, "Note", &text);
+        st = compare_markdown_put_sentence(sink, options, "Note", &text);
     str_release(&text);
     return st;
 }
 
-static enum assay_status view_compare_markdown_put_side(
-    struct sink *sink, const struct compare_view *options, const char *label,
-    const char *name, const struct compare_side *side)
+static enum assay_status
+compare_markdown_put_side(const struct comparison *comparison,
+                          struct sink *sink, const struct compare_view *options,
+                          const char *label, const char *name,
+                          const struct compare_side *side)
 {
     struct str words = {0};
-    enum assay_status st = compare_side_words(side, &words);
+    enum assay_status st = compare_side_words(comparison, side, &words);
 
     sink_printf(sink, "%s: ", label);
     if (!st && name) {
@@ -62,9 +62,8 @@ static enum assay_status view_compare_markdown_put_side(
 }
 
 static enum assay_status
-view_compare_markdown_put_row(const struct comparison *comparison, size_t i,
-                              const struct compare_view *options,
-                              struct sink *sink)
+compare_markdown_put_row(const struct comparison *comparison, size_t i,
+                         const struct compare_view *options, struct sink *sink)
 {
     const struct compare_row *row = compare_row(comparison, i);
     struct time_unit unit = compare_unit(comparison);
@@ -86,7 +85,7 @@ view_compare_markdown_put_row(const struct comparison *comparison, size_t i,
     return st;
 }
 
-static enum assay_status view_compare_markdown_put_table(
+static enum assay_status compare_markdown_put_table(
     const struct comparison *comparison, const struct compare_choice *choice,
     const struct compare_view *options, struct sink *sink)
 {
@@ -99,7 +98,7 @@ static enum assay_status view_compare_markdown_put_table(
                 unit, unit);
     for (size_t i = 0; !st && i < compare_row_count(comparison); i++) {
         if (choice->is_shown[i])
-            st = view_compare_markdown_put_row(comparison, i, options, sink);
+            st = compare_markdown_put_row(comparison, i, options, sink);
     }
     return st;
 }
@@ -113,18 +112,19 @@ enum assay_status view_compare_markdown(const struct comparison *comparison,
         compare_choose(comparison, options->all, &choice, err);
 
     if (!st)
-        st = view_compare_markdown_put_words(comparison, options, sink);
+        st = compare_markdown_put_words(comparison, options, sink);
     if (!st)
-        st =
-            view_compare_markdown_put_table(comparison, &choice, options, sink);
+        st = compare_markdown_put_table(comparison, &choice, options, sink);
     sink_puts(sink, "\n");
     if (!st)
-        st = view_compare_markdown_put_side(sink, options, "A", options->name_a,
-                                            compare_side_a(comparison));
+        st = compare_markdown_put_side(comparison, sink, options, "A",
+                                       options->name_a,
+                                       compare_side_a(comparison));
     sink_puts(sink, "; ");
     if (!st)
-        st = view_compare_markdown_put_side(sink, options, "B", options->name_b,
-                                            compare_side_b(comparison));
+        st = compare_markdown_put_side(comparison, sink, options, "B",
+                                       options->name_b,
+                                       compare_side_b(comparison));
     if (choice.n_hidden)
         sink_printf(sink, ". %zu more scopes are not listed", choice.n_hidden);
     sink_puts(sink, ".\n");

@@ -1,6 +1,6 @@
-/* views/view_csv.c - a row a scope as comma-separated values (RFC 4180).
+/* views/view_csv.c - one row per scope as comma-separated values (RFC 4180).
  *
- * What is not known is an empty field. The names of the columns are those of
+ * Unknown values are empty fields. The columns are named like the members of
  * the rows in view_json.c. */
 #include "base/csv_text.h"
 #include "base/decimal.h"
@@ -9,10 +9,9 @@
 
 #include <math.h>
 
-static enum assay_status view_csv_put_item(struct sink *sink,
-                                           const struct run *run,
-                                           const struct rows *rows,
-                                           const struct ranked *item)
+static enum assay_status csv_put_item(struct sink *sink, const struct run *run,
+                                      const struct rows *rows,
+                                      const struct ranked *item)
 {
     struct str doer = {0};
     enum assay_status st = ASSAY_OK;
@@ -48,12 +47,10 @@ enum assay_status view_csv(const struct run *run,
                            const struct view_options *options,
                            struct sink *sink, struct error *err)
 {
-    struct rows rows = {0};
     struct ranking ranking = {0};
-    enum assay_status st = rows_build(run, &rows, err);
+    enum assay_status st =
+        ranking_build(run, options, SIZE_MAX, true, &ranking, err);
 
-    if (!st)
-        st = ranking_build(run, &rows, options, SIZE_MAX, true, &ranking, err);
     if (st)
         goto done;
     sink_puts(sink, "path,name,class");
@@ -61,11 +58,10 @@ enum assay_status view_csv(const struct run *run,
         sink_printf(sink, ",%s", field_name(i));
     sink_puts(sink, ",done_by,bound\r\n");
     for (size_t i = 0; !st && i < ranking.n; i++)
-        st = view_csv_put_item(sink, run, &rows, &ranking.items[i]);
+        st = csv_put_item(sink, run, &ranking.rows, &ranking.items[i]);
     st = st ? error_nomem(err, RUN_MAX_DEPTH, "the path of a scope")
             : sink_status(sink, err);
 done:
     ranking_release(&ranking);
-    rows_release(&rows);
     return st;
 }

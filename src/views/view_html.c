@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-/* Nothing runs or styles the page but what was built into the program, known
- * by its hash, and nothing is loaded from anywhere. */
-static void write_hash(struct sink *sink, const struct html_part *part)
+/* Only what was built into the program, identified by its hash, may run or
+ * style the page, and nothing is loaded from anywhere. */
+static void html_write_hash(struct sink *sink, const struct html_part *part)
 {
     unsigned char digest[SHA256_BYTES];
     struct sha256 sha;
@@ -23,37 +23,36 @@ static void write_hash(struct sink *sink, const struct html_part *part)
     sink_puts(sink, "'");
 }
 
-static void view_html_write_part(struct sink *sink, const char *before,
-                                 const struct html_part *part,
-                                 const char *after)
+static void html_write_part(struct sink *sink, const char *before,
+                            const struct html_part *part, const char *after)
 {
     sink_puts(sink, before);
     sink_write(sink, part->bytes, part->n);
     sink_puts(sink, after);
 }
 
-static void view_html_write_head(struct sink *sink)
+static void html_write_head(struct sink *sink)
 {
     sink_puts(sink, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
                     "<meta charset=\"utf-8\">\n"
                     "<meta http-equiv=\"Content-Security-Policy\" "
                     "content=\"default-src 'none'; img-src data:; "
                     "base-uri 'none'; form-action 'none'; script-src ");
-    write_hash(sink, &html_script);
+    html_write_hash(sink, &html_script);
     sink_puts(sink, "; style-src ");
-    write_hash(sink, &html_style);
+    html_write_hash(sink, &html_style);
     sink_puts(sink, "\">\n<meta name=\"viewport\" "
                     "content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
                     "<meta name=\"generator\" content=\"assay " ASSAY_VERSION
                     "\">\n<title>Assay report</title>\n");
-    view_html_write_part(sink, "<style>", &html_style,
-                         "</style>\n</head>\n<body>\n");
+    html_write_part(sink, "<style>", &html_style,
+                    "</style>\n</head>\n<body>\n");
 }
 
-/* JSON in a script element must not hold what ends one: a < only stands in
- * texts, where it has an escape. */
-static bool write_without_tags(void *context, const char *bytes, size_t n)
+/* JSON in a script element must not contain what ends the element: a < only
+ * occurs in strings, where it can be escaped. */
+static bool html_write_without_tags(void *context, const char *bytes, size_t n)
 {
     struct sink *page = context;
     const char *end = bytes + n;
@@ -69,8 +68,8 @@ static bool write_without_tags(void *context, const char *bytes, size_t n)
     return true; /* the page remembers failures */
 }
 
-static void view_html_write_pictures(struct json_writer *json,
-                                     const struct report *report)
+static void html_write_pictures(struct json_writer *json,
+                                const struct report *report)
 {
     report_column(json, "pictures");
     for (size_t i = 0; i < report->n_pictures; i++) {
@@ -88,12 +87,12 @@ static void view_html_write_pictures(struct json_writer *json,
     json_array_end(json);
 }
 
-static enum assay_status write_data(const struct report *report,
-                                    const struct report_rows rows[2],
-                                    struct sink *page, struct error *err)
+static enum assay_status html_write_data(const struct report *report,
+                                         const struct report_rows rows[2],
+                                         struct sink *page, struct error *err)
 {
     struct sink sink = {
-        .write = write_without_tags, .context = page, .name = page->name};
+        .write = html_write_without_tags, .context = page, .name = page->name};
     struct json_writer json = json_writer(&sink, 0);
     enum assay_status st = ASSAY_OK;
 
@@ -111,7 +110,7 @@ static enum assay_status write_data(const struct report *report,
     }
     if (st)
         return st;
-    view_html_write_pictures(&json, report);
+    html_write_pictures(&json, report);
     json_object_end(&json);
     return ASSAY_OK;
 }
@@ -126,14 +125,14 @@ enum assay_status view_html(const struct report *report, struct sink *sink,
         st = report_rows_build(report->sides[i].run, &rows[i], err);
     if (st)
         goto done;
-    view_html_write_head(sink);
-    view_html_write_part(sink, "", &html_body,
-                         "<script type=\"application/json\" id=\"data\">");
-    st = write_data(report, rows, sink, err);
+    html_write_head(sink);
+    html_write_part(sink, "", &html_body,
+                    "<script type=\"application/json\" id=\"data\">");
+    st = html_write_data(report, rows, sink, err);
     if (st)
         goto done;
-    view_html_write_part(sink, "</script>\n<script>", &html_script,
-                         "</script>\n</body>\n</html>\n");
+    html_write_part(sink, "</script>\n<script>", &html_script,
+                    "</script>\n</body>\n</html>\n");
     st = sink_status(sink, err);
 done:
     report_rows_release(&rows[0]);

@@ -1,7 +1,7 @@
-/* views/view_json.c - everything that the screen shows, and more digits of it.
+/* views/view_json.c - everything on the screen, with more digits.
  *
  * docs/show.md lists the members. The tree is a flat array in the order of the
- * screen: a row names its parent by index, so no reader needs to nest. */
+ * screen: a row names its parent by index, so readers need not nest. */
 #include "views/columns_internal.h"
 #include "views/fields_internal.h"
 #include "views/json_parts_internal.h"
@@ -29,8 +29,8 @@ static void view_json_write_facts(struct json_writer *json,
     }
 }
 
-static void write_run(struct json_writer *json, const struct run *run,
-                      const char *source)
+static void view_json_write_run(struct json_writer *json, const struct run *run,
+                                const char *source)
 {
     const struct scope *root = run_scope(run, RUN_ROOT);
 
@@ -82,6 +82,8 @@ static enum assay_status view_json_write_latency(struct json_writer *json,
     json_object_begin(json);
     json_member_int(json, "warm_up", (int64_t)run_health_of(run)->warm_up);
     json_member_int(json, "measured", (int64_t)run_iteration_count(run));
+    json_member_int(json, "counted", (int64_t)run_counted(run).n);
+    json_member_int(json, "disturbed", (int64_t)run_counted(run).n_disturbed);
     if (run_step_of(run, 0))
         json_member_int(json, "first_step", (int64_t)run_step_of(run, 0));
     json_member_string(json, "stopped", run_fact(run, "runs.stopped"));
@@ -92,10 +94,12 @@ static enum assay_status view_json_write_latency(struct json_writer *json,
         st = run_scope_stats(run, RUN_ROOT, RUN_ANY, &stats, err);
     json_key(json, "latency");
     json_object_begin(json);
+    json_member_double(json, "mean_ms", stats.mean_ns / 1e6);
+    json_member_double(json, "mean_low_ms", stats.mean_low_ns / 1e6);
+    json_member_double(json, "mean_high_ms", stats.mean_high_ns / 1e6);
     json_member_double(json, "median_ms", stats.median_ns / 1e6);
     json_member_double(json, "median_low_ms", stats.median_low_ns / 1e6);
     json_member_double(json, "median_high_ms", stats.median_high_ns / 1e6);
-    json_member_double(json, "mean_ms", stats.mean_ns / 1e6);
     json_member_double(json, "sd_ms", stats.sd_ns / 1e6);
     json_member_double(json, "p5_ms", stats.p5_ns / 1e6);
     json_member_double(json, "p95_ms", stats.p95_ns / 1e6);
@@ -103,11 +107,13 @@ static enum assay_status view_json_write_latency(struct json_writer *json,
     json_member_double(json, "min_ms", stats.min_ns / 1e6);
     json_member_double(json, "max_ms", stats.max_ns / 1e6);
     json_member_double(json, "per_second", 1e9 / stats.mean_ns);
+    json_member_double(json, "images_per_second",
+                       run_images_each(run) * 1e9 / stats.mean_ns);
     json_object_end(json);
     return st;
 }
 
-static const char *steadiness_text(enum steadiness steadiness)
+static const char *view_json_steadiness_text(enum steadiness steadiness)
 {
     switch (steadiness) {
     case STEADY:
@@ -124,9 +130,9 @@ static const char *steadiness_text(enum steadiness steadiness)
     return NULL;
 }
 
-static enum assay_status write_steadiness(struct json_writer *json,
-                                          const struct run *run,
-                                          struct error *err)
+static enum assay_status view_json_write_steadiness(struct json_writer *json,
+                                                    const struct run *run,
+                                                    struct error *err)
 {
     struct verdict verdict;
     enum assay_status st;
@@ -140,7 +146,8 @@ static enum assay_status write_steadiness(struct json_writer *json,
     if (st)
         return st;
     json_object_begin(json);
-    json_member_string(json, "verdict", steadiness_text(verdict.steadiness));
+    json_member_string(json, "verdict",
+                       view_json_steadiness_text(verdict.steadiness));
     json_member_string(json, "text", verdict.text);
     json_member_double(json, "drift", verdict.drift);
     json_member_int(json, "outliers", (int64_t)verdict.n_outliers);
@@ -151,7 +158,8 @@ static enum assay_status write_steadiness(struct json_writer *json,
     return st;
 }
 
-static void write_load(struct json_writer *json, const struct run *run)
+static void view_json_write_load(struct json_writer *json,
+                                 const struct run *run)
 {
     struct run_load load;
 
@@ -186,7 +194,8 @@ static void view_json_write_health(struct json_writer *json,
     json_object_end(json);
 }
 
-static void write_counters(struct json_writer *json, const struct run *run)
+static void view_json_write_counters(struct json_writer *json,
+                                     const struct run *run)
 {
     json_key(json, "counters");
     json_array_begin(json);
@@ -228,8 +237,9 @@ static void view_json_write_stages(struct json_writer *json,
     json_object_end(json);
 }
 
-static void write_balance(struct json_writer *json, const struct run *run,
-                          const struct rows *rows)
+static void view_json_write_balance(struct json_writer *json,
+                                    const struct run *run,
+                                    const struct rows *rows)
 {
     struct balance balance;
 
@@ -252,7 +262,7 @@ static void write_balance(struct json_writer *json, const struct run *run,
     json_object_end(json);
 }
 
-/* The path of a scope in place of what was there. */
+/* Replaces *path with the path of a scope. */
 static enum assay_status view_json_put_path(const struct run *run,
                                             uint32_t scope, struct str *path,
                                             struct error *err)
@@ -352,16 +362,16 @@ enum assay_status json_head(struct json_writer *json, const struct run *run,
 {
     enum assay_status st;
 
-    write_run(json, run, source);
+    view_json_write_run(json, run, source);
     view_json_write_threads(json, run);
     st = view_json_write_latency(json, run, err);
     if (st)
         return st;
     view_json_write_stages(json, rows);
-    write_balance(json, run, rows);
-    st = write_steadiness(json, run, err);
+    view_json_write_balance(json, run, rows);
+    st = view_json_write_steadiness(json, run, err);
     if (!st)
-        write_load(json, run);
+        view_json_write_load(json, run);
     if (!st)
         st = json_memory(json, run, err);
     if (!st)
@@ -373,28 +383,60 @@ enum assay_status json_head(struct json_writer *json, const struct run *run,
     return st;
 }
 
-/* Objects that the caller has, one a line. */
-static enum assay_status write_found(struct json_writer *json,
-                                     const char *lines, struct error *err)
+static void view_json_write_object(struct json_writer *json,
+                                   const struct found_object *object)
+{
+    json_object_begin(json);
+    json_member_int(json, "label", object->label);
+    json_member_string(json, "name", object->name);
+    json_key(json, "score");
+    json_write_rounded(json, object->score, 6);
+    if (object->has_box) {
+        json_key(json, "box");
+        json_array_begin(json);
+        for (size_t i = 0; i < 4; i++)
+            json_write_rounded(json, object->box[i], 6);
+        json_array_end(json);
+    }
+    json_object_end(json);
+}
+
+static void view_json_write_photo(struct sink *sink,
+                                  const struct found_photo *photo)
+{
+    struct json_writer json = json_writer(sink, 0);
+
+    json_object_begin(&json);
+    json_member_string(&json, "photograph", photo->photograph);
+    json_key(&json, "items");
+    json_array_begin(&json);
+    for (size_t i = 0; i < photo->n; i++)
+        view_json_write_object(&json, &photo->objects[i]);
+    json_array_end(&json);
+    json_object_end(&json);
+}
+
+/* One line per photograph:
+ * {"photograph":"a.jpg","items":[{"label":17,"name":"cat",...}]} */
+static enum assay_status view_json_write_found(struct json_writer *json,
+                                               const struct run *run,
+                                               struct error *err)
 {
     struct str line = {0};
-    enum assay_status st = ASSAY_OK;
+    struct sink sink = sink_to_str(&line);
 
+    if (!run_found_count(run))
+        return ASSAY_OK;
     json_key(json, "found");
     json_array_begin(json);
-    while (!st && *lines) {
-        size_t n = strcspn(lines, "\n");
-
+    for (size_t i = 0; i < run_found_count(run); i++) {
         str_clear(&line);
-        if (str_append_n(&line, lines, n))
-            st = error_nomem(err, n, "what was found");
-        else
-            json_write_raw(json, str_text(&line));
-        lines += n + (lines[n] != '\0');
+        view_json_write_photo(&sink, run_found(run, i));
+        json_write_raw(json, str_text(&line));
     }
     json_array_end(json);
     str_release(&line);
-    return st;
+    return sink_status(&sink, err);
 }
 
 enum assay_status view_json(const struct run *run,
@@ -411,11 +453,10 @@ enum assay_status view_json(const struct run *run,
     st = json_head(&json, run, &rows, options->source, err);
     if (st)
         goto done;
-    if (options->found)
-        st = write_found(&json, options->found, err);
+    st = view_json_write_found(&json, run, err);
     if (st)
         goto done;
-    write_counters(&json, run);
+    view_json_write_counters(&json, run);
     json_series(&json, run);
     st = view_json_write_tree(&json, run, &rows, err);
     if (st)

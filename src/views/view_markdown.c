@@ -4,29 +4,28 @@
 
 enum { DEFAULT_ROWS = 20 };
 
-static void view_markdown_put_head(struct sink *sink, const struct rows *rows,
-                                   const struct ranking *ranking)
+static void markdown_put_head(struct sink *sink, const struct ranking *ranking)
 {
+    struct time_unit unit = rows_unit(&ranking->rows);
     char title[UNITS_MAX];
 
     sink_puts(sink, "| module |");
     for (enum column i = 0; i < N_COLUMNS; i++) {
-        if (column_is_known(i, rows, ranking))
-            sink_printf(sink, " %s |", column_title(title, i, rows_unit(rows)));
+        if (column_is_known(i, ranking))
+            sink_printf(sink, " %s |", column_title(title, i, unit));
     }
     sink_puts(sink, "\n|:--|");
     for (enum column i = 0; i < N_COLUMNS; i++) {
-        if (column_is_known(i, rows, ranking))
+        if (column_is_known(i, ranking))
             sink_puts(sink, i == COLUMN_CLASS ? ":--|" : "--:|");
     }
     sink_puts(sink, "\n");
 }
 
-static enum assay_status view_markdown_put_item(struct sink *sink,
-                                                const struct rows *rows,
-                                                const struct ranking *ranking,
-                                                const struct ranked *item,
-                                                const struct term *term)
+static enum assay_status markdown_put_item(struct sink *sink,
+                                           const struct ranking *ranking,
+                                           const struct ranked *item,
+                                           const struct term *term)
 {
     enum assay_status st;
 
@@ -35,31 +34,32 @@ static enum assay_status view_markdown_put_item(struct sink *sink,
     for (enum column i = 0; !st && i < N_COLUMNS; i++) {
         char text[UNITS_MAX];
 
-        if (!column_is_known(i, rows, ranking))
+        if (!column_is_known(i, ranking))
             continue;
         sink_puts(sink, " | ");
         st = markdown_text(sink, term,
-                           column_text(text, i, rows, item, rows_unit(rows)));
+                           column_text(text, i, &ranking->rows, item));
     }
     sink_puts(sink, " |\n");
     return st;
 }
 
-static enum assay_status
-view_markdown_put_table(const struct rows *rows, const struct ranking *ranking,
-                        const struct view_options *options, struct sink *sink)
+static enum assay_status markdown_put_table(const struct ranking *ranking,
+                                            const struct view_options *options,
+                                            struct sink *sink)
 {
     struct str caption = {0};
     enum assay_status st;
 
-    view_markdown_put_head(sink, rows, ranking);
-    st = columns_caption(rows, &caption);
+    markdown_put_head(sink, ranking);
+    st = columns_caption(&ranking->rows, &caption);
     for (size_t i = 0; !st && i < ranking->n; i++)
-        st = view_markdown_put_item(sink, rows, ranking, &ranking->items[i],
-                                    &options->term);
+        st = markdown_put_item(sink, ranking, &ranking->items[i],
+                               &options->term);
     sink_printf(sink, "\nTimes: %s.%s", str_text(&caption),
-                rows->adds_up ? " Threads add up: shares may exceed 100 %."
-                              : "");
+                ranking->rows.adds_up
+                    ? " Threads add up: shares may exceed 100 %."
+                    : "");
     if (ranking->n_hidden > 0)
         sink_printf(sink, " %zu more rows are not listed.", ranking->n_hidden);
     sink_puts(sink, "\n");
@@ -71,16 +71,12 @@ enum assay_status view_markdown(const struct run *run,
                                 const struct view_options *options,
                                 struct sink *sink, struct error *err)
 {
-    struct rows rows = {0};
     struct ranking ranking = {0};
-    enum assay_status st = rows_build(run, &rows, err);
+    enum assay_status st =
+        ranking_build(run, options, DEFAULT_ROWS, true, &ranking, err);
 
-    if (!st)
-        st = ranking_build(run, &rows, options, DEFAULT_ROWS, true, &ranking,
-                           err);
-    if (!st && view_markdown_put_table(&rows, &ranking, options, sink))
+    if (!st && markdown_put_table(&ranking, options, sink))
         st = error_nomem(err, UNITS_MAX, "a row of a table");
     ranking_release(&ranking);
-    rows_release(&rows);
     return st ? st : sink_status(sink, err);
 }

@@ -1,4 +1,4 @@
-/* views/view_memory.c - who owned the memory when the most of it was live. */
+/* views/view_memory.c - who owned the memory at its peak. */
 #include "base/mem.h"
 #include "base/units.h"
 #include "views/line.h"
@@ -13,11 +13,11 @@ enum { BYTES_COLUMNS = 11, SHARE_COLUMNS = 9, DEFAULT_ROWS = 20 };
 struct ledger_table {
     const struct summary *summary;
     size_t name;  /* columns of an owner's name */
-    double whole; /* bytes of everything that is told of */
+    double whole; /* bytes of all rows */
 };
 
-static void view_memory_put_row(const struct ledger_table *table,
-                                const char *name, double bytes)
+static void memory_put_row(const struct ledger_table *table, const char *name,
+                           double bytes)
 {
     const struct term *term = &table->summary->options->term;
     struct sink *sink = table->summary->sink;
@@ -31,17 +31,17 @@ static void view_memory_put_row(const struct ledger_table *table,
     sink_puts(sink, "\n");
 }
 
-static void put_strong(const struct ledger_table *table, const char *name,
-                       double bytes)
+static void memory_view_put_strong(const struct ledger_table *table,
+                                   const char *name, double bytes)
 {
     const struct term *term = &table->summary->options->term;
 
     sink_puts(table->summary->sink, term_style(term, STYLE_BOLD));
-    view_memory_put_row(table, name, bytes);
+    memory_put_row(table, name, bytes);
     sink_puts(table->summary->sink, term_style(term, STYLE_NONE));
 }
 
-static int view_memory_by_size(const void *left, const void *right)
+static int memory_by_size(const void *left, const void *right)
 {
     const struct ledger_row *a = *(const struct ledger_row *const *)left;
     const struct ledger_row *b = *(const struct ledger_row *const *)right;
@@ -52,9 +52,9 @@ static int view_memory_by_size(const void *left, const void *right)
 }
 
 /* "  backbone.fpn", "  as loaded", "  backbone.fpn, gathered" */
-static enum assay_status owner_name(const struct run *run,
-                                    const struct ledger_row *row,
-                                    struct str *name)
+static enum assay_status memory_view_owner_name(const struct run *run,
+                                                const struct ledger_row *row,
+                                                struct str *name)
 {
     enum assay_status st;
 
@@ -68,8 +68,8 @@ static enum assay_status owner_name(const struct run *run,
 }
 
 /* The rows of a kind, the largest first. */
-static size_t view_memory_choose(const struct run *run, enum ledger_kind kind,
-                                 const struct ledger_row **rows)
+static size_t memory_choose(const struct run *run, enum ledger_kind kind,
+                            const struct ledger_row **rows)
 {
     size_t n = 0;
 
@@ -78,46 +78,46 @@ static size_t view_memory_choose(const struct run *run, enum ledger_kind kind,
             rows[n++] = run_ledger(run, i);
     }
     if (n)
-        qsort(rows, n, sizeof *rows, view_memory_by_size);
+        qsort(rows, n, sizeof *rows, memory_by_size);
     return n;
 }
 
-static enum assay_status put_kind(const struct ledger_table *table,
-                                  enum ledger_kind kind,
-                                  const struct ledger_row **rows)
+static enum assay_status memory_view_put_kind(const struct ledger_table *table,
+                                              enum ledger_kind kind,
+                                              const struct ledger_row **rows)
 {
     const struct summary *summary = table->summary;
     const struct view_options *options = summary->options;
     size_t limit = options->limit ? options->limit : DEFAULT_ROWS;
-    size_t n = view_memory_choose(summary->run, kind, rows);
+    size_t n = memory_choose(summary->run, kind, rows);
     struct str name = {0};
     enum assay_status st = ASSAY_OK;
     double hidden = 0;
 
     if (n == 0)
         return ASSAY_OK;
-    put_strong(table, ledger_kind_text(kind),
-               (double)run_ledger_sum(summary->run, kind));
+    memory_view_put_strong(table, ledger_kind_text(kind),
+                           (double)run_ledger_sum(summary->run, kind));
     for (size_t i = 0; !st && i < n; i++) {
         if (i >= limit && !options->all) {
             hidden += (double)rows[i]->bytes;
             continue;
         }
-        st = owner_name(summary->run, rows[i], &name);
+        st = memory_view_owner_name(summary->run, rows[i], &name);
         if (!st)
-            view_memory_put_row(table, str_text(&name), (double)rows[i]->bytes);
+            memory_put_row(table, str_text(&name), (double)rows[i]->bytes);
     }
     if (!st && hidden > 0)
         st = str_printf(&name, " and %zu smaller ones (--limit, --all)",
                         n - limit);
     if (!st && hidden > 0)
-        view_memory_put_row(table, str_text(&name), hidden);
+        memory_put_row(table, str_text(&name), hidden);
     str_release(&name);
     return st;
 }
 
-static enum assay_status put_ledger(const struct ledger_table *table,
-                                    struct error *err)
+static enum assay_status
+memory_view_put_ledger(const struct ledger_table *table, struct error *err)
 {
     const struct run *run = table->summary->run;
     double untouched = run_fact_number(run, "memory.untouched_bytes");
@@ -126,22 +126,23 @@ static enum assay_status put_ledger(const struct ledger_table *table,
     enum assay_status st = rows ? ASSAY_OK : ASSAY_NOMEM;
 
     for (int kind = 0; !st && kind < LEDGER_OUTSIDE; kind++)
-        st = put_kind(table, (enum ledger_kind)kind, rows);
+        st = memory_view_put_kind(table, (enum ledger_kind)kind, rows);
     if (!st) {
-        put_strong(table, "= the most that was live in the pool",
-                   (double)run_memory_of(run)->peak_bytes);
-        st = put_kind(table, LEDGER_OUTSIDE, rows);
+        memory_view_put_strong(table, "= the peak of the pool",
+                               (double)run_memory_of(run)->peak_bytes);
+        st = memory_view_put_kind(table, LEDGER_OUTSIDE, rows);
     }
     if (!st && untouched > 0)
-        view_memory_put_row(table, "taken from the system and never touched",
-                            -untouched);
+        memory_put_row(table, "taken from the system but never touched",
+                       -untouched);
     if (!st && run_ledger_sum(run, LEDGER_OUTSIDE))
-        put_strong(table, "= the high-water mark of the process", table->whole);
+        memory_view_put_strong(table, "= the peak of the process",
+                               table->whole);
     mem_free(rows);
     return st ? error_nomem(err, n * sizeof *rows, "a ledger") : ASSAY_OK;
 }
 
-static void view_memory_put_head(const struct ledger_table *table)
+static void memory_put_head(const struct ledger_table *table)
 {
     const struct term *term = &table->summary->options->term;
     struct sink *sink = table->summary->sink;
@@ -155,8 +156,8 @@ static void view_memory_put_head(const struct ledger_table *table)
     sink_puts(sink, "\n");
 }
 
-/* What the process held; more than that where some was never touched. */
-static double whole_bytes(const struct run *run)
+/* What the process held, without what was never touched. */
+static double memory_view_whole_bytes(const struct run *run)
 {
     double untouched = run_fact_number(run, "memory.untouched_bytes");
 
@@ -175,19 +176,19 @@ enum assay_status view_memory(const struct run *run,
     enum assay_status st;
 
     if (run_memory_of(run)->peak_bytes == RUN_UNKNOWN) {
-        sink_puts(sink, "memory   - nothing is known: the program told of no "
-                        "bytes\n");
+        sink_puts(sink, "memory   - unknown: the program reported no memory\n");
         return sink_status(sink, err);
     }
     st = summary_memory(&summary, err);
     if (!st && run_ledger_count(run) == 0)
-        sink_puts(sink, "owners   - nothing is known: runs of models by this "
-                        "version have them\n");
+        sink_puts(sink,
+                  "owners   - unknown: only runs of models by this version "
+                  "have them\n");
     else if (!st) {
         table.name = width > 90 ? 70 : width > 50 ? width - 20 : 30;
-        table.whole = whole_bytes(run);
-        view_memory_put_head(&table);
-        st = put_ledger(&table, err);
+        table.whole = memory_view_whole_bytes(run);
+        memory_put_head(&table);
+        st = memory_view_put_ledger(&table, err);
     }
     return st ? st : sink_status(sink, err);
 }

@@ -1,5 +1,160 @@
-/* views/view_plot.c - see plot.h: which kind, on which page. */
+/* views/view_plot.c - see plot.h; and what plots share: head, colours, axes. */
+#include "base/units.h"
 #include "views/plot_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct ink plot_ink = {0.13, 0.15, 0.18, 1};
+const struct ink plot_faint_ink = {0.42, 0.45, 0.50, 1};
+const struct ink plot_grid_ink = {0.90, 0.91, 0.93, 1};
+const struct ink plot_main_ink = {0, 0.45, 0.70, 1};
+const struct ink plot_accent_ink = {0.84, 0.37, 0, 1};
+
+/* The colours of Okabe and Ito, which colour-blind people can distinguish,
+ * lightened so that dark text is readable on them. */
+struct ink plot_class_ink(const char *class_name)
+{
+    static const struct {
+        const char *part;
+        struct ink ink;
+    } kinds[] = {
+        {"Conv", {0.40, 0.69, 0.87, 1}},
+        {"Linear", {0.95, 0.74, 0.35, 1}},
+        {"Gemm", {0.95, 0.74, 0.35, 1}},
+        {"MatMul", {0.95, 0.74, 0.35, 1}},
+        {"Norm", {0.42, 0.77, 0.65, 1}},
+        {"ReLU", {0.96, 0.90, 0.42, 1}},
+        {"Sigmoid", {0.96, 0.90, 0.42, 1}},
+        {"Pool", {0.87, 0.64, 0.77, 1}},
+        {"Align", {0.92, 0.58, 0.38, 1}},
+        {"Rpn", {0.92, 0.58, 0.38, 1}},
+        {"Anchor", {0.92, 0.58, 0.38, 1}},
+        {"Detections", {0.92, 0.58, 0.38, 1}},
+        {"Transform", {0.76, 0.70, 0.88, 1}},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strstr(class_name, kinds[i].part))
+            return kinds[i].ink;
+    }
+    return (struct ink){0.82, 0.84, 0.87, 1};
+}
+
+void plot_name(const struct run *run, uint32_t scope, struct str *out)
+{
+    const struct scope *own = run_scope(run, scope);
+    bool is_number =
+        own->name[0] && strspn(own->name, "0123456789") == strlen(own->name);
+
+    if (is_number && own->parent != RUN_NONE)
+        (void)str_printf(out, "%s.", run_scope(run, own->parent)->name);
+    (void)str_append(out, own->name);
+}
+
+static void plot_add_fact(struct str *text, const struct run *run,
+                          const char *key)
+{
+    const char *value = run_fact(run, key);
+
+    /* Without memory the head is shorter. */
+    if (value)
+        (void)str_printf(text, "%s%s", text->n ? "   " : "", value);
+}
+
+void plot_head(struct plot *plot, const char *title)
+{
+    static const double size = 14;
+    struct area area = plot->area;
+    struct str facts = {0};
+
+    sheet_bold(plot->sheet, (struct spot){area.x, area.y + size}, SHEET_LEFT,
+               size, plot_ink, title);
+    plot_add_fact(&facts, plot->run, "model.name");
+    plot_add_fact(&facts, plot->run, "machine.cpu");
+    if (run_fact(plot->run, "settings.threads"))
+        (void)str_printf(&facts, "   %s threads",
+                         run_fact(plot->run, "settings.threads"));
+    sheet_text_in(plot->sheet,
+                  (struct area){area.x, area.y + size + 4, area.width, 16},
+                  PLOT_TEXT, plot_faint_ink, str_text(&facts));
+    str_release(&facts);
+    plot->area.y += size + 30;
+    plot->area.height -= size + 30;
+}
+
+/* Ticks are round numbers: they need few digits. */
+static const char *plot_page_tick_text(char text[UNITS_MAX], double value)
+{
+    snprintf(text, UNITS_MAX, "%.6g", value);
+    return text;
+}
+
+static double plot_bottom_of(struct area area)
+{
+    return area.y + area.height;
+}
+
+void plot_axis_below(struct plot *plot, struct area area, struct axis *axis,
+                     const char *caption)
+{
+    double bottom = plot_bottom_of(area);
+    struct ticks ticks = axis_ticks(axis, 7);
+    char text[UNITS_MAX];
+
+    axis->from = area.x;
+    axis->to = area.x + area.width;
+    for (size_t i = 0; i < ticks.n; i++) {
+        double x = axis_place(axis, ticks.values[i]);
+
+        sheet_line(plot->sheet, (struct spot){x, area.y},
+                   (struct spot){x, bottom}, plot_grid_ink, 0.6);
+        sheet_text(plot->sheet, (struct spot){x, bottom + 13}, SHEET_MIDDLE,
+                   PLOT_TEXT, plot_faint_ink,
+                   plot_page_tick_text(text, ticks.values[i]));
+    }
+    sheet_line(plot->sheet, (struct spot){area.x, bottom},
+               (struct spot){area.x + area.width, bottom}, plot_faint_ink, 0.8);
+    sheet_text(plot->sheet, (struct spot){area.x + area.width / 2, bottom + 28},
+               SHEET_MIDDLE, PLOT_TEXT, plot_ink, caption);
+}
+
+void plot_axis_left(struct plot *plot, struct area area, struct axis *axis,
+                    const char *caption)
+{
+    struct ticks ticks = axis_ticks(axis, 6);
+    char text[UNITS_MAX];
+
+    axis->from = plot_bottom_of(area);
+    axis->to = area.y;
+    for (size_t i = 0; i < ticks.n; i++) {
+        double y = axis_place(axis, ticks.values[i]);
+
+        sheet_line(plot->sheet, (struct spot){area.x, y},
+                   (struct spot){area.x + area.width, y}, plot_grid_ink, 0.6);
+        sheet_text(plot->sheet, (struct spot){area.x - 6, y + 3}, SHEET_RIGHT,
+                   PLOT_TEXT, plot_faint_ink,
+                   plot_page_tick_text(text, ticks.values[i]));
+    }
+    sheet_text_upright(plot->sheet,
+                       (struct spot){area.x - 42, area.y + area.height / 2},
+                       PLOT_TEXT, plot_ink, caption);
+}
+
+void plot_mark(struct plot *plot, struct area area, double x, struct ink ink,
+               const char *words)
+{
+    double width = sheet_text_width(plot->sheet, PLOT_TEXT, words);
+    bool fits_right = x + 4 + width <= area.x + area.width;
+
+    sheet_dashes(plot->sheet, (struct spot){x, area.y},
+                 (struct spot){x, plot_bottom_of(area)}, ink, 1, 3);
+    sheet_text(plot->sheet,
+               (struct spot){fits_right ? x + 4 : x - 4, area.y + 9},
+               fits_right ? SHEET_LEFT : SHEET_RIGHT, PLOT_TEXT, ink, words);
+}
+
+/* ---- the view ----------------------------------------------------------- */
 
 enum { page_width = 760, page_height = 440, margin = 24 };
 

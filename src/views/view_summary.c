@@ -5,9 +5,9 @@
 /* Rows of the tree that leave room for the other lines on one screen. */
 enum { TREE_ROWS = 24 };
 
-/* What an iteration consists of. */
-static void view_summary_write_parts(const struct summary *summary,
-                                     const struct rows *rows)
+/* The parts of an iteration. */
+static void summary_write_parts(const struct summary *summary,
+                                const struct rows *rows)
 {
     struct training training;
 
@@ -23,9 +23,9 @@ static void view_summary_write_parts(const struct summary *summary,
     }
 }
 
-static enum assay_status view_summary_write_head(const struct summary *summary,
-                                                 const struct rows *rows,
-                                                 struct error *err)
+static enum assay_status summary_write_head(const struct summary *summary,
+                                            const struct rows *rows,
+                                            struct error *err)
 {
     enum assay_status st;
 
@@ -42,16 +42,18 @@ static enum assay_status view_summary_write_head(const struct summary *summary,
     if (st)
         return st;
     summary_photos(summary);
-    view_summary_write_parts(summary, rows);
-    st = summary_steadiness(summary, err);
+    summary_write_parts(summary, rows);
+    st = summary_drawing(summary, err);
+    if (!st)
+        st = summary_steadiness(summary, err);
     summary_load(summary);
     if (!st)
         st = summary_memory(summary, err);
     return st;
 }
 
-static enum assay_status view_summary_write_tree(const struct summary *summary,
-                                                 struct error *err)
+static enum assay_status summary_write_tree(const struct summary *summary,
+                                            struct error *err)
 {
     struct tree_choice choice = {0};
     struct rows rows = {0};
@@ -76,11 +78,11 @@ enum assay_status view_summary(const struct run *run,
     enum assay_status st = rows_build(run, &rows, err);
 
     if (!st)
-        st = view_summary_write_head(&summary, &rows, err);
+        st = summary_write_head(&summary, &rows, err);
     if (st)
         goto done;
     sink_puts(sink, "\n");
-    st = view_summary_write_tree(&summary, err);
+    st = summary_write_tree(&summary, err);
     if (st)
         goto done;
     sink_puts(sink, "\n");

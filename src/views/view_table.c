@@ -1,11 +1,10 @@
-/* views/view_table.c - the scopes of a run, the costliest first. */
+/* views/view_table.c - the scopes of a run, the most expensive first. */
 #include "views/columns_internal.h"
 #include "views/line.h"
 
 enum { DEFAULT_ROWS = 20, LEAST_NAME = 12 };
 
-struct table {
-    const struct rows *rows;
+struct table_layout {
     const struct ranking *ranking;
     const struct term *term;
     struct sink *sink;
@@ -14,7 +13,7 @@ struct table {
     bool has[N_COLUMNS];
 };
 
-static size_t longest_label(const struct ranking *ranking)
+static size_t table_longest_label(const struct ranking *ranking)
 {
     size_t longest = LEAST_NAME;
 
@@ -26,13 +25,13 @@ static size_t longest_label(const struct ranking *ranking)
     return longest;
 }
 
-/* Takes columns in the order of their worth while the names keep what they
+/* Adds columns in the order of their rank as long as the names keep what they
  * need, or two fifths of the screen. */
-static void choose_columns(struct table *table,
-                           const struct view_options *options)
+static void table_choose_columns(struct table_layout *table,
+                                 const struct view_options *options)
 {
     size_t width = (size_t)table->term->width, taken = 0;
-    size_t longest = longest_label(table->ranking);
+    size_t longest = table_longest_label(table->ranking);
     size_t wanted = longest < width * 2 / 5 ? longest : width * 2 / 5;
 
     if (options->sort == SORT_BYTES) {
@@ -43,8 +42,7 @@ static void choose_columns(struct table *table,
         enum column column = column_ranked(rank);
         size_t more = column_width(column);
 
-        if (table->has[column] ||
-            !column_is_known(column, table->rows, table->ranking) ||
+        if (table->has[column] || !column_is_known(column, table->ranking) ||
             (column == COLUMN_CLASS && options->group == GROUP_CLASS))
             continue;
         if (rank >= COLUMNS_ALWAYS && taken + more + wanted > width)
@@ -57,24 +55,22 @@ static void choose_columns(struct table *table,
         table->name = longest;
 }
 
-static struct table table_of(const struct rows *rows,
-                             const struct ranking *ranking,
-                             const struct view_options *options,
-                             struct sink *sink)
+static struct table_layout table_of(const struct ranking *ranking,
+                                    const struct view_options *options,
+                                    struct sink *sink)
 {
-    struct table table = {.rows = rows,
-                          .ranking = ranking,
-                          .term = &options->term,
-                          .sink = sink,
-                          .unit = rows_unit(rows)};
+    struct table_layout table = {.ranking = ranking,
+                                 .term = &options->term,
+                                 .sink = sink,
+                                 .unit = rows_unit(&ranking->rows)};
 
-    choose_columns(&table, options);
+    table_choose_columns(&table, options);
     return table;
 }
 
-/* Words stand on the left, two columns off the names; numbers on the right. */
-static void put_cell(const struct table *table, enum column column,
-                     const char *text)
+/* Words on the left, two columns after the names; numbers on the right. */
+static void table_put_cell(const struct table_layout *table, enum column column,
+                           const char *text)
 {
     size_t width = column_width(column);
 
@@ -86,8 +82,8 @@ static void put_cell(const struct table *table, enum column column,
     }
 }
 
-static void view_table_put_head(const struct table *table,
-                                enum view_group group)
+static void table_put_head(const struct table_layout *table,
+                           enum view_group group)
 {
     char title[UNITS_MAX];
     const char *name = group == GROUP_SCOPE  ? "module"
@@ -98,14 +94,14 @@ static void view_table_put_head(const struct table *table,
     text_fit(table->sink, table->term, name, table->name, ALIGN_LEFT);
     for (enum column i = 0; i < N_COLUMNS; i++) {
         if (table->has[i])
-            put_cell(table, i, column_title(title, i, table->unit));
+            table_put_cell(table, i, column_title(title, i, table->unit));
     }
     sink_puts(table->sink, term_style(table->term, STYLE_NONE));
     sink_puts(table->sink, "\n");
 }
 
-static void view_table_put_item(const struct table *table,
-                                const struct ranked *item)
+static void table_put_item(const struct table_layout *table,
+                           const struct ranked *item)
 {
     char text[UNITS_MAX];
 
@@ -113,35 +109,35 @@ static void view_table_put_item(const struct table *table,
              ALIGN_LEFT);
     for (enum column i = 0; i < N_COLUMNS; i++) {
         if (table->has[i])
-            put_cell(table, i,
-                     column_text(text, i, table->rows, item, table->unit));
+            table_put_cell(table, i,
+                           column_text(text, i, &table->ranking->rows, item));
     }
     sink_puts(table->sink, "\n");
 }
 
-static enum assay_status view_table_put_caption(const struct table *table,
-                                                struct error *err)
+static enum assay_status table_put_caption(const struct table_layout *table,
+                                           struct error *err)
 {
     struct line line = line_begin(table->sink, table->term, "times");
     struct str text = {0};
-    enum assay_status st = columns_caption(table->rows, &text);
+    enum assay_status st = columns_caption(&table->ranking->rows, &text);
 
     line.style = STYLE_DIM;
     line_sentence(&line, str_text(&text));
     if (table->has[COLUMN_CALL])
-        line_item(&line, "a call: its mean");
+        line_item(&line, "per call: mean");
     if (table->has[COLUMN_SAVED])
-        line_item(&line, "saved: at the bound");
+        line_item(&line, "saved: at the roofline");
     if (table->has[COLUMN_REACHED])
-        line_item(&line, "reached: of the bound");
-    if (table->rows->adds_up)
+        line_item(&line, "reached: of the roofline");
+    if (table->ranking->rows.adds_up)
         line_sentence(&line, "threads add up: shares may exceed 100 %");
     line_end(&line);
     str_release(&text);
     return st ? error_nomem(err, LINE_INDENT, "a line of text") : ASSAY_OK;
 }
 
-static void put_more(const struct table *table)
+static void table_put_more(const struct table_layout *table)
 {
     struct line line = line_begin(table->sink, table->term, "hidden");
 
@@ -156,27 +152,23 @@ enum assay_status view_table(const struct run *run,
                              const struct view_options *options,
                              struct sink *sink, struct error *err)
 {
-    struct rows rows = {0};
     struct ranking ranking = {0};
-    struct table table;
-    enum assay_status st = rows_build(run, &rows, err);
+    struct table_layout table;
+    enum assay_status st =
+        ranking_build(run, options, DEFAULT_ROWS, true, &ranking, err);
 
-    if (!st)
-        st = ranking_build(run, &rows, options, DEFAULT_ROWS, true, &ranking,
-                           err);
     if (st)
         goto done;
-    table = table_of(&rows, &ranking, options, sink);
-    st = view_table_put_caption(&table, err);
+    table = table_of(&ranking, options, sink);
+    st = table_put_caption(&table, err);
     if (st)
         goto done;
-    view_table_put_head(&table, options->group);
+    table_put_head(&table, options->group);
     for (size_t i = 0; i < ranking.n; i++)
-        view_table_put_item(&table, &ranking.items[i]);
-    put_more(&table);
+        table_put_item(&table, &ranking.items[i]);
+    table_put_more(&table);
     st = sink_status(sink, err);
 done:
     ranking_release(&ranking);
-    rows_release(&rows);
     return st;
 }

@@ -1,5 +1,5 @@
-/* views/view_table_plain.c - the table that other programs read: six columns
- * apart by spaces, means of one call, the largest self time first; stable, so
+/* views/view_table_plain.c - the table for other programs: six columns
+ * separated by spaces, means per call, the largest self time first; stable, so
  * nothing may be added here. */
 #include "views/ranking_internal.h"
 
@@ -15,41 +15,43 @@ static const char *const titles[] = {"total_mean_time[ms]",
 
 enum { N_TITLES = sizeof titles / sizeof *titles };
 
-static double self_of_call(const struct ranked *item)
+static double table_plain_self_of_call(const struct ranked *item)
 {
     return item->row.self_ns / item->row.calls;
 }
 
-static int compare_self(const void *left, const void *right)
+static int table_plain_compare_self(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
-    double x = self_of_call(a), y = self_of_call(b);
+    double x = table_plain_self_of_call(a), y = table_plain_self_of_call(b);
     int order = (x < y) - (x > y);
 
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-static const char *or_dash(const char *text)
+static const char *table_plain_or_dash(const char *text)
 {
     return text[0] ? text : "-";
 }
 
-static void view_table_plain_put_item(const struct ranked *item,
-                                      const struct term *term,
-                                      struct sink *sink, size_t name,
-                                      size_t class_name)
+static void table_plain_put_item(const struct ranked *item,
+                                 const struct term *term, struct sink *sink,
+                                 size_t name, size_t class_name)
 {
     const struct row *row = &item->row;
     char cells[N_TITLES][64];
 
     snprintf(cells[0], sizeof cells[0], "%.3f", row_call_ns(row) / 1e6);
     snprintf(cells[1], sizeof cells[1], "%.3f",
-             (row_call_ns(row) - self_of_call(item)) / 1e6);
-    snprintf(cells[2], sizeof cells[2], "%.3f", self_of_call(item) / 1e6);
+             (row_call_ns(row) - table_plain_self_of_call(item)) / 1e6);
+    snprintf(cells[2], sizeof cells[2], "%.3f",
+             table_plain_self_of_call(item) / 1e6);
     snprintf(cells[3], sizeof cells[3], "%.0f", row->calls);
-    text_fit(sink, term, or_dash(str_text(&item->label)), name, ALIGN_LEFT);
+    text_fit(sink, term, table_plain_or_dash(str_text(&item->label)), name,
+             ALIGN_LEFT);
     sink_repeat(sink, " ", GAP);
-    text_fit(sink, term, or_dash(row->class_name), class_name, ALIGN_LEFT);
+    text_fit(sink, term, table_plain_or_dash(row->class_name), class_name,
+             ALIGN_LEFT);
     for (size_t i = 0; i < N_TITLES; i++) {
         sink_repeat(sink, " ", GAP);
         text_fit(sink, term, cells[i], text_columns(titles[i]), ALIGN_RIGHT);
@@ -57,9 +59,8 @@ static void view_table_plain_put_item(const struct ranked *item,
     sink_puts(sink, "\n");
 }
 
-static void view_table_plain_put_head(const struct term *term,
-                                      struct sink *sink, size_t name,
-                                      size_t class_name)
+static void table_plain_put_head(const struct term *term, struct sink *sink,
+                                 size_t name, size_t class_name)
 {
     text_fit(sink, term, "name", name, ALIGN_LEFT);
     sink_repeat(sink, " ", GAP);
@@ -71,7 +72,7 @@ static void view_table_plain_put_head(const struct term *term,
     sink_puts(sink, "\n");
 }
 
-static size_t wider(size_t columns, const char *text)
+static size_t table_plain_wider(size_t columns, const char *text)
 {
     size_t needed = text_columns(text);
 
@@ -83,32 +84,31 @@ enum assay_status view_table_plain(const struct run *run,
                                    struct sink *sink, struct error *err)
 {
     struct view_options every = *options;
-    struct rows rows = {0};
     struct ranking ranking = {0};
     size_t limit = options->limit ? options->limit : DEFAULT_ROWS;
     size_t name = 4, class_name = 5;
-    enum assay_status st = rows_build(run, &rows, err);
+    enum assay_status st;
 
     every.all = true;
-    if (!st)
-        st = ranking_build(run, &rows, &every, 0, false, &ranking, err);
+    st = ranking_build(run, &every, 0, false, &ranking, err);
     if (st)
         goto done;
     if (options->sort == SORT_SELF)
-        qsort(ranking.items, ranking.n, sizeof *ranking.items, compare_self);
+        qsort(ranking.items, ranking.n, sizeof *ranking.items,
+              table_plain_compare_self);
     if (options->all || limit > ranking.n)
         limit = ranking.n;
     for (size_t i = 0; i < limit; i++) {
-        name = wider(name, str_text(&ranking.items[i].label));
-        class_name = wider(class_name, ranking.items[i].row.class_name);
+        name = table_plain_wider(name, str_text(&ranking.items[i].label));
+        class_name =
+            table_plain_wider(class_name, ranking.items[i].row.class_name);
     }
-    view_table_plain_put_head(&options->term, sink, name, class_name);
+    table_plain_put_head(&options->term, sink, name, class_name);
     for (size_t i = 0; i < limit; i++)
-        view_table_plain_put_item(&ranking.items[i], &options->term, sink, name,
-                                  class_name);
+        table_plain_put_item(&ranking.items[i], &options->term, sink, name,
+                             class_name);
     st = sink_status(sink, err);
 done:
     ranking_release(&ranking);
-    rows_release(&rows);
     return st;
 }

@@ -3,60 +3,105 @@
  *
  * The format is described in "Trace Event Format" (Chromium project): times in
  * microseconds, here with three decimals so that no nanosecond is lost. One
- * event a line, so that a trace can be searched with grep. Process 1 holds the
- * program's threads, process 2 the queues of its devices. */
+ * event per line, so that a trace can be searched with grep. Process 1 holds
+ * the program's threads, process 2 the queues of its devices. */
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/units.h"
 #include "views/views.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Thread 0 has a meaning of its own in Perfetto (the idle one). */
+/* Thread 0 has a special meaning in Perfetto (the idle thread). */
 enum { PROGRAM_PID = 1, DEVICE_PID = 2, ITERATIONS_TID = 1, FIRST_TID = 2 };
 
-/* Slices before a launch among which the one around it is looked for. */
+/* How many slices before a launch are searched for the one around it. */
 enum { most_looked_at = 1 << 14 };
 
 struct trace {
     struct json_writer json;
     const struct run *run;
-    int64_t origin_ns; /* what is written as 0 */
+    int64_t origin_ns; /* written as 0 */
+    struct kept_share share;
+    const double *macs; /* of a call of each scope, with all below it; NaN:
+                           unknown */
+    struct str path;    /* of the current slice */
+    enum assay_status status;
 };
 
-static int64_t earlier(int64_t a, int64_t b)
+/* Adds what each scope does in an iteration to all scopes above it. */
+static void trace_sum_macs(const struct run *run, double *macs)
+{
+    uint32_t n = (uint32_t)run_scope_count(run);
+
+    for (uint32_t i = 0; i < n; i++)
+        macs[i] = (double)NAN;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct scope_work *work = run_work(run, i);
+
+        for (uint32_t at = i; work && work->macs > 0 && at != RUN_NONE;
+             at = run_scope(run, at)->parent)
+            macs[at] = isnan(macs[at]) ? work->macs : macs[at] + work->macs;
+    }
+}
+
+/* The caller frees *out. */
+static enum assay_status trace_find_macs(const struct run *run, double **out,
+                                         struct error *err)
+{
+    uint32_t n = (uint32_t)run_scope_count(run);
+    enum assay_status st = ASSAY_OK;
+    struct scope_stats stats;
+
+    *out = mem_array(n, sizeof **out);
+    if (!*out)
+        return error_nomem(err, n * sizeof **out, "a trace");
+    trace_sum_macs(run, *out);
+    for (uint32_t i = 0; !st && i < n; i++) {
+        if (isnan((*out)[i]))
+            continue;
+        st = run_scope_stats(run, i, RUN_NONE, &stats, err);
+        (*out)[i] = !st && stats.calls_each >= 1 ? (*out)[i] / stats.calls_each
+                                                 : (double)NAN;
+    }
+    return st;
+}
+
+static int64_t trace_compare_begin(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* 0, or the earliest moment where that is before: readers refuse negative
- * times. */
-static int64_t find_origin(const struct run *run)
+/* 0, or the earliest time if that is before: readers refuse negative times. */
+static int64_t trace_find_origin(const struct run *run)
 {
     int64_t origin = 0;
 
     for (size_t i = 0; i < run_kept_count(run); i++)
-        origin = earlier(origin, run_kept(run, i)->start_ns);
+        origin = trace_compare_begin(origin, run_kept(run, i)->start_ns);
     for (size_t i = 0; i < run_iterations_kept(run); i++)
-        origin = earlier(origin, run_iteration(run, i)->start_ns);
+        origin = trace_compare_begin(origin, run_iteration(run, i)->start_ns);
     for (uint32_t i = 0; i < run_counters(run); i++) {
         const struct counter *counter = run_counter(run, i);
 
         if (counter->n_points > 0)
-            origin = earlier(origin, counter->points[0].time_ns);
+            origin = trace_compare_begin(origin, counter->points[0].time_ns);
     }
     return origin;
 }
 
-static int64_t pid_of(const struct trace *trace, uint32_t thread)
+static int64_t trace_pid_of(const struct trace *trace, uint32_t thread)
 {
     return run_thread(trace->run, thread)->kind == THREAD_DEVICE ? DEVICE_PID
                                                                  : PROGRAM_PID;
 }
 
 /* The members that every event has. */
-static void begin_event(struct trace *trace, const char *phase,
-                        const char *name, int64_t pid, int64_t tid)
+static void trace_begin_event(struct trace *trace, const char *phase,
+                              const char *name, int64_t pid, int64_t tid)
 {
     json_inline_object_begin(&trace->json);
     json_member_string(&trace->json, "ph", phase);
@@ -65,65 +110,59 @@ static void begin_event(struct trace *trace, const char *phase,
     json_member_int(&trace->json, "tid", tid);
 }
 
-static void member_time(struct trace *trace, const char *key, int64_t ns)
+static void trace_member_time(struct trace *trace, const char *key, int64_t ns)
 {
     json_member_double(&trace->json, key, (double)ns / 1e3);
 }
 
-/* "M" events: what the viewer calls a process or a thread, and where it puts
- * it. */
-static void view_trace_write_name(struct trace *trace, const char *what,
-                                  int64_t pid, int64_t tid, const char *name)
+/* "M" events: the name of a process or a thread, and its place. */
+static void trace_write_name(struct trace *trace, const char *of, int64_t pid,
+                             int64_t tid, const char *name, int64_t place)
 {
-    begin_event(trace, "M", what, pid, tid);
-    json_key(&trace->json, "args");
-    json_inline_object_begin(&trace->json);
-    json_member_string(&trace->json, "name", name);
-    json_object_end(&trace->json);
-    json_object_end(&trace->json);
+    for (int is_place = 0; is_place <= 1; is_place++) {
+        char what[32];
+
+        snprintf(what, sizeof what, "%s_%s", of,
+                 is_place ? "sort_index" : "name");
+        trace_begin_event(trace, "M", what, pid, tid);
+        json_key(&trace->json, "args");
+        json_inline_object_begin(&trace->json);
+        if (is_place)
+            json_member_int(&trace->json, "sort_index", place);
+        else
+            json_member_string(&trace->json, "name", name);
+        json_object_end(&trace->json);
+        json_object_end(&trace->json);
+    }
 }
 
-static void write_place(struct trace *trace, const char *what, int64_t pid,
-                        int64_t tid, int64_t place)
-{
-    begin_event(trace, "M", what, pid, tid);
-    json_key(&trace->json, "args");
-    json_inline_object_begin(&trace->json);
-    json_member_int(&trace->json, "sort_index", place);
-    json_object_end(&trace->json);
-    json_object_end(&trace->json);
-}
-
-static void view_trace_write_names(struct trace *trace)
+static void trace_write_names(struct trace *trace)
 {
     const struct run *run = trace->run;
     int64_t device_tid = 0; /* of the first one */
+    char iterations[80];
 
-    view_trace_write_name(trace, "process_name", PROGRAM_PID, ITERATIONS_TID,
-                          run_scope(run, RUN_ROOT)->name);
-    write_place(trace, "process_sort_index", PROGRAM_PID, ITERATIONS_TID, 0);
+    trace_write_name(trace, "process", PROGRAM_PID, ITERATIONS_TID,
+                     run_scope(run, RUN_ROOT)->name, 0);
     if (run_has_iterations(run)) {
-        view_trace_write_name(trace, "thread_name", PROGRAM_PID, ITERATIONS_TID,
-                              "iterations");
-        write_place(trace, "thread_sort_index", PROGRAM_PID, ITERATIONS_TID,
-                    -1);
+        snprintf(iterations, sizeof iterations,
+                 "iterations (%" PRIu64 " of %" PRIu64 " in full)",
+                 trace->share.iterations, trace->share.of_iterations);
+        trace_write_name(trace, "thread", PROGRAM_PID, ITERATIONS_TID,
+                         iterations, -1);
     }
     for (uint32_t i = 0; i < run_thread_count(run); i++) {
-        view_trace_write_name(trace, "thread_name", pid_of(trace, i),
-                              FIRST_TID + i, run_thread(run, i)->name);
-        write_place(trace, "thread_sort_index", pid_of(trace, i), FIRST_TID + i,
-                    i);
-        if (device_tid == 0 && pid_of(trace, i) == DEVICE_PID)
+        trace_write_name(trace, "thread", trace_pid_of(trace, i), FIRST_TID + i,
+                         run_thread(run, i)->name, i);
+        if (device_tid == 0 && trace_pid_of(trace, i) == DEVICE_PID)
             device_tid = FIRST_TID + i;
     }
-    if (device_tid != 0) {
-        view_trace_write_name(trace, "process_name", DEVICE_PID, device_tid,
-                              "devices");
-        write_place(trace, "process_sort_index", DEVICE_PID, device_tid, 1);
-    }
+    if (device_tid != 0)
+        trace_write_name(trace, "process", DEVICE_PID, device_tid, "devices",
+                         1);
 }
 
-static void view_trace_write_iterations(struct trace *trace)
+static void trace_write_iterations(struct trace *trace)
 {
     const struct run *run = trace->run;
     char name[48];
@@ -133,36 +172,42 @@ static void view_trace_write_iterations(struct trace *trace)
         int64_t start = iteration->start_ns - trace->origin_ns;
 
         snprintf(name, sizeof name, "iteration %" PRIu32, iteration->index);
-        begin_event(trace, "X", name, PROGRAM_PID, ITERATIONS_TID);
+        trace_begin_event(trace, "X", name, PROGRAM_PID, ITERATIONS_TID);
         json_member_string(&trace->json, "cat", "iteration");
-        member_time(trace, "ts", start);
-        member_time(trace, "dur", iteration->duration_ns);
+        trace_member_time(trace, "ts", start);
+        trace_member_time(trace, "dur", iteration->duration_ns);
         json_object_end(&trace->json);
-        begin_event(trace, "i", name, PROGRAM_PID,
-                    FIRST_TID + (int64_t)iteration->thread);
+        trace_begin_event(trace, "i", name, PROGRAM_PID,
+                          FIRST_TID + (int64_t)iteration->thread);
         json_member_string(&trace->json, "cat", "iteration");
-        member_time(trace, "ts", start);
+        trace_member_time(trace, "ts", start);
         json_member_string(&trace->json, "s", "p");
         json_object_end(&trace->json);
     }
 }
 
-static void write_args(struct trace *trace, const struct sample *sample)
+static void trace_write_args(struct trace *trace, const struct sample *sample)
 {
     const struct scope *scope = run_scope(trace->run, sample->scope);
     const struct scope_text *text = run_text(trace->run, sample->scope);
+    bool is_module = sample->scope != RUN_ROOT;
     struct json_writer *json = &trace->json;
 
     json_key(json, "args");
     json_inline_object_begin(json);
-    if (scope->class_name[0])
+    str_clear(&trace->path);
+    if (run_scope_path(trace->run, sample->scope, &trace->path))
+        trace->status = ASSAY_NOMEM;
+    else if (is_module)
+        json_member_string(json, "path", str_text(&trace->path));
+    if (is_module && scope->class_name[0])
         json_member_string(json, "class", scope->class_name);
     if (sample->iteration != RUN_NONE)
         json_member_int(json, "iteration", sample->iteration);
     if (sample->phase != 0)
         json_member_string(json, "phase",
                            run_phase_name(trace->run, sample->phase));
-    member_time(trace, "self_us", sample->self_ns);
+    trace_member_time(trace, "self_us", sample->self_ns);
     if (sample->bytes != RUN_UNKNOWN)
         json_member_int(json, "bytes", sample->bytes);
     if (sample->peak_bytes != RUN_UNKNOWN)
@@ -171,56 +216,61 @@ static void write_args(struct trace *trace, const struct sample *sample)
         json_member_string(json, "shapes", text->shapes);
     if (text && text->kernel[0])
         json_member_string(json, "kernel", text->kernel);
+    if (is_module && !isnan(trace->macs[sample->scope]))
+        json_member_double(json, "macs", round(trace->macs[sample->scope]));
     if (sample->queued_ns)
-        member_time(trace, "queued_us", sample->queued_ns);
+        trace_member_time(trace, "queued_us", sample->queued_ns);
     json_object_end(json);
 }
 
-/* What overlaps freely cannot be slices of one track: a begin and an end that
- * share an id. */
-static void write_async(struct trace *trace, const struct sample *sample,
-                        size_t id)
+/* Samples that overlap freely cannot be slices of one track: they become a
+ * begin and an end with the same id. */
+static void trace_write_async(struct trace *trace, const struct sample *sample,
+                              size_t id)
 {
     const char *name = run_scope(trace->run, sample->scope)->name;
     int64_t start = sample->start_ns - trace->origin_ns;
 
     for (int is_end = 0; is_end <= 1; is_end++) {
-        begin_event(trace, is_end ? "e" : "b", name, PROGRAM_PID,
-                    FIRST_TID + (int64_t)sample->thread);
+        trace_begin_event(trace, is_end ? "e" : "b", name, PROGRAM_PID,
+                          FIRST_TID + (int64_t)sample->thread);
         json_member_string(&trace->json, "cat",
                            run_thread(trace->run, sample->thread)->name);
         json_member_int(&trace->json, "id", (int64_t)id);
-        member_time(trace, "ts", is_end ? start + sample->duration_ns : start);
+        trace_member_time(trace, "ts",
+                          is_end ? start + sample->duration_ns : start);
         if (!is_end)
-            write_args(trace, sample);
+            trace_write_args(trace, sample);
         json_object_end(&trace->json);
     }
 }
 
-static bool is_above(const struct run *run, uint32_t above, uint32_t scope)
+static bool trace_is_above(const struct run *run, uint32_t above,
+                           uint32_t scope)
 {
     while (scope != RUN_NONE && scope != above)
         scope = run_scope(run, scope)->parent;
     return scope == above;
 }
 
-/* Whether the host launched at that moment in that slice what ran for the
- * scope: in a slice of the scope, of a module around it or of a part of it. */
-static bool can_launch(const struct run *run, const struct sample *slice,
-                       uint32_t scope, int64_t time_ns)
+/* Whether the host may have launched in this slice, at that time, what ran for
+ * the scope: in a slice of the scope, of a module around it, or of a part of
+ * it. */
+static bool trace_can_launch(const struct run *run, const struct sample *slice,
+                             uint32_t scope, int64_t time_ns)
 {
     return slice->start_ns <= time_ns &&
            time_ns <= slice->start_ns + slice->duration_ns &&
            slice->scope != RUN_ROOT &&
            run_thread(run, slice->thread)->kind == THREAD_CPU &&
-           (is_above(run, slice->scope, scope) ||
-            is_above(run, scope, slice->scope));
+           (trace_is_above(run, slice->scope, scope) ||
+            trace_is_above(run, scope, slice->scope));
 }
 
 /* How many kept samples come before those of the thread that begin after that
- * moment; they are in order of thread and start. */
-static size_t count_before(const struct run *run, uint32_t thread,
-                           int64_t time_ns)
+ * time; they are sorted by thread and start. */
+static size_t trace_count_before(const struct run *run, uint32_t thread,
+                                 int64_t time_ns)
 {
     size_t low = 0, high = run_kept_count(run);
 
@@ -237,89 +287,99 @@ static size_t count_before(const struct run *run, uint32_t thread,
     return low;
 }
 
-/* The innermost slice that launched the sample; NULL: none was kept. */
-static const struct sample *find_launch(const struct run *run,
-                                        const struct sample *sample)
+/* The innermost slice that launched the sample; NULL if none was kept. */
+static const struct sample *trace_find_launch(const struct run *run,
+                                              const struct sample *sample)
 {
     int64_t time_ns = sample->start_ns - sample->queued_ns;
 
     for (uint32_t thread = 0; thread < run_thread_count(run); thread++) {
-        size_t i = count_before(run, thread, time_ns);
+        size_t i = trace_count_before(run, thread, time_ns);
 
         for (size_t n = 0; n < most_looked_at && i > 0; n++) {
             const struct sample *slice = run_kept(run, --i);
 
             if (slice->thread != thread)
                 break;
-            if (can_launch(run, slice, sample->scope, time_ns))
+            if (trace_can_launch(run, slice, sample->scope, time_ns))
                 return slice;
         }
     }
     return NULL;
 }
 
-static void write_flow(struct trace *trace, const char *phase,
-                       const struct sample *slice, int64_t time_ns, size_t id)
+static void trace_write_flow(struct trace *trace, const char *phase,
+                             const struct sample *slice, int64_t time_ns,
+                             size_t id)
 {
-    begin_event(trace, phase, "launch", pid_of(trace, slice->thread),
-                FIRST_TID + (int64_t)slice->thread);
+    trace_begin_event(trace, phase, "launch",
+                      trace_pid_of(trace, slice->thread),
+                      FIRST_TID + (int64_t)slice->thread);
     json_member_string(&trace->json, "cat", "launch");
     json_member_int(&trace->json, "id", (int64_t)id);
-    member_time(trace, "ts", time_ns - trace->origin_ns);
+    trace_member_time(trace, "ts", time_ns - trace->origin_ns);
     if (phase[0] == 'f')
         json_member_string(&trace->json, "bp", "e");
     json_object_end(&trace->json);
 }
 
-/* An arrow from where the host launched it: "s" lies in that slice, "f" is
- * bound to the one that begins then. */
-static void write_launch(struct trace *trace, const struct sample *sample,
-                         size_t id)
+/* An arrow from where the host launched the sample: "s" is in that slice, "f"
+ * is bound to the slice that begins then. */
+static void trace_write_launch(struct trace *trace, const struct sample *sample,
+                               size_t id)
 {
     const struct sample *launch =
-        sample->queued_ns ? find_launch(trace->run, sample) : NULL;
+        sample->queued_ns ? trace_find_launch(trace->run, sample) : NULL;
 
     if (!launch)
         return;
-    write_flow(trace, "s", launch, sample->start_ns - sample->queued_ns, id);
-    write_flow(trace, "f", sample, sample->start_ns, id);
+    trace_write_flow(trace, "s", launch, sample->start_ns - sample->queued_ns,
+                     id);
+    trace_write_flow(trace, "f", sample, sample->start_ns, id);
 }
 
-static void write_slice(struct trace *trace, const struct sample *sample)
+/* A helper's sample of the root is of no module: its lane says what it did. */
+static void trace_write_slice(struct trace *trace, const struct sample *sample)
 {
-    begin_event(trace, "X", run_scope(trace->run, sample->scope)->name,
-                pid_of(trace, sample->thread),
-                FIRST_TID + (int64_t)sample->thread);
+    trace_begin_event(trace, "X",
+                      sample->scope == RUN_ROOT
+                          ? run_thread(trace->run, sample->thread)->name
+                          : run_scope(trace->run, sample->scope)->name,
+                      trace_pid_of(trace, sample->thread),
+                      FIRST_TID + (int64_t)sample->thread);
     json_member_string(&trace->json, "cat", "scope");
-    member_time(trace, "ts", sample->start_ns - trace->origin_ns);
-    member_time(trace, "dur", sample->duration_ns);
-    write_args(trace, sample);
+    trace_member_time(trace, "ts", sample->start_ns - trace->origin_ns);
+    trace_member_time(trace, "dur", sample->duration_ns);
+    trace_write_args(trace, sample);
     json_object_end(&trace->json);
 }
 
-/* The iterations have a track of their own, so samples of the root are not
- * drawn again. */
-static void write_samples(struct trace *trace)
+/* The iterations have their own track, so their samples are not drawn again. */
+static void trace_write_samples(struct trace *trace)
 {
     for (size_t i = 0; i < run_kept_count(trace->run); i++) {
         const struct sample *sample = run_kept(trace->run, i);
 
-        if (sample->scope == RUN_ROOT)
+        enum thread_kind kind = run_thread(trace->run, sample->thread)->kind;
+
+        if (sample->scope == RUN_ROOT && kind != THREAD_HELPER)
             continue;
-        if (run_thread(trace->run, sample->thread)->kind == THREAD_ASYNC)
-            write_async(trace, sample, i);
+        if (kind == THREAD_ASYNC)
+            trace_write_async(trace, sample, i);
         else
-            write_slice(trace, sample);
-        write_launch(trace, sample, i);
+            trace_write_slice(trace, sample);
+        trace_write_launch(trace, sample, i);
     }
 }
 
-static void view_trace_write_counter(struct trace *trace,
-                                     const struct counter *counter)
+static void trace_write_counter(struct trace *trace,
+                                const struct counter *counter)
 {
     for (size_t i = 0; i < counter->n_points; i++) {
-        begin_event(trace, "C", counter->name, PROGRAM_PID, ITERATIONS_TID);
-        member_time(trace, "ts", counter->points[i].time_ns - trace->origin_ns);
+        trace_begin_event(trace, "C", counter->name, PROGRAM_PID,
+                          ITERATIONS_TID);
+        trace_member_time(trace, "ts",
+                          counter->points[i].time_ns - trace->origin_ns);
         json_key(&trace->json, "args");
         json_inline_object_begin(&trace->json);
         json_member_double(&trace->json,
@@ -330,7 +390,7 @@ static void view_trace_write_counter(struct trace *trace,
     }
 }
 
-static void view_trace_write_peak(struct trace *trace)
+static void trace_write_peak(struct trace *trace)
 {
     const struct run_memory *memory = run_memory_of(trace->run);
     char name[64], bytes[UNITS_MAX];
@@ -339,17 +399,28 @@ static void view_trace_write_peak(struct trace *trace)
         return;
     snprintf(name, sizeof name, "memory peak %s",
              units_bytes(bytes, (double)memory->peak_bytes));
-    begin_event(trace, "i", name, PROGRAM_PID, ITERATIONS_TID);
+    trace_begin_event(trace, "i", name, PROGRAM_PID, ITERATIONS_TID);
     json_member_string(&trace->json, "cat", "memory");
-    member_time(trace, "ts", memory->peak_ns - trace->origin_ns);
+    trace_member_time(trace, "ts", memory->peak_ns - trace->origin_ns);
     json_member_string(&trace->json, "s", "g");
     json_object_end(&trace->json);
 }
 
-static void view_trace_write_facts(struct trace *trace)
+/* How much of the run the trace holds, and the facts. */
+static void trace_write_facts(struct trace *trace)
 {
     json_key(&trace->json, "otherData");
     json_object_begin(&trace->json);
+    if (trace->share.of_iterations) {
+        json_member_int(&trace->json, "trace.iterations",
+                        (int64_t)trace->share.iterations);
+        json_member_int(&trace->json, "trace.of_iterations",
+                        (int64_t)trace->share.of_iterations);
+    }
+    json_member_int(&trace->json, "trace.slices",
+                    (int64_t)trace->share.samples);
+    json_member_int(&trace->json, "trace.of_slices",
+                    (int64_t)trace->share.of_samples);
     for (size_t i = 0; i < run_fact_count(trace->run); i++) {
         const char *key, *value;
 
@@ -359,26 +430,41 @@ static void view_trace_write_facts(struct trace *trace)
     json_object_end(&trace->json);
 }
 
+static void trace_write_all(struct trace *trace)
+{
+    json_object_begin(&trace->json);
+    json_member_string(&trace->json, "displayTimeUnit", "ms");
+    trace_write_facts(trace);
+    json_key(&trace->json, "traceEvents");
+    json_array_begin(&trace->json);
+    trace_write_names(trace);
+    trace_write_iterations(trace);
+    trace_write_samples(trace);
+    for (uint32_t i = 0; i < run_counters(trace->run); i++)
+        trace_write_counter(trace, run_counter(trace->run, i));
+    trace_write_peak(trace);
+    json_array_end(&trace->json);
+    json_object_end(&trace->json);
+}
+
 enum assay_status view_trace(const struct run *run, struct sink *sink,
                              struct error *err)
 {
+    double *macs = NULL;
     struct trace trace = {.json = json_writer(sink, 1),
                           .run = run,
-                          .origin_ns = find_origin(run)};
+                          .origin_ns = trace_find_origin(run),
+                          .share = run_kept_share(run)};
+    enum assay_status st = trace_find_macs(run, &macs, err);
 
-    json_object_begin(&trace.json);
-    json_member_string(&trace.json, "displayTimeUnit", "ms");
-    view_trace_write_facts(&trace);
-    json_key(&trace.json, "traceEvents");
-    json_array_begin(&trace.json);
-    view_trace_write_names(&trace);
-    view_trace_write_iterations(&trace);
-    write_samples(&trace);
-    for (uint32_t i = 0; i < run_counters(run); i++)
-        view_trace_write_counter(&trace, run_counter(run, i));
-    view_trace_write_peak(&trace);
-    json_array_end(&trace.json);
-    json_object_end(&trace.json);
-    sink_puts(sink, "\n");
-    return sink_status(sink, err);
+    trace.macs = macs;
+    if (!st) {
+        trace_write_all(&trace);
+        sink_puts(sink, "\n");
+        st = trace.status ? error_nomem(err, trace.path.n, "a trace")
+                          : sink_status(sink, err);
+    }
+    str_release(&trace.path);
+    mem_free(macs);
+    return st;
 }

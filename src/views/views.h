@@ -1,7 +1,7 @@
-/* views/views.h - runs as text, tables, traces.
+/* views/views.h - runs as text, tables and traces.
  *
- * A file a view. Each reads a sealed run and writes to a sink, so that a test
- * can compare bytes; none changes the run or knows where it came from.
+ * One file per view. Each reads a sealed run and writes to a sink, so that a
+ * test can compare bytes; none changes the run or knows where it came from.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VIEWS_VIEWS_H
@@ -23,8 +23,8 @@ enum view_sort {
 };
 
 enum view_group {
-    GROUP_SCOPE, /* a row a scope */
-    GROUP_NAME,  /* scopes of the same name together, wherever they are */
+    GROUP_SCOPE, /* one row per scope */
+    GROUP_NAME,  /* joins scopes of the same name, wherever they are */
     GROUP_CLASS
 };
 
@@ -36,50 +36,27 @@ struct view_options {
     enum view_sort sort;
     enum view_group group;
     size_t limit;      /* rows of a table; 0: 20 */
-    double hide_below; /* share of the whole; 0.02 unless told */
-    const char *wrote; /* files that came with it, for the summary; or NULL */
+    double hide_below; /* share of the whole; default 0.02 */
+    const char *wrote; /* written files, for the summary; or NULL */
     const char *note;  /* what a reader of the summary must know; or NULL */
-    /* What was found on photographs, for the JSON: an object a line; or NULL.
-     */
-    const char *found;
-    const char *next; /* a command that goes on from here; or NULL */
+    const char *next;  /* a command to continue with; or NULL */
 };
 
-/* What a person gets without saying more. */
+/* The options without any choice of the user. */
 struct view_options view_defaults(struct term term);
 
-/* One screen: what, where, how long, how steady, the tree, what is next. */
-enum assay_status view_summary(const struct run *run,
-                               const struct view_options *options,
-                               struct sink *sink, struct error *err);
-enum assay_status view_tree(const struct run *run,
-                            const struct view_options *options,
-                            struct sink *sink, struct error *err);
-enum assay_status view_table(const struct run *run,
-                             const struct view_options *options,
-                             struct sink *sink, struct error *err);
-/* The stable layouts that other programs read: TERMINAL.md. */
-enum assay_status view_tree_plain(const struct run *run,
-                                  const struct view_options *options,
-                                  struct sink *sink, struct error *err);
-enum assay_status view_table_plain(const struct run *run,
+typedef enum assay_status run_view(const struct run *run,
                                    const struct view_options *options,
                                    struct sink *sink, struct error *err);
 
+/* One screen: what, where, how long, how steady, the tree, what next. */
+run_view view_summary;
+run_view view_tree, view_table;
+/* The stable layouts for other programs: TERMINAL.md. */
+run_view view_tree_plain, view_table_plain;
 /* Who owned the memory at the peak. */
-enum assay_status view_memory(const struct run *run,
-                              const struct view_options *options,
-                              struct sink *sink, struct error *err);
-
-enum assay_status view_json(const struct run *run,
-                            const struct view_options *options,
-                            struct sink *sink, struct error *err);
-enum assay_status view_csv(const struct run *run,
-                           const struct view_options *options,
-                           struct sink *sink, struct error *err);
-enum assay_status view_markdown(const struct run *run,
-                                const struct view_options *options,
-                                struct sink *sink, struct error *err);
+run_view view_memory;
+run_view view_json, view_csv, view_markdown;
 
 /* Chrome trace event JSON, for Perfetto and chrome://tracing. */
 enum assay_status view_trace(const struct run *run, struct sink *sink,
@@ -88,18 +65,24 @@ enum assay_status view_trace(const struct run *run, struct sink *sink,
 struct compare_view {
     struct term term;
     const char *name_a, *name_b;    /* file names, for the head */
-    bool all;                       /* every row, not only what changed */
-    const struct gate_result *gate; /* NULL: no gate was asked for */
+    const char *how;                /* how the runs were made; or NULL */
+    bool all;                       /* every row, not only changed ones */
+    const struct gate_result *gate; /* NULL: there is no gate */
 };
 
-enum assay_status view_compare(const struct comparison *comparison,
-                               const struct compare_view *options,
-                               struct sink *sink, struct error *err);
-enum assay_status view_compare_json(const struct comparison *comparison,
-                                    const struct compare_view *options,
-                                    struct sink *sink, struct error *err);
-enum assay_status view_compare_markdown(const struct comparison *comparison,
-                                        const struct compare_view *options,
-                                        struct sink *sink, struct error *err);
+typedef enum assay_status comparison_view(const struct comparison *comparison,
+                                          const struct compare_view *options,
+                                          struct sink *sink, struct error *err);
+
+comparison_view view_compare, view_compare_json, view_compare_markdown;
+/* For continuous integration; both need a gate. JUnit's XML: one test per
+ * judged scope. For GitHub: the screen, and its verdict as an annotation. */
+comparison_view view_compare_junit, view_compare_github;
+
+/* Appends "failed: backbone.layer3 +5.1 % [+4.2, +6.0] is over its budget of
+ * 3 %; the whole +0.5 % [+0.1, +0.9]". It can only return ASSAY_NOMEM. */
+enum assay_status compare_gate_words(const struct comparison *comparison,
+                                     const struct gate_result *gate,
+                                     struct str *text);
 
 #endif

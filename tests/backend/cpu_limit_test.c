@@ -30,7 +30,7 @@ static struct error err;
 static void look(struct sight *sight)
 {
     struct engine_options wanted = {
-        .backend = &backend_dnnl,
+        .device = device_cpu(),
         .backend_options = {.n_threads = 1,
                             .is_training = true,
                             .tries_last_resorts = true,

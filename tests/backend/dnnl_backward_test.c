@@ -374,9 +374,10 @@ static void check_graph(struct checker *checker, const struct op_graph *made)
     for (size_t i = 0; i < graph_node_count(made->graph); i++) {
         struct fast_step step = {.node = graph_node(made->graph, i), .at = i};
 
-        if (!checker->backend->class->can_run(checker->backend, step.node))
-            break;
         bind_inputs(made->graph, values, &step);
+        if (!checker->backend->class->can_run(checker->backend, step.node,
+                                              step.inputs))
+            break;
         run_forward(checker, &step, false);
         check_node(checker, &step);
         for (size_t k = 0; k < step.node->n_outputs; k++)
@@ -395,12 +396,12 @@ static void check_line(struct checker *checker, const char *line,
 
     checker->line = line;
     CHECK(op_case_parse(line, &op_case, &problem));
-    if (op_case.large)
+    if (op_case.large || op_case.a)
         return;
     CHECK_STATUS(op_case_build(&op_case, pool, &made, &err), ASSAY_OK, &err);
-    CHECK_STATUS(
-        backend_dnnl.make(made.graph, options, &checker->backend, &err),
-        ASSAY_OK, &err);
+    CHECK_STATUS(backend_dnnl.make(device_cpu(), made.graph, options,
+                                   &checker->backend, &err),
+                 ASSAY_OK, &err);
     check_graph(checker, &made);
     if (checker->after)
         checker->after(checker, &made);
@@ -580,8 +581,9 @@ static struct backend *backend_of(struct graph **graph, bool is_training)
 
     CHECK_STATUS(pool_new(&pool, &err), ASSAY_OK, &err);
     CHECK_STATUS(graph_new(graph, &err), ASSAY_OK, &err);
-    CHECK_STATUS(backend_dnnl.make(*graph, &options, &backend, &err), ASSAY_OK,
-                 &err);
+    CHECK_STATUS(
+        backend_dnnl.make(device_cpu(), *graph, &options, &backend, &err),
+        ASSAY_OK, &err);
     return backend;
 }
 

@@ -21,7 +21,7 @@ enum { n_outputs = 2 };
 static struct engine_options dnnl_options(bool is_plain)
 {
     return (struct engine_options){
-        .backend = &backend_dnnl,
+        .device = device_cpu(),
         .backend_options = {.n_threads = 2,
                             .is_plain = is_plain,
                             .tuning_seconds = 0.2,
@@ -69,7 +69,7 @@ static void check_near(const struct tensor *got, const struct tensor *want,
 static void check_mode(struct network *net,
                        const struct engine_options *options, double tolerance)
 {
-    struct engine_options portable = {.backend = &backend_portable};
+    struct engine_options portable = {.device = &device_portable};
     struct network plain = network_new();
     struct tensor want[n_outputs], got[n_outputs];
     struct engine *engine = engine_of(&plain, &portable);
@@ -159,7 +159,7 @@ TEST(maps_that_are_no_whole_blocks_are_put_behind_one_another)
 {
     struct network net = ragged_concat(), plain = ragged_concat();
     struct engine_options options = dnnl_options(true);
-    struct engine_options portable = {.backend = &backend_portable};
+    struct engine_options portable = {.device = &device_portable};
     struct shape padded = net.x.shape;
     struct tensor got, want;
     struct engine *engine = engine_of(&plain, &portable);
@@ -182,7 +182,7 @@ TEST(maps_that_are_no_whole_blocks_are_put_behind_one_another)
 
 TEST(an_input_that_is_kept_is_not_overwritten)
 {
-    struct engine_options portable = {.backend = &backend_portable};
+    struct engine_options portable = {.device = &device_portable};
     struct engine_options options = dnnl_options(true);
     struct network net = network_new();
     struct engine *fast, *slow;
@@ -461,7 +461,7 @@ TEST(an_image_of_another_size_packs_the_weights_anew_from_the_file)
 {
     static const int64_t sizes[][2] = {{12, 10}, {1, 1}, {40, 33}, {12, 10}};
     static const char *const algorithms[] = {"winograd", "direct"};
-    struct engine_options portable = {.backend = &backend_portable};
+    struct engine_options portable = {.device = &device_portable};
     struct engine_options options = dnnl_options(false);
     struct network plain = conv_and_norm(64), fused = conv_and_norm(64);
     struct engine *reference = engine_of(&plain, &portable), *engines[2];
@@ -670,7 +670,7 @@ static void make_roi_graph(struct network *net, struct tensor *inputs)
 
 TEST(boxes_are_cut_out_of_blocked_maps_as_out_of_dense_ones)
 {
-    struct engine_options options[] = {{.backend = &backend_portable},
+    struct engine_options options[] = {{.device = &device_portable},
                                        dnnl_options(true)};
     struct network net = {.random = random_seed(5)};
     struct tensor inputs[ROI_ALIGN_MAPS + 1], y[2];

@@ -99,7 +99,7 @@ static struct step_cost cost_of(const struct layer *layer,
                                 struct backend_options options)
 {
     struct small small = step_graph(layer);
-    struct engine_options wanted = {.backend = &backend_dnnl,
+    struct engine_options wanted = {.device = device_cpu(),
                                     .backend_options = options};
     struct str kernels = {0};
     struct sink sink = sink_to_str(&kernels);
@@ -307,7 +307,7 @@ TEST(a_gradient_that_is_handed_on_moves_nothing)
 {
     struct small small = small_new();
     struct engine_options wanted = {
-        .backend = &backend_dnnl,
+        .device = device_cpu(),
         .backend_options = {.n_threads = 1, .is_training = true}};
     struct shape shape = shape_of(2, (int64_t)3, (int64_t)4);
     uint32_t inputs[2] = {parameter(&small, "a", shape),

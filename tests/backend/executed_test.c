@@ -69,7 +69,7 @@ static struct cost cost_of(const struct layer *layer,
                            struct str *kernel)
 {
     struct small small = layer_graph(layer);
-    struct engine_options wanted = {.backend = &backend_dnnl,
+    struct engine_options wanted = {.device = device_cpu(),
                                     .backend_options = *options};
     struct tensor x = small_ones(&small, shape_of(4, (int64_t)1, layer->in,
                                                   layer->height, layer->width));
@@ -202,7 +202,7 @@ static struct cost cost_of_op(const struct op_class *op, uint32_t n_inputs)
 
     small_output(&small,
                  small_node(&small, op, GRAPH_NONE, NULL, inputs, n_inputs));
-    engine = small_engine(&small, &backend_portable, ENGINE_OPS);
+    engine = small_engine(&small, &device_portable, ENGINE_OPS);
     data = small_ones(
         &small, shape_of(4, (int64_t)1, (int64_t)3, (int64_t)4, (int64_t)5));
     CHECK_STATUS(engine_run(engine, &data, &y, &err), ASSAY_OK, &err);
@@ -246,7 +246,7 @@ TEST(a_lookup_reads_no_more_than_it_gives)
     CHECK_INT(graph_constant(small.graph, "index", index, &inputs[1], &err), 0);
     CHECK_INT(graph_node_add(small.graph, &node, &y, &err), 0);
     small_output(&small, y);
-    engine = small_engine(&small, &backend_portable, ENGINE_OPS);
+    engine = small_engine(&small, &device_portable, ENGINE_OPS);
     data = small_ones(&small, shape_of(2, (int64_t)100, (int64_t)3));
     CHECK_STATUS(engine_run(engine, &data, &row, &err), ASSAY_OK, &err);
     CHECK_INT(engine_cost(engine, 0)->read_bytes, 100 * 3 * 4 + 8);

@@ -18,8 +18,9 @@ static struct onednn *open_backend(void)
     err = (struct error){0};
     small = small_new();
     small_output(&small, small_input(&small));
-    CHECK_STATUS(backend_dnnl.make(small.graph, &options, &backend, &err),
-                 ASSAY_OK, &err);
+    CHECK_STATUS(
+        backend_dnnl.make(device_cpu(), small.graph, &options, &backend, &err),
+        ASSAY_OK, &err);
     return (struct onednn *)backend;
 }
 

@@ -35,7 +35,7 @@ static bool set_number(struct op_case *out, const char *word)
     } numbers[] = {{'n', &out->n}, {'c', &out->c}, {'h', &out->h},
                    {'w', &out->w}, {'o', &out->o}, {'k', &out->k},
                    {'s', &out->s}, {'p', &out->p}, {'d', &out->d},
-                   {'g', &out->g}};
+                   {'g', &out->g}, {'a', &out->a}};
     char *end;
 
     if (word[0] == '\0' || word[1] != '=')
@@ -59,7 +59,7 @@ bool op_case_parse(const char *line, struct op_case *out, const char **problem)
     *problem = "no op";
     if (sscanf(line, "%31s%n", out->op, &used) != 1)
         return false;
-    *problem = "a word is none of a case";
+    *problem = "an unknown word";
     for (line += used; sscanf(line, "%31s%n", word, &used) == 1; line += used) {
         if (!set_flag(out, word) && !set_number(out, word))
             return false;

@@ -11,27 +11,28 @@
 
 #include "backend/backend.h"
 
-/* Defaults: n=1 c=1 h=1 w=1 o=1 k=1 s=1 p=0 d=1 g=1. */
+/* Defaults: n=1 c=1 h=1 w=1 o=1 k=1 s=1 p=0 d=1 g=1 a=0. */
 struct op_case {
     char op[32];
-    int64_t n, c, h, w, o; /* o: output channels; of resize: the height;
-                              of concat: channels of the other one */
+    int64_t n, c, h, w, o; /* o: output channels; resize: the height; concat:
+                              channels of the second input */
     int64_t k, s, p, d, g; /* kernel, stride, padding, dilation, groups */
+    int64_t a;             /* an enum conv2d_activation, fused: forward only */
     bool relu, residual, nobias, ceil;
     bool relu6;    /* a ReLU with a limit; 1 here, values are small */
-    bool positive; /* inputs from 1/4 to 1; else from -1 */
+    bool positive; /* inputs from 1/4 to 1, not from -1 */
     bool above;    /* inputs from 1.25 to 2.25 */
-    bool counted;  /* of average pooling: padding is divided by too */
+    bool counted;  /* average pooling: padding counts */
     bool blocked;  /* x comes out of another convolution */
-    bool large;    /* too much for the portable kernels: compared with the
-                      direct ones of the backend */
+    bool large;    /* too large for the portable kernels: compared with the
+                      backend's direct ones */
 };
 
-/* False where the line is no case; *problem says why. */
+/* False if the line is not a case; *problem says why. */
 bool op_case_parse(const char *line, struct op_case *out, const char **problem);
 
-/* A graph of that op, with weights from a fixed seed, and what goes into it:
- * one or two tensors (a residual, the second summand). */
+/* A graph of that op, with weights from a fixed seed, and its inputs: one or
+ * two tensors (a residual, the second summand). */
 struct op_graph {
     struct graph *graph;
     struct tensor inputs[2];

@@ -1,4 +1,4 @@
-/* tests/backend/op_case_internal.h - what cases are built with.
+/* tests/backend/op_case_internal.h - helpers to build cases.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_BACKEND_OP_CASE_INTERNAL_H
@@ -18,11 +18,11 @@ struct case_builder {
 /* A tensor of random values. */
 enum assay_status case_fill(struct case_builder *b, const struct shape *shape,
                             float from, float to, struct tensor *out);
-/* The same as a constant of the graph. */
+/* A constant of the graph with random values. */
 enum assay_status case_parameter(struct case_builder *b, const char *name,
                                  const struct shape *shape, float from,
                                  float to, uint32_t *value);
-/* ... as an input of it, in the range of the case. */
+/* An input of the graph with random values in the range of the case. */
 enum assay_status case_input(struct case_builder *b, const char *name,
                              const struct shape *shape, struct tensor *data,
                              uint32_t *value);
@@ -31,7 +31,7 @@ enum assay_status case_integers(struct case_builder *b, const char *name,
                                 const int64_t *values, int64_t n,
                                 uint32_t *value);
 
-/* A node with one output, or with several. */
+/* Adds a node with one output, or with several. */
 enum assay_status case_append(struct case_builder *b, const struct op_class *op,
                               const void *attrs, const uint32_t *inputs,
                               size_t n, uint32_t *out);
@@ -45,15 +45,15 @@ enum assay_status case_append_outputs(struct case_builder *b,
 enum assay_status case_unary(struct case_builder *b, const struct op_class *op,
                              uint32_t x, uint32_t *y);
 
-/* What a line begins with, and who makes the nodes behind x. `second` is the
- * tensor of the graph's second input, where there is one. */
+/* The first word of a line, and the function that adds the nodes after x.
+ * `second`: the graph's second input, if there is one. */
 struct case_maker {
     const char *name;
     enum assay_status (*add)(struct case_builder *b, const struct op_case *c,
                              uint32_t x, struct tensor *second, uint32_t *y);
 };
 
-/* Lists, with a name of NULL at the end. */
+/* Lists that end with a name of NULL. */
 extern const struct case_maker case_layers[], case_losses[], case_math[],
     case_moves[];
 

@@ -1,4 +1,4 @@
-/* tests/backend/op_case_layers.c - cases of layers: what models are made of. */
+/* tests/backend/op_case_layers.c - cases of layers. */
 #include "op_case_internal.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_nd.h"
@@ -34,7 +34,9 @@ static enum assay_status add_conv2d(struct case_builder *b,
                                  .after = {c->p, c->p},
                                  .groups = c->g,
                                  .has_relu = c->relu || c->relu6,
-                                 .relu_limit = c->relu6 ? 1 : 0};
+                                 .relu_limit = c->relu6 ? 1 : 0,
+                                 .activation = (enum conv2d_activation)c->a,
+                                 .slope = 0.1F};
     uint32_t inputs[CONV2D_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     struct shape channels = shape_of(1, c->o);
     enum assay_status st =
@@ -139,7 +141,7 @@ static enum assay_status add_concat(struct case_builder *b,
     return st ? st : case_append(b, &op_concat, &attrs, inputs, 3, y);
 }
 
-/* Dropout in between: it has to hand on what it got. */
+/* With a dropout in between, which must pass its input on. */
 static enum assay_status add_clip(struct case_builder *b,
                                   const struct op_case *c, uint32_t x,
                                   struct tensor *second, uint32_t *y)
@@ -178,7 +180,8 @@ static enum assay_status add_add(struct case_builder *b,
     return st ? st : case_append(b, &op_add, NULL, inputs, 2, y);
 }
 
-/* k=1: by as many; k=2: by a number a channel, the other way round. */
+/* k=1: of one shape; k=2: by one number per channel, with the operands swapped.
+ */
 static enum assay_status add_mul(struct case_builder *b,
                                  const struct op_case *c, uint32_t x,
                                  struct tensor *second, uint32_t *y)
@@ -193,7 +196,7 @@ static enum assay_status add_mul(struct case_builder *b,
     return st ? st : case_append(b, &op_mul, NULL, inputs, 2, y);
 }
 
-/* One after the other: each has to leave the padding alone. */
+/* In sequence: each must leave the padding alone. */
 static enum assay_status add_activations(struct case_builder *b,
                                          const struct op_case *c, uint32_t x,
                                          struct tensor *second, uint32_t *y)
@@ -244,10 +247,10 @@ static enum assay_status add_resize(struct case_builder *b,
     return st ? st : case_append(b, &op_resize_nearest, NULL, inputs, 2, y);
 }
 
-/* ---- windows of any kind --------------------------------------------------
+/* ---- general windows ------------------------------------------------------
  */
 
-/* In two dimensions, with padding as it is given or, ceil, by the size. */
+/* In two dimensions, with the given padding or (ceil) padding by the size. */
 static struct window window_of(const struct op_case *c)
 {
     struct window window = {

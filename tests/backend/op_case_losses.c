@@ -1,5 +1,5 @@
-/* tests/backend/op_case_losses.c - cases of losses: of classifiers, and of the
- * parts of detectors. */
+/* tests/backend/op_case_losses.c - cases of losses of classifiers and
+ * detectors. */
 #include "op_case_internal.h"
 #include "ops/loss/box_loss.h"
 #include "ops/loss/loss.h"
@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* Labels [n,h,w] below c, a few of which are ignored; k: the reduction;
- * counted: classes weigh differently. */
+/* Labels [n,h,w] below c, some of them ignored; k: the reduction; counted:
+ * classes have different weights. */
 static enum assay_status add_loss(struct case_builder *b,
                                   const struct op_case *c, uint32_t x,
                                   struct tensor *second, uint32_t *y)
@@ -45,7 +45,8 @@ static enum assay_status add_loss(struct case_builder *b,
 /* ---- detectors --------------------------------------------------------------
  */
 
-/* k=1: near enough for the smooth part of a smooth L1 loss; k=2: far away. */
+/* k=1: near enough for the quadratic part of a smooth L1 loss; k=2: far away.
+ */
 static float beta_of(const struct op_case *c)
 {
     return c->k == 2 ? 0.1F : 10;

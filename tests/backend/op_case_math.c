@@ -1,11 +1,15 @@
-/* tests/backend/op_case_math.c - cases of arithmetic: element by element, sums,
+/* tests/backend/op_case_math.c - cases of arithmetic: elementwise ops, sums,
  * products, norms. */
 #include "op_case_internal.h"
+#include "ops/math/arg_max.h"
 #include "ops/math/binary_math.h"
+#include "ops/math/cast.h"
 #include "ops/math/softmax.h"
+#include "ops/math/top_k.h"
 #include "ops/math/unary_math.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/norm/dropout_training.h"
+#include "ops/norm/group_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
 #include "ops/product/matmul.h"
@@ -22,8 +26,8 @@ enum assay_status case_unary(struct case_builder *b, const struct op_class *op,
 
 /* ---- two inputs or more -------------------------------------------------- */
 
-/* k=1: of one shape; k=2: by a number a channel; k=3: by rows of one; k=4: the
- * other way round, repeated as a whole. */
+/* k=1: of one shape; k=2: by one number per channel; k=3: by rows of one; k=4:
+ * operands swapped, broadcast as a whole. */
 static struct shape other_shape(const struct op_case *c)
 {
     switch (c->k) {
@@ -114,7 +118,7 @@ add_batch_norm_training(struct case_builder *b, const struct op_case *c,
     return st;
 }
 
-/* k: the axis; or none of these for planes by themselves. */
+/* LayerNorm along the last axis, or InstanceNorm. */
 static enum assay_status add_norm(struct case_builder *b,
                                   const struct op_case *c, uint32_t x,
                                   struct tensor *second, uint32_t *y)
@@ -132,6 +136,66 @@ static enum assay_status add_norm(struct case_builder *b,
     return st ? st
               : case_append(b, is_layer ? &op_layer_norm : &op_instance_norm,
                             &attrs, inputs, c->nobias ? 2 : 3, y);
+}
+
+/* g groups of channels. */
+static enum assay_status add_group_norm(struct case_builder *b,
+                                        const struct op_case *c, uint32_t x,
+                                        struct tensor *second, uint32_t *y)
+{
+    struct group_norm_attrs attrs = {.groups = c->g, .eps = 1e-3F};
+    struct shape channels = shape_of(1, c->c);
+    uint32_t inputs[3] = {x};
+    enum assay_status st =
+        case_parameter(b, "scale", &channels, 0.5F, 1.5F, &inputs[1]);
+
+    (void)second;
+    if (!st)
+        st = case_parameter(b, "bias", &channels, -1, 1, &inputs[2]);
+    return st ? st : case_append(b, &op_group_norm, &attrs, inputs, 3, y);
+}
+
+/* The index along axis k, as float32. */
+static enum assay_status add_arg_max(struct case_builder *b,
+                                     const struct op_case *c, uint32_t x,
+                                     struct tensor *second, uint32_t *y)
+{
+    struct arg_max_attrs attrs = {.axis = c->k, .keeps_dims = true};
+    struct cast_attrs cast = {.dtype = DTYPE_F32};
+    uint32_t index;
+    enum assay_status st = case_append(b, &op_arg_max, &attrs, &x, 1, &index);
+
+    (void)second;
+    return st ? st : case_append(b, &op_cast, &cast, &index, 1, y);
+}
+
+/* The k largest along the last axis. */
+static enum assay_status add_top_k(struct case_builder *b,
+                                   const struct op_case *c, uint32_t x,
+                                   struct tensor *second, uint32_t *y)
+{
+    struct top_k_attrs attrs = {.axis = -1};
+    uint32_t inputs[2] = {x}, outputs[2];
+    enum assay_status st = case_integers(b, "k", &c->k, 1, &inputs[1]);
+
+    (void)second;
+    if (!st)
+        st = case_append_outputs(b, &op_top_k, &attrs, inputs, 2, outputs, 2);
+    *y = outputs[0];
+    return st;
+}
+
+/* Along axis k. */
+static enum assay_status add_cum_sum(struct case_builder *b,
+                                     const struct op_case *c, uint32_t x,
+                                     struct tensor *second, uint32_t *y)
+{
+    struct cum_sum_attrs attrs = {.is_exclusive = c->counted};
+    uint32_t inputs[2] = {x};
+    enum assay_status st = case_integers(b, "axis", &c->k, 1, &inputs[1]);
+
+    (void)second;
+    return st ? st : case_append(b, &op_cum_sum, &attrs, inputs, 2, y);
 }
 
 /* Over k channels. */
@@ -166,7 +230,7 @@ static enum assay_status add_matmul(struct case_builder *b,
     return st ? st : case_append(b, &op_matmul, NULL, inputs, 2, y);
 }
 
-/* a [n,c], b [c,o]; k=2: both the other way round; c is a row. */
+/* a [n,c], b [c,o]; k=2: both transposed; c is a row. */
 static enum assay_status add_gemm(struct case_builder *b,
                                   const struct op_case *c, uint32_t x,
                                   struct tensor *second, uint32_t *y)
@@ -189,7 +253,7 @@ static enum assay_status add_gemm(struct case_builder *b,
               : case_append(b, &op_gemm, &attrs, inputs, c->nobias ? 2 : 3, y);
 }
 
-/* ---- shares and losses ----------------------------------------------------
+/* ---- softmax and dropout --------------------------------------------------
  */
 
 static enum assay_status add_softmax(struct case_builder *b,
@@ -204,7 +268,7 @@ static enum assay_status add_softmax(struct case_builder *b,
                        y);
 }
 
-/* k=1: with a seed among the inputs; k=2: as ONNX draws. */
+/* k=1: with a seed as input; k=2: draws as ONNX does. */
 static enum assay_status add_dropout(struct case_builder *b,
                                      const struct op_case *c, uint32_t x,
                                      struct tensor *second, uint32_t *y)
@@ -240,6 +304,10 @@ const struct case_maker case_math[] = {
     {"batch_norm_training", add_batch_norm_training},
     {"layer_norm", add_norm},
     {"instance_norm", add_norm},
+    {"group_norm", add_group_norm},
+    {"arg_max", add_arg_max},
+    {"top_k", add_top_k},
+    {"cum_sum", add_cum_sum},
     {"local_response_norm", add_local_norm},
     {"matmul", add_matmul},
     {"gemm", add_gemm},

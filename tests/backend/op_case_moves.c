@@ -1,4 +1,4 @@
-/* tests/backend/op_case_moves.c - cases of ops that move elements about. */
+/* tests/backend/op_case_moves.c - cases of ops that move elements. */
 #include "op_case_internal.h"
 #include "ops/detection/roi_align.h"
 #include "ops/math/cast.h"
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* A node that is told by lists how to move x. */
+/* A node whose other inputs are lists of settings. */
 static enum assay_status add_told(struct case_builder *b,
                                   const struct op_class *op, const void *attrs,
                                   uint32_t x, const int64_t (*lists)[4],
@@ -69,7 +69,7 @@ static enum assay_status add_transpose(struct case_builder *b,
     return case_append(b, &op_transpose, &attrs, &x, 1, y);
 }
 
-/* k: the mode, from 1; p: how much before and behind, s less of the latter. */
+/* k: the mode, from 1; p: the padding before, and s less after. */
 static enum assay_status add_pad(struct case_builder *b,
                                  const struct op_case *c, uint32_t x,
                                  struct tensor *second, uint32_t *y)
@@ -86,7 +86,7 @@ static enum assay_status add_pad(struct case_builder *b,
     return st ? st : case_append(b, &op_pad, &attrs, inputs, 3, y);
 }
 
-/* Along the third axis, one of them twice and one from the end. */
+/* Along the third axis, one index twice and one from the end. */
 static enum assay_status add_gather(struct case_builder *b,
                                     const struct op_case *c, uint32_t x,
                                     struct tensor *second, uint32_t *y)
@@ -99,7 +99,7 @@ static enum assay_status add_gather(struct case_builder *b,
     return add_told(b, &op_gather, &attrs, x, indices, lengths, 1, y);
 }
 
-/* By a condition of its own shape or, k=2, of one that is repeated. */
+/* By a condition of the same shape or (k=2) a broadcast one. */
 static enum assay_status add_where(struct case_builder *b,
                                    const struct op_case *c, uint32_t x,
                                    struct tensor *second, uint32_t *y)
@@ -137,7 +137,8 @@ static enum assay_status add_repeat(struct case_builder *b,
                     lengths, 1, y);
 }
 
-/* k=1: rows and columns, kept as 1; k=2: the channels; k=3: everything. */
+/* k=1: rows and columns, kept with size 1; k=2: the channels; k=3: everything.
+ */
 static enum assay_status add_reduce(struct case_builder *b,
                                     const struct op_case *c, uint32_t x,
                                     struct tensor *second, uint32_t *y)
@@ -197,7 +198,7 @@ static enum assay_status add_resize_any(struct case_builder *b,
 /* ---- RoiAlign -------------------------------------------------------------
  */
 
-/* k boxes an image, of all sizes, some beyond the edge. */
+/* k boxes per image, of all sizes, some beyond the edge. */
 static enum assay_status add_boxes(struct case_builder *b,
                                    const struct op_case *c, uint32_t *value)
 {
@@ -256,7 +257,7 @@ static enum assay_status add_roi_align(struct case_builder *b,
                             ROI_ALIGN_MAPS + 2, y);
 }
 
-/* Blocks of k; s=2: channels before the places of a block. */
+/* Blocks of k; s=2: depth first. */
 static enum assay_status add_depth(struct case_builder *b,
                                    const struct op_case *c, uint32_t x,
                                    struct tensor *second, uint32_t *y)

@@ -1,9 +1,9 @@
 /* Op cases from a text file, against the portable kernels or for speed.
  *
- *     op_cases test FILE [WORD]     compares; 1 where a case is off
+ *     op_cases test FILE [WORD]     compares; exits with 1 if a case is off
  *     op_cases perf FILE [WORD]     prints GFLOP/s and GB/s
  *
- * WORD: only the lines that hold it. */
+ * WORD: only lines that contain it. */
 #include "op_case.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 
 static struct pool *pool;
 
-/* Winograd 4x3 multiplies by transforms that cost it two digits. */
+/* The transforms of Winograd 4x3 cost two digits. */
 static const struct mode {
     const char *name;
     bool is_plain;
@@ -33,7 +33,7 @@ enum { n_modes = sizeof modes / sizeof *modes };
 static struct engine_options options_of(const struct mode *mode)
 {
     return (struct engine_options){
-        .backend = &backend_dnnl,
+        .device = device_cpu(),
         .backend_options = {.n_threads = 2,
                             .is_plain = mode->is_plain,
                             .tuning_seconds = 0.1,
@@ -48,7 +48,7 @@ static enum assay_status run(const struct op_graph *made,
     struct engine *engine;
     enum assay_status st = engine_new(made->graph, pool, options, &engine, err);
 
-    /* Twice: what was set up the first time is used again. */
+    /* Runs twice, to use what the first run set up. */
     if (!st)
         st = engine_run(engine, made->inputs, y, err);
     if (!st) {
@@ -59,7 +59,7 @@ static enum assay_status run(const struct op_graph *made,
     return st;
 }
 
-/* The largest difference against the largest value. */
+/* The largest difference relative to the largest value. */
 static double difference(const struct tensor *got, const struct tensor *want)
 {
     double largest = 0, worst = 0;
@@ -78,7 +78,7 @@ static double difference(const struct tensor *got, const struct tensor *want)
 static enum assay_status compare(const struct op_graph *made, const char *line,
                                  bool is_large, int *n_wrong, struct error *err)
 {
-    struct engine_options portable = {.backend = &backend_portable};
+    struct engine_options portable = {.device = &device_portable};
     struct engine_options direct = options_of(&modes[0]);
     struct tensor want, got;
     enum assay_status st =

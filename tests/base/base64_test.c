@@ -25,8 +25,8 @@ TEST(the_vectors_of_the_rfc)
     check("foobar", "Zm9vYmFy");
 }
 
-/* A byte of 0xff three times is "////"; longer than any buffer inside. */
-TEST(long_inputs_go_out_in_pieces)
+/* Three bytes of 0xff are "////"; longer than the buffer inside. */
+TEST(long_inputs_are_written_in_pieces)
 {
     enum { n = 30001 };
     static char bytes[n];

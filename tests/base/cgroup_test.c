@@ -1,4 +1,4 @@
-/* What a container leaves to a process, on made-up machines. */
+/* How much a container allows a process, on fake machines. */
 #include "base/cgroup.h"
 #include "base/processor.h"
 #include "test.h"
@@ -11,7 +11,7 @@
 
 static char root[256];
 
-/* Begins a machine of its own. */
+/* Starts a new fake machine. */
 static void make_machine(const char *name)
 {
     snprintf(root, sizeof root, "%s", test_path(name));
@@ -69,7 +69,7 @@ TEST(a_path_that_is_not_mounted_means_the_topmost_group)
     CHECK_NEAR(cgroup_processors(root), 2, 1e-9);
 }
 
-TEST(the_first_version_of_groups_is_known)
+TEST(version_1_groups_are_read_too)
 {
     make_machine("v1");
     put("proc/self/cgroup", "9:cpuset:/set\n3:cpuacct,cpu:/box\n0::/\n");
@@ -82,7 +82,7 @@ TEST(the_first_version_of_groups_is_known)
     CHECK_NEAR(cgroup_throttled_ns(root), 7, 1e-9);
 }
 
-TEST(the_time_of_being_held_back_is_told_in_ns)
+TEST(throttled_time_is_in_ns)
 {
     make_machine("throttled");
     put("proc/self/cgroup", "0::/box\n");
@@ -90,7 +90,7 @@ TEST(the_time_of_being_held_back_is_told_in_ns)
     CHECK_NEAR(cgroup_throttled_ns(root), 12000, 1e-9);
 }
 
-TEST(nonsense_is_no_limit)
+TEST(nonsense_does_not_limit)
 {
     static const char *const texts[] = {"", "x y", "-5 100000", "100000",
                                         "0 0"};
@@ -103,7 +103,7 @@ TEST(nonsense_is_no_limit)
     }
 }
 
-TEST(threads_are_what_the_group_may_use)
+TEST(the_thread_count_follows_the_limit)
 {
     make_machine("threads");
     put("proc/self/cgroup", "0::/box\n");

@@ -92,7 +92,7 @@ static void catch_nothing(int number)
     (void)number;
 }
 
-/* The handler of this program must not keep the child alive. */
+/* This program's handler must not keep the child alive. */
 TEST(a_signal_ends_the_child_alone)
 {
     struct sigaction action = {.sa_handler = catch_nothing}, before;
@@ -118,8 +118,8 @@ static void hang_up(void *context, int line)
     child_send(line, &is_alive, sizeof is_alive, 0);
 }
 
-/* As nohup has it; a handler of this program's own is not passed on. */
-TEST(a_hangup_that_is_ignored_does_not_end_the_child)
+/* As under nohup; this program's own handlers are not inherited. */
+TEST(an_ignored_hangup_does_not_end_the_child)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     struct sigaction action = {.sa_handler = catch_nothing};

@@ -54,13 +54,43 @@ TEST(a_claim_names_its_process_and_ends_with_it)
     close(fd);
 }
 
-TEST(a_claim_ends_when_its_file_is_closed_and_with_no_other)
+/* As the test of a campaign that is killed: it outlives its parent a little. */
+TEST(a_claim_of_a_dead_process_is_waited_for_while_its_child_ends)
+{
+    int ready[2], fd = open_file("orphan");
+    pid_t first, holder;
+    char byte;
+
+    CHECK_INT(pipe(ready), 0);
+    first = fork();
+    if (first == 0) {
+        if (!claim_take(open_file("orphan"), &holder))
+            _exit(1);
+        if (fork() == 0) { /* has the file open, too */
+            usleep(200000);
+            _exit(0);
+        }
+        if (write(ready[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    CHECK_INT(read(ready[0], &byte, 1), 1);
+    CHECK_INT(kill(first, SIGKILL), 0);
+    CHECK_INT(waitpid(first, NULL, 0), first);
+    CHECK(claim_take(fd, &holder));
+    close(fd);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+TEST(a_claim_ends_only_when_its_own_file_is_closed)
 {
     int first = open_file("two"), second = open_file("two");
     pid_t holder;
 
     CHECK(claim_take(first, &holder));
-    close(open_file("two")); /* locks of a process would end here */
+    close(open_file("two")); /* process-owned locks would end here */
     CHECK(!claim_take(second, &holder));
     CHECK_INT(holder, getpid());
     close(first);
@@ -68,8 +98,8 @@ TEST(a_claim_ends_when_its_file_is_closed_and_with_no_other)
     close(second);
 }
 
-/* SQLite locks bytes from 1 GiB on. */
-TEST(other_locks_and_claims_do_not_meet)
+/* SQLite locks bytes starting at 1 GiB. */
+TEST(claims_and_other_locks_do_not_conflict)
 {
     struct flock lock = {.l_type = F_WRLCK,
                          .l_whence = SEEK_SET,
@@ -84,7 +114,8 @@ TEST(other_locks_and_claims_do_not_meet)
     close(fd);
 }
 
-/* Claims and gives back in turn with others; 1: refused by nobody it knows. */
+/* Takes and releases claims in turn with others; 1: refused by an unknown
+ * holder. */
 static int claim_often(const char *name)
 {
     for (int i = 0; i < 3000; i++) {
@@ -98,7 +129,7 @@ static int claim_often(const char *name)
     return 0;
 }
 
-TEST(whoever_is_refused_is_told_by_whom_also_while_claims_come_and_go)
+TEST(a_refused_process_learns_the_holder_even_as_claims_come_and_go)
 {
     enum { n_children = 4 };
     pid_t children[n_children];

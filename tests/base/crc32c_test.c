@@ -1,10 +1,10 @@
-/* The checksum gives what RFC 3720, B.4, lists. */
+/* The checksum returns the values listed in RFC 3720, B.4. */
 #include "base/crc32c.h"
 #include "test.h"
 
 #include <string.h>
 
-TEST(the_examples_of_the_rfc_come_out)
+TEST(the_rfc_examples_match)
 {
     unsigned char bytes[32];
 

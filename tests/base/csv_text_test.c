@@ -1,5 +1,5 @@
-/* Fields of comma-separated values: no spreadsheet runs them, and what was
- * meant is read back. */
+/* Fields of comma-separated values: no spreadsheet runs them, and the
+ * original text is read back. */
 #include "base/csv_text.h"
 
 #include "base/str.h"
@@ -15,7 +15,7 @@ static void check_field(const char *text, const char *field)
     str_release(&out);
 }
 
-TEST(a_text_is_quoted_where_it_must_be)
+TEST(a_text_is_quoted_if_needed)
 {
     check_field("layer1.0.conv1", "layer1.0.conv1");
     check_field("", "");
@@ -24,7 +24,7 @@ TEST(a_text_is_quoted_where_it_must_be)
     check_field(" a", "\" a\"");
 }
 
-TEST(what_a_spreadsheet_would_run_has_an_apostrophe_before_it)
+TEST(a_formula_gets_an_apostrophe)
 {
     check_field("=HYPERLINK(1)", "\"'=HYPERLINK(1)\"");
     check_field("+1+cmd|'x'!A1", "\"'+1+cmd|'x'!A1\"");
@@ -44,7 +44,7 @@ TEST(numbers_stay_numbers)
     check_field("-1.5", "-1.5");
 }
 
-/* As on the screen; a tab or a line end would be skipped by a spreadsheet. */
+/* As on the screen; spreadsheets would skip tabs and line ends. */
 TEST(control_characters_come_out_as_text)
 {
     check_field("\t=1", "?=1");
@@ -55,7 +55,7 @@ TEST(control_characters_come_out_as_text)
     check_field("\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9");
 }
 
-TEST(what_was_meant_is_read_back)
+TEST(the_original_text_is_read_back)
 {
     CHECK_STR(csv_meant("'=1"), "=1");
     CHECK_STR(csv_meant("''=1"), "'=1");

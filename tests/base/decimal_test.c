@@ -51,7 +51,7 @@ TEST(the_shortest_text_is_written)
     CHECK_STR(written(9007199254740993.0), "9007199254740992");
 }
 
-/* Random bit patterns: every finite double is met with the same chance. */
+/* Random bit patterns: every finite double is equally likely. */
 TEST(any_double_reads_back_as_itself)
 {
     struct random random = random_seed(7);
@@ -106,8 +106,8 @@ TEST(reading_agrees_with_strtod_on_hard_cases)
     }
 }
 
-/* 1 + 2^-53 lies half way between two doubles; one more digit, far behind,
- * decides. */
+/* 1 + 2^-53 lies half way between two doubles; one more digit, far to the
+ * right, decides. */
 TEST(a_digit_after_hundreds_decides_a_tie)
 {
     char text[2000] = "1.00000000000000011102230246251565404236316680908203125";
@@ -181,8 +181,7 @@ TEST(integers_may_be_written_with_a_point_or_an_exponent)
     CHECK_INT(value, INT64_MIN);
 }
 
-/* A locale of our own, made on the spot, so that the test needs none
- * installed. */
+/* Compiles a locale of its own, so that none needs to be installed. */
 TEST(a_comma_as_decimal_point_changes_nothing)
 {
     char command[1024];
@@ -204,7 +203,7 @@ TEST(a_comma_as_decimal_point_changes_nothing)
     setlocale(LC_ALL, "C");
 }
 
-TEST(a_rounded_text_is_that_of_the_rounded_number)
+TEST(rounded_text_equals_the_text_of_the_rounded_number)
 {
     static const double values[] = {0,        -0.0,     1,       2.0 / 3,
                                     1e6,      999999.5, 1234567, 0.00012345678,

@@ -16,7 +16,7 @@ TEST(the_first_message_wins)
     CHECK_INT(err.status, ASSAY_NOT_FOUND);
 }
 
-TEST(layers_add_where_it_happened)
+TEST(layers_add_context)
 {
     struct error err = {0};
 
@@ -29,7 +29,7 @@ TEST(layers_add_where_it_happened)
                         "mode 'cubic' is not supported");
 }
 
-TEST(a_hint_stands_behind_the_message)
+TEST(a_hint_follows_the_message)
 {
     struct error err = {0};
 
@@ -70,7 +70,7 @@ TEST(memory_failures_say_how_much_for_what)
     struct error err = {0};
 
     CHECK_INT(error_nomem(&err, 12 << 20, "the scope table"), ASSAY_NOMEM);
-    CHECK_STR(err.text, "out of memory: 12.0 MiB wanted for the scope table");
+    CHECK_STR(err.text, "out of memory: 12.0 MiB needed for the scope table");
 }
 
 TEST(errno_decides_the_status)

@@ -1,4 +1,4 @@
-/* Mapped files that shrink or are rewritten are told of, and end nothing. */
+/* Mapped files that shrink or are rewritten are reported, and crash nothing. */
 #include "base/child.h"
 #include "base/file_guard.h"
 #include "base/mem.h"
@@ -55,7 +55,7 @@ static void unmap(struct mapped *mapped)
     CHECK_INT(file_guards_check(ASSAY_OK, &err), ASSAY_OK);
 }
 
-TEST(what_a_file_has_lost_reads_as_zeros_and_is_told_by_its_name)
+TEST(lost_bytes_read_as_zeros_and_the_file_is_named)
 {
     struct mapped file = map_ones("shrunk");
 
@@ -65,12 +65,12 @@ TEST(what_a_file_has_lost_reads_as_zeros_and_is_told_by_its_name)
     CHECK_INT(file.bytes[0], 1);
     CHECK_INT(file.bytes[3 * file.page + 5], 0);
     CHECK_INT(file.bytes[file.n - 1], 0);
-    file.bytes[5 * file.page] = 7; /* it may be written to, as before */
+    file.bytes[5 * file.page] = 7; /* it can still be written to */
     CHECK_INT(file.bytes[5 * file.page], 7);
     CHECK_INT(file_guards_hold(ASSAY_OK, &err), ASSAY_BAD_INPUT);
     CHECK_HAS(err.text, file.path);
     CHECK_HAS(err.text, "changed while it was in use");
-    /* It is the reason of whatever went wrong with these zeros. */
+    /* It is the reason for any error that these zeros caused. */
     err = (struct error){ASSAY_NOMEM, "no memory"};
     CHECK_INT(file_guards_hold(ASSAY_NOMEM, &err), ASSAY_BAD_INPUT);
     CHECK_HAS(err.text, "changed while it was in use");
@@ -89,7 +89,7 @@ static void *touch_all(void *context)
     return NULL;
 }
 
-TEST(several_threads_may_miss_the_same_file)
+TEST(several_threads_may_hit_the_same_loss)
 {
     struct mapped file = map_ones("threads");
     pthread_t threads[4];
@@ -104,7 +104,7 @@ TEST(several_threads_may_miss_the_same_file)
     unmap(&file);
 }
 
-TEST(a_file_that_is_rewritten_is_told_although_nothing_is_missing)
+TEST(a_rewritten_file_is_reported_although_nothing_is_missing)
 {
     struct mapped file = map_ones("rewritten");
     const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -118,7 +118,7 @@ TEST(a_file_that_is_rewritten_is_told_although_nothing_is_missing)
     unmap(&file);
 }
 
-TEST(another_file_of_the_same_name_is_no_change)
+TEST(another_file_with_the_same_name_is_not_a_change)
 {
     struct mapped file = map_ones("replaced");
     int fd;
@@ -144,7 +144,7 @@ static void touch_unguarded(void *context, int line)
     touch_all(file);
 }
 
-TEST(a_fault_anywhere_else_ends_the_process_as_ever)
+TEST(a_fault_elsewhere_still_ends_the_process)
 {
     struct mapped file = map_ones("unguarded");
     struct child child;
@@ -159,7 +159,7 @@ TEST(a_fault_anywhere_else_ends_the_process_as_ever)
     unmap(&file);
 }
 
-TEST(there_is_room_for_so_many_and_no_more)
+TEST(the_number_of_guards_is_limited)
 {
     enum { plenty = 300 };
     struct file_guard *guards[plenty];

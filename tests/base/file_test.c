@@ -49,7 +49,7 @@ TEST(a_discarded_output_leaves_the_old_file_alone)
     str_release(&text);
 }
 
-TEST(a_bad_place_is_refused_when_opening)
+TEST(a_bad_path_is_refused_when_opening)
 {
     struct error err = {0};
     struct output *output;
@@ -63,7 +63,7 @@ TEST(a_bad_place_is_refused_when_opening)
     CHECK_STR(err.text, "cannot write /tmp: it is a folder, name a file in it");
 }
 
-TEST(a_device_is_written_as_it_is)
+TEST(a_device_is_written_in_place)
 {
     struct error err = {0};
     struct output *output;
@@ -74,8 +74,7 @@ TEST(a_device_is_written_as_it_is)
     CHECK_STATUS(output_open("/dev/full", &output, &err), ASSAY_OK, &err);
     sink_puts(output_sink(output), "gone");
     CHECK_INT(output_commit(output, &err), ASSAY_IO);
-    CHECK_HAS(err.text,
-              "the disk is full; free some space or name another place");
+    CHECK_HAS(err.text, "the disk is full; free some space or write elsewhere");
     CHECK(exists("/dev/full"));
 }
 
@@ -111,7 +110,7 @@ TEST(a_full_disk_fails_the_commit_and_leaves_nothing)
         sink_puts(&sink, "0123456789");
     CHECK_INT(sink_status(&sink, &err), ASSAY_IO);
     CHECK_STR(err.text, "writing /dev/full: the disk is full; free some space "
-                        "or name another place");
+                        "or write elsewhere");
     fclose(full);
 }
 
@@ -152,8 +151,8 @@ static void check_no_file(const char *path, const char *kind)
     CHECK_HAS(err.text, kind);
 }
 
-/* Where one would be waited for, this test would not end. */
-TEST(what_is_no_regular_file_is_refused_without_waiting_for_it)
+/* If anything waited for one, this test would hang. */
+TEST(anything_but_a_regular_file_is_refused_without_waiting)
 {
     const char *pipe = test_path("pipe"), *link = test_path("link");
     struct error err = {0};

@@ -1,5 +1,4 @@
-/* INI files with Python's lists: what they come to, and where they are wrong.
- */
+/* INI files with Python's lists: their values, and where they are wrong. */
 #include "base/ini.h"
 
 #include "base/mem.h"
@@ -29,7 +28,7 @@ static const struct toml_value *value_of(const struct toml *toml,
     return toml_find(table, key);
 }
 
-/* As the tool's own file has them, with its comments. */
+/* As in the tool's own file, with its comments. */
 TEST(values_are_what_python_makes_of_them)
 {
     struct toml *toml =
@@ -58,7 +57,7 @@ TEST(values_are_what_python_makes_of_them)
     toml_free(toml);
 }
 
-TEST(a_list_may_go_on_over_lines_that_begin_with_a_blank)
+TEST(a_list_may_continue_on_indented_lines)
 {
     struct toml *toml = read_text("[a]\nmodel= ['x.net',\n  # not this\n"
                                   "        'y.net']\nb = 1\n");
@@ -79,21 +78,23 @@ static void check_refused(const char *text, const char *part)
     CHECK_HAS(err.text, part);
 }
 
-TEST(what_is_wrong_has_its_line_and_column)
+TEST(errors_have_line_and_column)
 {
-    check_refused("a = 1\n", "c.ini: line 1, column 1: before all keys");
-    check_refused("[a\n", "line 1, column 1: a section is [name]");
-    check_refused("[a] b\n", "line 1, column 5: nothing may follow");
-    check_refused("[a]\nword\n", "line 2, column 1: a line is key = value");
-    check_refused("[a]\nb = 1\nb = 2\n", "line 3: 'b' is there already");
-    check_refused("[a]\n\n[a]\n", "line 3: 'a' is there already");
-    check_refused("[a]\nb = [1, 2\n", "line 2, column 5: a list that does not");
-    check_refused("[a]\nb = [1, x]\n", "line 2, column 9: a number, True");
-    check_refused("[a]\nb = [1 2]\n", "line 2, column 8: a comma or the end");
-    check_refused("[a]\nb = [1, [2]]\n", "line 2, column 9: a list inside");
-    check_refused("[a]\nb = [1,\n   x]\n", "line 3, column 4: a number");
-    check_refused("[a]\nb = ['x]\n", "line 2, column 6: a text that does not");
-    check_refused("[a]\nb = [1] c\n", "line 2, column 9: nothing may follow");
+    check_refused("a = 1\n", "c.ini: line 1, column 1: a [section] must");
+    check_refused("[a\n", "line 1, column 1: a section is written [name]");
+    check_refused("[a] b\n", "line 1, column 5: unexpected text after");
+    check_refused("[a]\nword\n", "line 2, column 1: expected key = value");
+    check_refused("[a]\nb = 1\nb = 2\n", "line 3: 'b' is defined twice");
+    check_refused("[a]\n\n[a]\n", "line 3: 'a' is defined twice");
+    check_refused("[a]\nb = [1, 2\n", "line 2, column 5: the list is not");
+    check_refused("[a]\nb = [1, x]\n", "line 2, column 9: expected a number");
+    check_refused("[a]\nb = [1 2]\n", "line 2, column 8: expected a comma");
+    check_refused("[a]\nb = [1, [2]]\n", "line 2, column 9: lists cannot");
+    check_refused("[a]\nb = [1,\n   x]\n",
+                  "line 3, column 4: expected a number");
+    check_refused("[a]\nb = ['x]\n", "line 2, column 6: the text has no");
+    check_refused("[a]\nb = [1] c\n",
+                  "line 2, column 9: unexpected text after");
 }
 
 TEST(reading_leaks_nothing_whichever_allocation_fails)

@@ -56,7 +56,7 @@ TEST(members_are_indented_and_inline_ones_stay_on_their_line)
     str_release(&text);
 }
 
-TEST(without_indent_all_is_one_line_without_spaces)
+TEST(without_indent_everything_is_on_one_line_without_spaces)
 {
     struct json_writer writer = writer_of(0);
 
@@ -84,7 +84,7 @@ TEST(strings_are_escaped_and_bad_utf8_is_replaced)
     str_release(&text);
 }
 
-TEST(what_is_not_finite_is_null_and_rounding_keeps_plain_digits)
+TEST(non_finite_numbers_are_null_and_rounding_keeps_plain_digits)
 {
     struct json_writer writer = writer_of(0);
 
@@ -100,7 +100,7 @@ TEST(what_is_not_finite_is_null_and_rounding_keeps_plain_digits)
     str_release(&text);
 }
 
-TEST(too_deep_a_nesting_fails_the_sink)
+TEST(nesting_too_deep_fails_the_sink)
 {
     struct json_writer writer = writer_of(2);
 

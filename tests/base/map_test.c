@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TEST(a_map_finds_what_was_put_among_ten_thousand)
+TEST(a_map_finds_each_of_ten_thousand_keys)
 {
     struct map map = {0};
     uint64_t value = 7;
@@ -70,7 +70,7 @@ TEST(a_map_is_unchanged_whichever_allocation_fails)
     }
 }
 
-TEST(a_text_grows_and_keeps_what_it_holds_when_memory_ends)
+TEST(a_text_grows_and_survives_running_out_of_memory)
 {
     struct str str = {0};
 

@@ -1,6 +1,5 @@
-/* How much memory is left, as Linux tells it. */
+/* How much memory is left, according to Linux. */
 #include "base/mem.h"
-#include "base/mem_room_internal.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -36,7 +35,7 @@ static const char meminfo[] = "MemTotal:       24000000 kB\n"
                               "SwapTotal:       2000000 kB\n"
                               "SwapFree:         500000 kB\n";
 
-TEST(what_is_available_and_free_swap_are_room)
+TEST(room_is_available_memory_plus_free_swap)
 {
     const char *root = root_with("plain", "proc/meminfo", meminfo);
 
@@ -58,7 +57,7 @@ TEST(a_container_has_the_room_of_its_limit)
     CHECK_INT(mem_room(root), 0);
 }
 
-TEST(where_nothing_is_said_there_is_no_limit)
+TEST(without_information_there_is_no_limit)
 {
     CHECK(mem_room(test_path("nowhere")) == SIZE_MAX);
 }

@@ -23,7 +23,7 @@ TEST(live_blocks_and_bytes_are_counted)
     CHECK_INT(mem_live_bytes(), bytes);
 }
 
-TEST(the_nth_request_fails_and_so_do_those_after)
+TEST(the_nth_request_and_all_after_it_fail)
 {
     void *a;
 
@@ -68,7 +68,7 @@ TEST(mapped_pages_are_zeroed_counted_and_given_back)
     CHECK_INT(mem_live(), blocks);
 }
 
-TEST(products_and_sums_that_overflow_are_seen)
+TEST(overflowing_products_and_sums_are_detected)
 {
     size_t n = 0;
 

@@ -22,7 +22,7 @@ static bool are_same(const char *a, const char *b)
     return place_is_same(&first, &second);
 }
 
-TEST(a_file_is_the_same_by_every_way_to_it)
+TEST(all_paths_to_a_file_are_the_same_place)
 {
     make_file("file");
     make_file("other");
@@ -37,7 +37,7 @@ TEST(a_file_is_the_same_by_every_way_to_it)
     CHECK(!are_same("file", "new"));
 }
 
-TEST(a_name_that_is_not_there_is_the_same_where_its_folder_is)
+TEST(new_files_are_the_same_if_folder_and_name_are)
 {
     CHECK_INT(mkdir(test_path("one"), 0777), 0);
     CHECK_INT(mkdir(test_path("two"), 0777), 0);
@@ -53,7 +53,7 @@ TEST(a_name_that_is_not_there_is_the_same_where_its_folder_is)
     CHECK(!are_same("one/new", "two/new"));
 }
 
-TEST(what_is_no_place_for_a_file_is_none)
+TEST(a_path_that_cannot_be_a_file_has_no_place)
 {
     struct place place;
 

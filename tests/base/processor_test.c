@@ -1,4 +1,4 @@
-/* How many processors there are to compute with, and how wide they may. */
+/* How many processors may be used, and at which level. */
 #include "base/processor.h"
 #include "test.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TEST(processors_that_may_not_be_used_do_not_count)
+TEST(only_allowed_processors_count)
 {
     cpu_set_t all, one;
     size_t first = 0;
@@ -22,8 +22,7 @@ TEST(processors_that_may_not_be_used_do_not_count)
     CHECK_INT(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
-/* ---- limits ---------------------------------------------------------------
- */
+/* ---- limits ----------------------------------------------------------- */
 
 static void forget_limits(void)
 {
@@ -43,7 +42,7 @@ static struct processor_limits limits_with(const char *name, const char *word)
     return limits;
 }
 
-TEST(a_word_of_any_case_limits_kernels)
+TEST(the_limit_is_not_case_sensitive)
 {
     CHECK_INT(limits_with("ASSAY_CPU", "sse4.1").assay_cpu, PROCESSOR_SSE41);
     CHECK_INT(limits_with("ASSAY_CPU", "SSE4.1").assay_cpu, PROCESSOR_SSE41);
@@ -52,7 +51,7 @@ TEST(a_word_of_any_case_limits_kernels)
     CHECK_INT(limits_with("ASSAY_CPU", "AMX").assay_cpu, PROCESSOR_AMX);
 }
 
-TEST(without_a_word_nothing_is_limited)
+TEST(without_a_limit_the_hardware_decides)
 {
     CHECK_INT(limits_with("ASSAY_CPU", "").assay_cpu, PROCESSOR_AMX);
     CHECK_INT(limits_with("OTHER", "avx2").assay_cpu, PROCESSOR_AMX);
@@ -71,7 +70,7 @@ static enum assay_status check_with(const char *word, struct error *err)
     return st;
 }
 
-TEST(a_word_that_is_not_a_level_is_refused_with_those_that_are)
+TEST(an_unknown_level_is_refused_with_a_list_of_levels)
 {
     static const char *const words[] = {"avx1024", "avx", "avx2 ", "sse41",
                                         "none",    "0",   "sse4"};
@@ -84,17 +83,17 @@ TEST(a_word_that_is_not_a_level_is_refused_with_those_that_are)
         CHECK_HAS(err.text, words[i]);
         CHECK_HAS(err.text, "sse4.1, avx2, avx512 or amx");
     }
-    /* Nothing is limited by it. */
+    /* It limits nothing. */
     CHECK_INT(limits_with("ASSAY_CPU", "avx").assay_cpu, PROCESSOR_AMX);
 }
 
-TEST(a_limit_that_is_meant_for_onednn_is_known)
+TEST(onednns_own_limit_is_respected)
 {
     static const struct {
         const char *word;
         enum processor_level level;
     } words[] = {{"SSE41", PROCESSOR_SSE41},
-                 {"AVX", PROCESSOR_SSE41}, /* our kernels have nothing for it */
+                 {"AVX", PROCESSOR_SSE41}, /* we have no kernels for it */
                  {"avx2", PROCESSOR_AVX2},
                  {"AVX2_VNNI", PROCESSOR_AVX2},
                  {"AVX512_CORE", PROCESSOR_AVX512},
@@ -116,7 +115,7 @@ TEST(a_limit_that_is_meant_for_onednn_is_known)
     forget_limits();
 }
 
-TEST(a_level_is_called_by_its_name_and_never_more_than_the_hardware_has)
+TEST(a_level_has_a_name_and_never_exceeds_the_hardware)
 {
     static const char *const names[] = {NULL, "SSE4.1", "AVX2", "AVX-512",
                                         "AVX-512, AMX"};

@@ -61,7 +61,7 @@ TEST(an_unknown_total_has_no_bar_and_no_time_left)
     CHECK(strstr(str_text(&out), "left") == NULL);
 }
 
-TEST(the_line_is_drawn_at_most_ten_times_a_second)
+TEST(the_line_is_drawn_at_most_ten_times_per_second)
 {
     struct sink sink;
     struct progress progress = start(&sink, true, "bytes", 100);
@@ -80,7 +80,7 @@ TEST(the_line_is_drawn_at_most_ten_times_a_second)
     CHECK_INT(out.n, length);
 }
 
-TEST(what_is_no_terminal_sees_nothing)
+TEST(only_a_terminal_gets_the_line)
 {
     struct sink sink;
     struct progress progress = start(&sink, false, "bytes", 100);
@@ -91,7 +91,7 @@ TEST(what_is_no_terminal_sees_nothing)
     CHECK_STR(str_text(&out), "");
 }
 
-TEST(finishing_wipes_what_was_drawn)
+TEST(finishing_clears_the_line)
 {
     struct sink sink;
     struct progress progress = start(&sink, true, "bytes", 100);
@@ -107,7 +107,7 @@ TEST(finishing_wipes_what_was_drawn)
     CHECK_INT(strspn(out.text + 1, " "), 79);
 }
 
-TEST(more_than_the_total_is_the_total)
+TEST(progress_stops_at_the_total)
 {
     struct sink sink;
     struct progress progress = start(&sink, true, "bytes", 100);

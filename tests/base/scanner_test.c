@@ -20,7 +20,7 @@ TEST(a_text_is_read_piece_by_piece)
     CHECK_STR(at, "G");
 }
 
-TEST(a_number_that_is_too_large_is_none)
+TEST(a_number_that_is_too_large_is_refused)
 {
     const char *at = "18446744073709551615", *large = "18446744073709551616";
     const char *small = "13", *hex = "10000000000000000";
@@ -37,7 +37,7 @@ TEST(a_number_that_is_too_large_is_none)
     CHECK_STR(at, "");
 }
 
-TEST(signs_and_blanks_are_no_digits)
+TEST(signs_and_blanks_are_not_digits)
 {
     const char *minus = "-1", *plus = "+1", *blank = " 1";
     uint64_t n = 0;
@@ -47,7 +47,7 @@ TEST(signs_and_blanks_are_no_digits)
     CHECK(!scan_number(&blank, UINT64_MAX, &n));
 }
 
-TEST(what_lies_between_blanks_is_passed_over)
+TEST(words_between_blanks_are_skipped)
 {
     const char *at = " r-xp 00 x\n";
 
@@ -59,7 +59,7 @@ TEST(what_lies_between_blanks_is_passed_over)
     CHECK_STR(at, "\n");
 }
 
-TEST(a_field_has_its_own_name)
+TEST(a_field_must_match_its_whole_name)
 {
     uint64_t kib = 0;
 

@@ -1,9 +1,9 @@
-/* What texts end with. */
+/* Whether a text ends in another. */
 #include "base/str.h"
 
 #include "test.h"
 
-TEST(an_ending_is_found_at_the_end_and_nowhere_else)
+TEST(an_ending_is_found_only_at_the_end)
 {
     CHECK(str_ends_with("a.onnx", ".onnx"));
     CHECK(str_ends_with(".onnx", ".onnx"));
@@ -13,7 +13,7 @@ TEST(an_ending_is_found_at_the_end_and_nowhere_else)
     CHECK(!str_ends_with("nnx", ".onnx"));
 }
 
-TEST(an_ending_of_bytes_ends_where_they_do)
+TEST(an_ending_of_n_bytes_stops_at_n)
 {
     CHECK(str_ends_with_n("data.pklx", 8, "data.pkl"));
     CHECK(!str_ends_with_n("data.pklx", 9, "data.pkl"));

@@ -42,7 +42,7 @@ static void set_environment(const char *lang, const char *term,
     setenv("COLUMNS", columns, 1);
 }
 
-/* The terminal's end of a pseudo-terminal of 72 columns. */
+/* The terminal side of a pseudo-terminal with 72 columns. */
 static FILE *open_terminal(int *master)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 72};
@@ -59,7 +59,7 @@ static FILE *open_terminal(int *master)
     return fdopen(fd, "w");
 }
 
-TEST(a_terminal_tells_its_width_and_may_have_colour)
+TEST(a_terminal_reports_its_width_and_may_have_colour)
 {
     int master;
     FILE *stream = open_terminal(&master);
@@ -97,7 +97,7 @@ TEST(a_file_gets_a_hundred_columns_and_no_colour)
     fclose(file);
 }
 
-TEST(the_first_locale_variable_that_is_set_decides_about_utf8)
+TEST(the_first_locale_variable_set_decides_about_utf8)
 {
     set_environment("de_DE.utf8", "xterm", "", "");
     CHECK(term_of(stdout).has_utf8);
@@ -109,7 +109,7 @@ TEST(the_first_locale_variable_that_is_set_decides_about_utf8)
     CHECK(!term_of(stdout).has_utf8);
 }
 
-TEST(columns_are_those_of_the_screen_and_not_bytes)
+TEST(columns_are_screen_columns_not_bytes)
 {
     CHECK_INT(text_columns(""), 0);
     CHECK_INT(text_columns("conv1"), 5);
@@ -150,7 +150,7 @@ TEST(without_utf8_the_columns_stay_the_same)
     CHECK_STR(fitted(false, "層x", 4, ALIGN_LEFT), "??x ");
 }
 
-TEST(a_name_cannot_move_the_cursor_or_turn_the_line)
+TEST(a_name_cannot_move_the_cursor_or_change_direction)
 {
     CHECK_STR(fitted(true, "a\x1b[2Jb\nc\r\td", 11, ALIGN_LEFT), "a?[2Jb?c??d");
     CHECK_STR(fitted(true,
@@ -192,7 +192,7 @@ TEST(a_bar_is_drawn_in_eighths)
     CHECK_STR(bar(false, 0.5, 4), "##  ");
 }
 
-TEST(a_bar_shows_little_as_little_and_never_leaves_its_columns)
+TEST(a_bar_shows_a_small_share_and_never_overflows)
 {
     CHECK_STR(bar(true, 0.0001, 3), "▏  ");
     CHECK_STR(bar(true, 7.5, 3), "███");

@@ -1,5 +1,5 @@
-/* The public TOML test suite: what is valid reads as its tagged JSON says,
- * what is invalid is refused. */
+/* The public TOML test suite: valid files read as their tagged JSON says,
+ * invalid ones are refused. */
 #include "base/decimal.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -44,7 +44,7 @@ static void keep_text(const struct json_reader *reader, struct str *out)
     CHECK_INT(str_append_n(out, text, n), ASSAY_OK);
 }
 
-/* Trailing zeros of a fraction of a second mean nothing. */
+/* Trailing zeros in a fraction of a second mean nothing. */
 static void trim_fraction(char *text)
 {
     char *point = strchr(text, '.');
@@ -121,7 +121,7 @@ static bool same_scalar(const struct toml_value *value, struct str *want)
     return false;
 }
 
-/* {"type": "integer", "value": "42"}, behind its brace. */
+/* {"type": "integer", "value": "42"}, after its brace. */
 static bool compare_scalar(struct json_reader *reader,
                            const struct toml_value *value)
 {

@@ -48,13 +48,11 @@ static struct toml_value scalar(const char *text)
 static void check_string(const char *text, const char *want)
 {
     struct str document = {0};
-    const char *got = NULL;
     struct toml *toml;
 
     CHECK_INT(str_printf(&document, "v = %s", text), ASSAY_OK);
     toml = read(document.text);
-    CHECK_INT(toml_get_string(toml_root(toml), "v", &got, NULL), ASSAY_OK);
-    CHECK_STR(got, want);
+    CHECK_STR(toml_find(toml_root(toml), "v")->string.text, want);
     toml_free(toml);
     str_release(&document);
 }
@@ -95,9 +93,9 @@ TEST(malformed_numbers_are_refused)
             fail_msg("%s is taken for a value", texts[i]);
     }
     check_refuses("v = 9223372036854775808",
-                  "t: line 1, column 5: an integer beyond 64 bits");
+                  "t: line 1, column 5: the integer does not fit in 64 bits");
     check_refuses("v = 0x8000000000000000",
-                  "t: line 1, column 5: an integer beyond 64 bits");
+                  "t: line 1, column 5: the integer does not fit in 64 bits");
 }
 
 TEST(strings_of_all_four_kinds_are_read)
@@ -128,14 +126,13 @@ TEST(dates_and_times_are_read)
     CHECK_INT(scalar("2024-02-29t23:59:60").kind, TOML_LOCAL_DATETIME);
     CHECK_INT(scalar("07:32:00.1234567899").time.nanosecond, 123456789);
     check_refuses("v = 2023-02-29",
-                  "t: line 1, column 5: there is no such date or time");
+                  "t: line 1, column 5: no such date or time");
     check_refuses("v = 1900-02-29T00:00:00Z",
-                  "t: line 1, column 5: there is no such date or time");
-    check_refuses("v = 24:00:00",
-                  "t: line 1, column 5: there is no such date or time");
+                  "t: line 1, column 5: no such date or time");
+    check_refuses("v = 24:00:00", "t: line 1, column 5: no such date or time");
 }
 
-TEST(tables_keep_the_order_of_the_file_and_know_their_places)
+TEST(tables_keep_file_order_and_places)
 {
     struct toml *toml = read("# budgets\n"
                              "z.b = 1\n"
@@ -171,57 +168,57 @@ TEST(tables_keep_the_order_of_the_file_and_know_their_places)
     toml_free(toml);
 }
 
-TEST(what_is_defined_already_is_named_with_its_line)
+TEST(a_second_definition_names_the_line_of_the_first)
 {
     check_refuses("a = 1\nb = 2\na = 3",
-                  "t: line 3, column 1: a is defined already, in line 1");
+                  "t: line 3, column 1: a is already defined, in line 1");
     check_refuses("[a]\n[a]",
-                  "t: line 2, column 2: a is defined already, in line 1");
+                  "t: line 2, column 2: a is already defined, in line 1");
     check_refuses("a = {}\n[a.b]",
-                  "t: line 2, column 2: a is defined already, in line 1");
+                  "t: line 2, column 2: a is already defined, in line 1");
     check_refuses("[a.b]\n[a]\nb.c = 1",
-                  "t: line 3, column 1: b is defined already, in line 1");
+                  "t: line 3, column 1: b is already defined, in line 1");
     check_refuses("a = []\n[[a]]",
-                  "t: line 2, column 3: a is defined already, in line 1");
+                  "t: line 2, column 3: a is already defined, in line 1");
     check_refuses("[x]\na.b = 1\n[x.a]",
-                  "t: line 3, column 4: a is defined already, in line 2");
+                  "t: line 3, column 4: a is already defined, in line 2");
 }
 
-TEST(mistakes_are_told_with_line_and_column)
+TEST(mistakes_are_reported_with_line_and_column)
 {
-    check_refuses("a = ", "t: line 1, column 5: the file ends where a value is "
-                          "wanted");
-    check_refuses("a = ,", "t: line 1, column 5: a value is wanted");
-    check_refuses("a", "t: line 1, column 2: = is wanted behind the key");
-    check_refuses("= 1", "t: line 1, column 1: a key is wanted");
+    check_refuses("a = ",
+                  "t: line 1, column 5: the file ends where a value should be");
+    check_refuses("a = ,", "t: line 1, column 5: expected a value");
+    check_refuses("a", "t: line 1, column 2: expected = after the key");
+    check_refuses("= 1", "t: line 1, column 1: expected a key");
     check_refuses("a = 1 b = 2",
-                  "t: line 1, column 7: the end of the line is wanted");
-    check_refuses("\n[a", "t: line 2, column 3: ] is wanted");
-    check_refuses("[[a] ]", "t: line 1, column 4: ]] is wanted");
-    check_refuses("a = [1 2]", "t: line 1, column 8: a comma or ] is wanted");
-    check_refuses("a = [1,\n", "t: line 2, column 1: the file ends where a "
-                               "value is wanted");
+                  "t: line 1, column 7: expected the end of the line");
+    check_refuses("\n[a", "t: line 2, column 3: expected ]");
+    check_refuses("[[a] ]", "t: line 1, column 4: expected ]]");
+    check_refuses("a = [1 2]", "t: line 1, column 8: expected a comma or ]");
+    check_refuses("a = [1,\n",
+                  "t: line 2, column 1: the file ends where a value should be");
     check_refuses("a = [1\n",
                   "t: line 2, column 1: the file ends in the middle of an "
                   "array");
-    check_refuses("a = {b = 1,}", "t: line 1, column 12: a key is wanted");
+    check_refuses("a = {b = 1,}", "t: line 1, column 12: expected a key");
     check_refuses("a = {b = 1\n}",
-                  "t: line 1, column 11: a comma or } is wanted");
+                  "t: line 1, column 11: expected a comma or }");
     check_refuses("a = \"x\ny\"",
                   "t: line 1, column 7: the string does not end on its line");
     check_refuses("a = \"\"\"x\ny",
                   "t: line 2, column 2: the file ends in the middle of a "
                   "string");
-    check_refuses("a = \"\\e\"", "t: line 1, column 6: an unknown escape");
+    check_refuses("a = \"\\e\"", "t: line 1, column 6: unknown escape");
     check_refuses("a = \"\\ud800\"",
                   "t: line 1, column 8: there is no such Unicode character");
     check_refuses("a = 1\n\n# \xff", "t: line 3, column 3: the text is not "
                                      "UTF-8");
     check_refuses("a = 1\rb = 2",
-                  "t: line 1, column 6: the end of the line is wanted");
+                  "t: line 1, column 6: expected the end of the line");
 }
 
-TEST(nesting_ends_at_its_limit_however_it_is_made)
+TEST(nesting_stops_at_its_limit_however_it_is_written)
 {
     struct str text = {0};
 
@@ -237,7 +234,7 @@ TEST(nesting_ends_at_its_limit_however_it_is_made)
     str_release(&text);
 }
 
-TEST(a_hundred_thousand_keys_are_no_burden)
+TEST(a_hundred_thousand_keys_are_read_quickly)
 {
     struct str text = {0};
     struct toml *toml;
@@ -251,29 +248,13 @@ TEST(a_hundred_thousand_keys_are_no_burden)
     str_release(&text);
 }
 
-TEST(getters_leave_the_default_where_a_key_is_missing)
+TEST(a_missing_key_leaves_the_value_alone)
 {
-    struct toml *toml = read("n = 7\nf = 2.5\ns = 'x'\nb = false\n[t]\n");
+    struct toml *toml = read("n = 7\n[t]\n");
     const struct toml_value *root = toml_root(toml), *table = NULL;
-    const char *text = "default";
-    int64_t number = 3;
-    double real = 1.5;
-    bool truth = true;
 
-    CHECK_INT(toml_get_int(root, "none", &number, NULL), ASSAY_OK);
-    CHECK_INT(number, 3);
-    CHECK_INT(toml_get_int(root, "n", &number, NULL), ASSAY_OK);
-    CHECK_INT(number, 7);
-    CHECK_INT(toml_get_double(root, "n", &real, NULL), ASSAY_OK);
-    CHECK_NEAR(real, 7, 0);
-    CHECK_INT(toml_get_double(root, "f", &real, NULL), ASSAY_OK);
-    CHECK_NEAR(real, 2.5, 0);
-    CHECK_INT(toml_get_string(root, "none", &text, NULL), ASSAY_OK);
-    CHECK_STR(text, "default");
-    CHECK_INT(toml_get_string(root, "s", &text, NULL), ASSAY_OK);
-    CHECK_STR(text, "x");
-    CHECK_INT(toml_get_bool(root, "b", &truth, NULL), ASSAY_OK);
-    CHECK(!truth);
+    CHECK_INT(toml_get(root, "none", TOML_TABLE, &table, NULL), ASSAY_OK);
+    CHECK(table == NULL);
     CHECK_INT(toml_get(root, "t", TOML_TABLE, &table, NULL), ASSAY_OK);
     CHECK(table == toml_find(root, "t"));
     toml_free(toml);
@@ -281,23 +262,16 @@ TEST(getters_leave_the_default_where_a_key_is_missing)
 
 TEST(a_value_of_another_kind_is_named_with_its_line)
 {
-    struct toml *toml = read("\n\nbatch_size = '16'\nname = \"a\\u0000\"\n");
-    const struct toml_value *root = toml_root(toml);
+    struct toml *toml = read("\n\nbatch_size = '16'\n");
+    const struct toml_value *value = NULL;
     struct error err = {0};
-    const char *text;
-    int64_t number;
-    double real;
 
-    CHECK_INT(toml_get_int(root, "batch_size", &number, &err), ASSAY_BAD_INPUT);
-    CHECK_STR(err.text, "config.toml: line 3: batch_size wants an integer, "
-                        "found a string");
-    err = (struct error){0};
-    CHECK_INT(toml_get_double(root, "batch_size", &real, &err),
-              ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "batch_size wants a number, found a string");
-    err = (struct error){0};
-    CHECK_INT(toml_get_string(root, "name", &text, &err), ASSAY_BAD_INPUT);
-    CHECK_STR(err.text, "config.toml: line 4: name has a NUL in it");
+    CHECK_INT(
+        toml_get(toml_root(toml), "batch_size", TOML_INTEGER, &value, &err),
+        ASSAY_BAD_INPUT);
+    CHECK_STR(
+        err.text,
+        "config.toml: line 3: batch_size must be an integer, not a string");
     toml_free(toml);
 }
 

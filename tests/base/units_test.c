@@ -26,14 +26,14 @@ TEST(numbers_that_round_up_keep_three_digits)
     CHECK_STR(units_number(buffer, 0.9996), "1.00");
 }
 
-TEST(numbers_beyond_all_columns_get_an_exponent)
+TEST(very_large_and_small_numbers_get_an_exponent)
 {
     CHECK_STR(units_number(buffer, 1e-7), "1.00e-07");
     CHECK_STR(units_number(buffer, 2.5e15), "2.50e+15");
     CHECK_STR(units_number(buffer, 9e14), "900000000000000");
 }
 
-TEST(what_is_not_known_is_a_dash)
+TEST(unknown_values_are_a_dash)
 {
     CHECK_STR(units_number(buffer, NAN), "-");
     CHECK_STR(units_ms(buffer, NAN), "-");
@@ -45,7 +45,7 @@ TEST(what_is_not_known_is_a_dash)
     CHECK_STR(units_number(buffer, INFINITY), "-");
 }
 
-TEST(milliseconds_of_a_column_have_one_decimal_or_as_many_as_they_need)
+TEST(milliseconds_in_columns_have_one_decimal_or_more_if_needed)
 {
     CHECK_STR(units_ms(buffer, 784e6), "784.0");
     CHECK_STR(units_ms(buffer, 1234.56e6), "1234.6");
@@ -87,7 +87,7 @@ TEST(memory_is_counted_in_powers_of_two_and_files_in_powers_of_ten)
     CHECK_STR(units_file_size(buffer, 2.1e9), "2.1 GB");
 }
 
-TEST(counts_are_whole_until_a_thousand)
+TEST(counts_below_a_thousand_are_whole)
 {
     CHECK_STR(units_count(buffer, 17), "17");
     CHECK_STR(units_count(buffer, 1.5), "1.50");
@@ -96,7 +96,7 @@ TEST(counts_are_whole_until_a_thousand)
     CHECK_STR(units_count(buffer, 134.4e9), "134 G");
 }
 
-TEST(shares_are_percent_with_a_sign_where_it_is_wanted)
+TEST(shares_are_percent_with_an_optional_sign)
 {
     CHECK_STR(units_percent(buffer, 0.051, 1), "+5.1 %");
     CHECK_STR(units_percent(buffer, -0.003, 1), "-0.3 %");

@@ -46,7 +46,7 @@ static enum processor_level highest(void)
     return processor_limits().hardware;
 }
 
-/* Runs them at a level; *y is what came out. */
+/* Runs them at a level; *y gets the result. */
 static void run_at(enum processor_level level, float *y)
 {
     float x[n_numbers];
@@ -69,7 +69,7 @@ static enum processor_level variant_at(enum processor_level level)
     return ran;
 }
 
-TEST(the_plain_variant_runs_where_no_other_is_allowed)
+TEST(the_plain_variant_runs_if_no_other_is_allowed)
 {
     CHECK_INT(variant_at(PROCESSOR_PLAIN), PROCESSOR_PLAIN);
 }
@@ -100,7 +100,7 @@ TEST(all_variants_compute_the_same_bits)
     }
 }
 
-TEST(results_come_back_from_every_variant)
+TEST(every_variant_returns_its_result)
 {
     float x[n_numbers];
 

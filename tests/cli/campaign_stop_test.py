@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""assay campaign that is told to stop: it ends the test that runs, keeps what
-it measured, and learns nothing from a part; the same command goes on.
+"""A signal stops assay campaign: it ends the current test, keeps what it
+measured, and learns nothing from a part; the same command continues.
 
     tests/cli/campaign_stop_test.py build/assay
 """
@@ -48,9 +48,10 @@ def main(folder):
             break
     child.send_signal(signal.SIGINT)
     out, err = child.communicate()
-    expect("it ends by the signal", child.returncode == -signal.SIGINT,
+    expect("it ends with the signal", child.returncode == -signal.SIGINT,
            (child.returncode, out, err))
-    expect("it says what is left", "the same command goes on" in out, out)
+    expect("it says what is left", "run the same command to continue" in out,
+           out)
     expect("the log and the CSV files are there",
            sorted(os.listdir(folder + "/logs")) == [
                "campaign.sqlite", "layers.csv", "measurements.csv",
@@ -58,10 +59,10 @@ def main(folder):
            os.listdir(folder + "/logs"))
     child = start(folder)
     out, err = child.communicate()
-    expect("the same command goes on", child.returncode == 0, (out, err))
-    expect("with what was there", ", 0 were there" not in out, out)
+    expect("the same command continues", child.returncode == 0, (out, err))
+    expect("with the earlier tests", ", 0 done before" not in out, out)
     expect("and learns", "wrote  logs/here.fp" in out, out)
-    print("a campaign was stopped and went on")
+    print("a campaign was stopped and continued")
 
 
 with tempfile.TemporaryDirectory() as scratch:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Two campaigns at once: on one log the second is refused with the process that
-has it; as parts, each with a log of its own, both run and are joined. Databases
-of other programs are left alone.
+"""Two campaigns at once: with the same log the second is refused, naming the
+process that holds it; as parts with their own logs both run and are merged.
+Databases of other programs are left alone.
 
     tests/cli/campaign_two_test.py build/assay
 """
@@ -48,11 +48,11 @@ def refuse_second(folder):
     for line in first.stderr:
         if line.startswith("1/8 "):
             break
-    first.send_signal(signal.SIGSTOP)  # it has the log, and does not end
+    first.send_signal(signal.SIGSTOP)  # it keeps the log and does not end
     code, out, err = end(start(folder, "config.ini", "--threads", "1"))
     first.send_signal(signal.SIGCONT)
     expect("the second is refused", code == 3 and out == "", (code, out, err))
-    expect("in one line that names the log and the first",
+    expect("one line names the log and the first process",
            err.count("\n") == 1 and
            "logs/campaign.sqlite is in use by another campaign (pid %d)" %
            first.pid in err, err)
@@ -68,14 +68,14 @@ def run_parts(folder):
                    "%d/2" % (i + 1)) for i in range(2)]
     for part in parts:
         outcome = end(part)
-        expect("a part ends well", outcome[0] == 0, outcome)
+        expect("a part succeeds", outcome[0] == 0, outcome)
     code, out, err = end(start(folder, "merge", "logs"))
-    expect("the parts are joined", code == 0 and
+    expect("the parts are merged", code == 0 and
            "merged   2 logs, 8 new tests" in out, (out, err))
 
 
 def leave_alone(folder):
-    """Of another program: in the place of the log, and of a part."""
+    """Another program's database in place of the log, and of a part."""
     for name in ("campaign.sqlite", "campaign-1-of-2.sqlite"):
         path = "%s/logs/%s" % (folder, name)
         os.rename(path, path + ".own")
@@ -105,4 +105,4 @@ def main(check, *more):
 
 main(refuse_second)
 main(run_parts, leave_alone)
-print("campaigns keep to their logs")
+print("campaigns keep their logs apart")

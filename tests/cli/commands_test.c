@@ -1,5 +1,5 @@
-/* What cli/command.h promises about the table, and that help, manual and
- * completion say all of it. The program itself is asked, as a user would. */
+/* The table of cli/command.h, and whether help, manual and completion show all
+ * of it. The program itself is run, as a user would. */
 #include "base/mem.h"
 #include "base/term.h"
 #include "cli/command.h"
@@ -13,7 +13,7 @@
 
 #define PROGRAM TEST_BINARY_DIR "/assay"
 
-/* What a shell command prints; its exit code must be 0. The caller releases
+/* The output of a shell command, whose exit code must be 0. The caller releases
  * the text. */
 static struct str output_of(const char *command)
 {
@@ -45,7 +45,7 @@ static struct str help_of(const struct command *command)
     return text;
 }
 
-/* The part of a text from one mark up to the next other one. */
+/* The part of a text from a mark to the next end mark. */
 static const char *section_of(const char *text, const char *mark,
                               const char *end, struct str *part)
 {
@@ -60,12 +60,13 @@ static const char *section_of(const char *text, const char *mark,
     return part->text;
 }
 
-TEST(every_command_is_told_completely)
+TEST(every_command_is_described_completely)
 {
     for (size_t i = 0; commands[i]; i++) {
         const struct command *c = commands[i];
 
-        CHECK(c->name && c->section && c->purpose && c->run);
+        CHECK(c->name && c->section && c->purpose);
+        CHECK((c->run != NULL) != (c->actions != NULL));
         for (size_t u = 0; c->usage[u] || u == 0; u++)
             CHECK(strncmp(c->usage[u], c->name, strlen(c->name)) == 0);
         CHECK(c->description && c->description[0]);
@@ -198,7 +199,7 @@ TEST(every_option_is_in_the_completion_of_its_command)
     }
 }
 
-/* Examples are shell lines; what the shell would take itself ends them. */
+/* Examples are shell lines; operators of the shell end the words. */
 static size_t example_words(char *line, const char **words, size_t max)
 {
     size_t n = 0;
@@ -209,7 +210,7 @@ static size_t example_words(char *line, const char **words, size_t max)
     return n;
 }
 
-TEST(every_example_is_a_command_line_that_is_understood)
+TEST(every_example_is_a_valid_command_line)
 {
     for (size_t i = 0; commands[i]; i++) {
         const struct command *c = commands[i];
@@ -231,14 +232,14 @@ TEST(every_example_is_a_command_line_that_is_understood)
                 options_parse(c->options, words + 1, n - 1, &arguments, &err),
                 ASSAY_OK, &err);
             CHECK(arguments.operands.n >= c->operands.min);
-            CHECK(arguments.operands.n <= c->operands.max);
+            CHECK(c->actions || arguments.operands.n <= c->operands.max);
             arguments_release(&arguments);
             mem_free(settings);
         }
     }
 }
 
-TEST(an_unknown_command_gets_the_nearest)
+TEST(an_unknown_command_suggests_the_nearest)
 {
     const struct command *command;
     struct error err = {0};

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Exported models: ONNX's own checker takes them, and PyTorch, given the nodes
+"""Exported models: ONNX's own checker accepts them, and PyTorch, given the nodes
 one by one, computes what assay does."""
 import os
 import subprocess

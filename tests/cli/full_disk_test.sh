@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# assay run where no more can be written: exit 3, one line that names the file,
-# older files left as they were, nothing half-written. A limit on the size of
-# files stands for a disk that fills up: write() fails in the same way.
+# assay run on a full disk: exit 3, one line that names the file, older files left
+# as they were, nothing half-written. A limit on the size of files stands for a
+# full disk: write() fails in the same way.
 #
 #   tests/cli/full_disk_test.sh build/assay
 set -eu
@@ -49,7 +49,7 @@ refuse() {
     fi
     if [ "$(echo *)" != "noise.png noise_targets.jpg run.assay" ] ||
         [ "$(cat run.assay noise_targets.jpg)" != "$(printf 'old\nold')" ]; then
-        echo "with files of at most $limit kB, $*: not all was left alone"
+        echo "with files of at most $limit kB, $*: older files have changed"
         ls -l
         exit 1
     fi
@@ -58,19 +58,19 @@ refuse() {
 mkdir here
 mv noise.png here
 cd here
-refuse 700 noise_targets.jpg --score 0
-refuse 700 ./noise_targets.jpg --score 0 --drawn .
+refuse 700 noise.2_targets.jpg --score 0
+refuse 700 ./noise.2_targets.jpg --score 0 --drawn .
 refuse 16 run.assay
 refuse 100 run.assay # enough for the checkpoint, not for the end
 
-# A run that only tells the times of layers needs no file, here or elsewhere.
+# Measuring the times of layers needs no file anywhere.
 code=0
 set -o pipefail
 (ulimit -f 0 && TMPDIR=/nowhere exec "$program" layers resnet50 --run \
     --input size=32 --iters 1 --json) | cat >../out 2>../err || code=$?
 if [ "$code" -ne 0 ] || ! grep -q '"mean_ns": [0-9]' ../out; then
-    echo "layers without a place for files: exit $code"
+    echo "layers with nowhere to write: exit $code"
     cat ../err
     exit 1
 fi
-echo "every limit was told"
+echo "every limit was reported"

@@ -159,7 +159,7 @@ def archives_with_a_changed_byte_are_refused_by_the_entry(place):
 
 
 def hdf5_that_crashes_its_library_is_refused(place):
-    """By flags that no file has, where libhdf5 1.10 follows them."""
+    """Flags that no real file has, and that libhdf5 1.10 follows."""
     with open(os.path.join(HERE, "../formats/keras/caffe_style_k2.h5"),
               "rb") as file:
         content = bytearray(file.read())
@@ -175,7 +175,7 @@ def shared_hdf5_that_crashes_its_library_is_refused(place):
 
 
 def large_model(n):
-    """Adds a tensor of n numbers, which is used where it lies in the file."""
+    """Adds a tensor of n numbers, which is used in place in the file."""
     for pad in range(4):
         content = onnx([node("Add", ["x", "w"], ["y"], name="a" * pad)],
                        inputs=[value("x", [1, n])],
@@ -207,7 +207,7 @@ def a_model_that_shrinks_while_it_runs_ends_in_a_sentence(place):
 
 
 def a_name_of_megabytes_costs_no_hours(place):
-    """Before it was counted module by module this took 10^13 steps."""
+    """Before counting module by module this took 10^13 steps."""
     for part in ("a.", "a/", "a"):
         name = part * (5_000_000 // len(part)) + "b"
         path = place.write("name.onnx", onnx(
@@ -220,7 +220,7 @@ def a_name_of_megabytes_costs_no_hours(place):
 
 
 def small(nodes, initializers=(), dims=(1, 1, 4, 4), opset=13):
-    """A model of an input x and an output y."""
+    """A model with an input x and an output y."""
     return onnx(nodes, inputs=[value("x", dims)], outputs=[field(1, "y")],
                 initializers=initializers, opset=opset)
 
@@ -251,7 +251,7 @@ MOST = 2**31 - 1
 
 
 def windows_larger_than_anything_take_no_longer(place):
-    """What lies in the padding is not looked at."""
+    """Padding is never read."""
     windows = {"kernel_shape": [MOST, MOST], "strides": [MOST, MOST],
                "pads": [MOST - 1] * 4}
     for op in ("MaxPool", "AveragePool", "LpPool"):
@@ -283,11 +283,11 @@ def numbers_that_no_model_has_are_refused(place):
             [node("Softmax", ["x"], ["y"], axis=2**40)])
     refuses("no axis -9223372036854775808",
             [node("Concat", ["x", "x"], ["y"], axis=-2**63)])
-    refuses("a sampling_ratio of 1048576; 1024 is the most",
+    refuses("a sampling_ratio of 1048576; at most 1024 is supported",
             [node("RoiAlign", ["x", "b", "i"], ["y"],
                   sampling_ratio=2**20)],
             [tensor("b", [1, 4], [0, 0, 4, 4]), tensor("i", [1], [0], INT64)])
-    refuses("a transform of 1048576 places; 65536 is the most",
+    refuses("a transform of length 1048576; at most 65536 is supported",
             [node("DFT", ["x", "n"], ["y"], axis=1)],
             [tensor("n", [], [2**20], INT64)], opset=17, dims=(1, 8, 1))
 
@@ -302,13 +302,13 @@ def tensors_that_no_memory_holds_are_told_with_their_size(place):
         return tensor(name, [len(values)], values, INT64)
 
     add = node("Add", ["x", "c"], ["y"])
-    refuses("4.0 TiB wanted", [node("ConstantOfShape", ["s"], ["c"]), add],
+    refuses("4.0 TiB needed", [node("ConstantOfShape", ["s"], ["c"]), add],
             [numbers("s", 2**40, 1, 1, 1)])
-    refuses("64.0 TiB wanted", [node("Expand", ["x", "s"], ["y"])],
+    refuses("64.0 TiB needed", [node("Expand", ["x", "s"], ["y"])],
             [numbers("s", 2**40, 1, 4, 4)])
-    refuses("64.0 TiB wanted", [node("Tile", ["x", "s"], ["y"])],
+    refuses("64.0 TiB needed", [node("Tile", ["x", "s"], ["y"])],
             [numbers("s", 2**20, 2**20, 1, 1)])
-    refuses("8.0 TiB wanted", [node("Range", ["a", "b", "d"], ["r"]),
+    refuses("8.0 TiB needed", [node("Range", ["a", "b", "d"], ["r"]),
                                node("Cast", ["r"], ["f"], to=FLOAT),
                                node("ReduceSum", ["f"], ["c"]), add],
             [tensor("a", [], [0], INT64), tensor("b", [], [2**40], INT64),

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""assay run that is told to stop: it ends its iteration, keeps what it measured
-and ends by the signal; told twice, it ends at once.
+"""A signal stops assay run: it finishes its iteration, keeps what it measured and
+ends with the signal; a second signal ends it at once.
 
     tests/cli/interrupt_test.py build/assay
 """
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,22 +23,23 @@ def allow_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
-def stop(folder, signals, *options):
-    """Runs until the first photograph is drawn, at the end of an iteration,
-    then sends the signals. Gives how it ended and what it said."""
+def stop(folder, signals, *options, sign="coffee_targets.jpg"):
+    """Runs until a file appears, by default the first photograph that is drawn
+    after an iteration, then sends the signals. Returns its exit code and
+    output."""
     child = subprocess.Popen(
         [PROGRAM, "run", "faster-rcnn", str(PHOTO), "--score", "0", *options],
         cwd=folder, env=dict(os.environ, XDG_CACHE_HOME=folder + "/cache"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=allow_signals)
-    drawn = os.path.join(folder, "coffee_targets.jpg")
-    while not os.path.exists(drawn) and child.poll() is None:
+    path = os.path.join(folder, sign)
+    while not os.path.exists(path) and child.poll() is None:
         time.sleep(0.01)
     for number in signals:
         child.send_signal(number)
         time.sleep(0.05)
     out, err = child.communicate()
-    os.remove(drawn)
+    os.remove(path)
     return child.returncode, out, err
 
 
@@ -55,22 +57,24 @@ def main(folder):
         outcome = stop(folder, [number], "--min-size", "64", "--iters",
                        "1000000", "--warmup", "0")
         code, out, err = outcome
-        expect("a stopped run ends by its signal", code == -number, outcome)
+        expect("a stopped run ends with its signal", code == -number, outcome)
         expect("it says so", "of 1000000 images; the run has those" in err,
                outcome)
-        expect("its screen is shown", "latency  median" in out, outcome)
+        expect("its screen is shown", "latency  mean" in out, outcome)
         expect("its run file is there, and nothing else",
                files(folder) == ["run.assay"], files(folder))
         shown = subprocess.run([PROGRAM, "show", "run.assay"], cwd=folder,
                                stdout=subprocess.PIPE, text=True)
-        expect("that can be shown", shown.returncode == 0 and
+        expect("the run can be shown", shown.returncode == 0 and
                "warm-up 0, measured" in shown.stdout, shown)
         os.remove(folder + "/run.assay")
 
+    # Nothing is drawn in a warm-up; the kernels are remembered after a pass.
+    shutil.rmtree(folder + "/cache")
     outcome = stop(folder, [signal.SIGTERM], "--min-size", "64", "--warmup",
-                   "1000000")
+                   "1000000", sign="cache/assay/kernels.txt")
     code, out, err = outcome
-    expect("without an iteration it ends by its signal too",
+    expect("without an iteration it ends with its signal too",
            code == -signal.SIGTERM and out == "", outcome)
     expect("and says so", "stopped before anything was measured" in err,
            outcome)
@@ -79,9 +83,9 @@ def main(folder):
     outcome = stop(folder, [signal.SIGINT, signal.SIGINT], "--iters", "1000",
                    "--warmup", "0", "--tune", "0.01")
     code, out, err = outcome
-    expect("twice ends at once, without a screen",
+    expect("a second signal ends it at once, without a screen",
            code == -signal.SIGINT and out == "", outcome)
-    expect("and without a run, but with what was recorded",
+    expect("without a run, but with what was recorded",
            len(files(folder)) == 1 and
            re.fullmatch(r"run\.assay\.\d+-[a-z2-7]{6}\.part",
                         files(folder)[0]), files(folder))

@@ -43,6 +43,9 @@ static struct machine made_machine(void)
                             .is_cached = true};
 }
 
+static const struct machine_devices devices = {
+    .items = {{"cpu", "oneDNN 2.6.3"}, {"cuda:0", "cuDNN 9.1"}}, .n = 2};
+
 static struct str screen_of(const struct machine *machine, int width)
 {
     struct str text = {0};
@@ -50,9 +53,8 @@ static struct str screen_of(const struct machine *machine, int width)
     struct term term = term_plain(width);
 
     err = (struct error){0};
-    CHECK_STATUS(
-        machine_show_screen(machine, "oneDNN 2.6.3", &sink, &term, &err),
-        ASSAY_OK, &err);
+    CHECK_STATUS(machine_show_screen(machine, &devices, &sink, &term, &err),
+                 ASSAY_OK, &err);
     return text;
 }
 
@@ -63,6 +65,7 @@ TEST(the_screen_has_parts_state_peaks_and_what_is_missing)
         "1 socket, 2 cores, 4 threads, 1 memory node\n",
         "caches   L1d 32.0 KiB x2, L2 1.0 MiB x2\n",
         "memory   8.0 GiB   4.0 GiB of it free\n",
+        "devices  cpu with oneDNN 2.6.3   cuda:0 with cuDNN 9.1\n",
         "now      load 1.25   threads waited in 50 % of the last 10 s   2000 "
         "MHz of 3500   governor powersave\n",
         "   throttled 3 times since the start\n",
@@ -72,7 +75,7 @@ TEST(the_screen_has_parts_state_peaks_and_what_is_missing)
         "\n  memory read        20.0 GB/s\n",
         "\n  L2 read             150 GB/s      2.0 MiB for 2 threads\n",
         "\n  launch             2.50 us        to start",
-        "\n  balance            15.0 FLOP/B    less",
+        "\n  balance            15.0 FLOP/B    layers with fewer",
         "\nmissing  energy (no sensor)\n"};
     struct machine machine = made_machine();
     struct str text = screen_of(&machine, 100);
@@ -98,13 +101,13 @@ TEST(lines_break_at_the_width_of_the_screen)
         }
         if (width == 60)
             CHECK_HAS(str_text(&text),
-                      "GFLOP/s   fp32, best of some\n                         "
-                      "           layers with oneDNN 2.6.3\n");
+                      "GFLOP/s   fp32, best of several\n                      "
+                      "              layers with oneDNN 2.6.3\n");
         str_release(&text);
     }
 }
 
-TEST(peaks_from_a_busy_machine_carry_a_warning)
+TEST(peaks_measured_on_a_busy_machine_have_a_warning)
 {
     struct machine machine = made_machine();
     struct str text;
@@ -115,7 +118,7 @@ TEST(peaks_from_a_busy_machine_carry_a_warning)
     str_release(&text);
 }
 
-TEST(what_is_not_known_is_a_dash)
+TEST(an_unknown_value_is_a_dash)
 {
     struct machine machine = made_machine();
     struct str text;
@@ -134,7 +137,7 @@ TEST(what_is_not_known_is_a_dash)
     str_release(&text);
 }
 
-TEST(json_has_the_same_under_names)
+TEST(json_has_the_same_values)
 {
     static const char *const parts[] = {
         "\"cpu\": \"Made Up(R) 9000\"",
@@ -142,6 +145,8 @@ TEST(json_has_the_same_under_names)
         "{\"level\": 2, \"is_code\": false, \"bytes\": 1048576, \"count\": 2}",
         "\"pressure\": 0.5",
         "\"gflops\": 300",
+        "\"library\": \"oneDNN 2.6.3\"",
+        "{\"name\": \"cuda:0\", \"library\": \"cuDNN 9.1\"}",
         "\"launch_us\": 2.5",
         "{\"level\": 2, \"bytes\": 2097152, \"gbs\": 150}",
         "\"is_cached\": true",
@@ -151,8 +156,8 @@ TEST(json_has_the_same_under_names)
     struct sink sink = sink_to_str(&text);
 
     err = (struct error){0};
-    CHECK_STATUS(machine_show_json(&machine, "oneDNN 2.6.3", &sink, &err),
-                 ASSAY_OK, &err);
+    CHECK_STATUS(machine_show_json(&machine, &devices, &sink, &err), ASSAY_OK,
+                 &err);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         CHECK_HAS(str_text(&text), parts[i]);
     str_release(&text);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Twelve programs with one output: each ends well and tells of its own run, the
-last one's files stay, whole, and nothing else is left.
+"""Twelve programs with one output: each succeeds and shows its own run, the last
+one's files stay, complete, and nothing else is left.
 
     tests/cli/many_writers_test.py build/assay
 """
@@ -36,7 +36,7 @@ def expect(what, is_so, outcome):
 
 
 def start(folder, number, *words):
-    """In a process that waits, so that all begin together."""
+    """In a process that waits for a line, so that all begin together."""
     child = subprocess.Popen(
         ["sh", "-c", 'read go; exec "$0" "$@"', PROGRAM, *words], cwd=folder,
         env=dict(os.environ, XDG_CACHE_HOME="%s/cache-%d" % (folder, number),
@@ -73,22 +73,21 @@ def iterations(folder, path):
 
 
 def check_runs(folder):
-    """Each measures another number of images, which tells the runs apart."""
+    """Each measures a different number of images, to tell the runs apart."""
     ended = finish([
         start(folder, i, "run", "squeezenet1_1", "--random", "--input",
               "size=32x32", "--warmup", "0", "--threads", "1", "--tune", "0.01",
               "--json", "--iters", str(i + 1)) for i in range(WRITERS)])
     for i, (out, err, code) in enumerate(ended):
-        expect("run %d ends well" % i, code == 0, (code, err))
-        expect("run %d tells of itself" % i, measured(out) == i + 1, out[:400])
+        expect("run %d succeeds" % i, code == 0, (code, err))
+        expect("run %d shows itself" % i, measured(out) == i + 1, out[:400])
     expect("one of their runs is there",
            1 <= iterations(folder, "run.assay") <= WRITERS, "")
     expect("and nothing else", files(folder) == ["run.assay"], files(folder))
 
 
 def step_of(path):
-    """That a checkpoint says it was made behind; its length is as it should
-    be."""
+    """The step after which a checkpoint was made; checks its length."""
     with open(path, "rb") as file:
         n = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(n))
@@ -105,13 +104,13 @@ def check_trainings(folder):
         start(folder, i, "train", "config.toml", "--tune", "0", "--steps",
               str(i + 2)) for i in range(WRITERS)])
     for i, (out, err, code) in enumerate(ended):
-        expect("training %d ends well" % i, code == 0, (code, err))
-        expect("training %d tells of itself" % i,
+        expect("training %d succeeds" % i, code == 0, (code, err))
+        expect("training %d shows itself" % i,
                "measured %d   " % (i + 1) in out, out)
-        expect("and of its files",
+        expect("and its files",
                "wrote    train/run.assay" in out and "run.safetensors" in out,
                out)
-    expect("a checkpoint of the last step of one of them is there",
+    expect("a checkpoint of the last step of one of them exists",
            2 <= step_of(folder + "/train/run.safetensors") <= WRITERS + 1, "")
     expect("and a run",
            1 <= iterations(folder, "train/run.assay") <= WRITERS, "")
@@ -136,7 +135,7 @@ def check_killed(folder):
                          stderr=subprocess.DEVNULL).returncode != 0:
         expect("it runs", child.poll() is None, child)
     (out, err, code), = finish([start(folder, 1, *words, "2")])
-    expect("the other ends well", code == 0, (out, err))
+    expect("the other succeeds", code == 0, (out, err))
     expect("and leaves the one that runs alone",
            files(folder) == sorted(["run.assay"] + parts), files(folder))
     child.send_signal(signal.SIGKILL)
@@ -148,7 +147,7 @@ def check_killed(folder):
     expect("which can be shown", shown.returncode == 0 and
            "WARNING  incomplete" in shown.stdout, shown)
     (out, err, code), = finish([start(folder, 1, *words, "2")])
-    expect("a later run ends well", code == 0, (out, err))
+    expect("a later run succeeds", code == 0, (out, err))
     expect("and takes its place", files(folder) == ["run.assay"],
            files(folder))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# assay run under limits of memory: exit 4, one sentence that says what was
-# wanted for what, and an older run file left as it was.
+# assay run under memory limits: exit 4, one sentence that says how much was needed
+# for what, and an older run file left as it was.
 #
 #   tests/cli/memory_limit_test.sh build/assay
 set -eu
@@ -12,8 +12,8 @@ cd "$scratch"
 XDG_CACHE_HOME=$scratch/cache
 export XDG_CACHE_HOME
 
-# What the program needs to be loaded with its libraries, which differ between
-# systems: the least limit, in kB, under which it says its version.
+# What the program needs to be loaded with its libraries, which differs between
+# systems: the smallest limit, in kB, under which it prints its version.
 least=1000
 enough=200000
 while [ $((enough - least)) -gt 200 ]; do
@@ -25,8 +25,7 @@ while [ $((enough - least)) -gt 200 ]; do
     fi
 done 2>/dev/null
 
-# refuse KILOBYTES PATTERN OPTION...: what comes of so much address space beyond
-# that.
+# refuse KILOBYTES PATTERN OPTION...: runs with so much address space beyond that.
 refuse() {
     limit=$((enough + $1))
     pattern=$2
@@ -47,15 +46,15 @@ refuse() {
     fi
 }
 
-wanted='out of memory: [0-9.]+ [KM]iB wanted for '
+wanted='out of memory: [0-9.]+ [KM]iB needed for '
 refuse 1200 'no memory for the recorder|'"$wanted"
 refuse 91000 "$wanted" --min-size 64 --threads 2
 refuse 241000 "no memory for 2 threads|$wanted" --min-size 64 --threads 2
-# Where the code of kernels is generated, which the library does not survive
-# without memory.
+# While the code of kernels is generated, where the library does not survive a lack
+# of memory.
 for more in 271000 275000 279000 281000 283000 287000; do
     refuse "$more" "no memory for 2 threads|$wanted" --min-size 64 --threads 2
 done
 refuse 391000 "$wanted" --threads 2
 refuse 541000 'no memory for 300 threads, [0-9]+ can be started' --threads 300
-echo "every limit was told"
+echo "every limit was reported"

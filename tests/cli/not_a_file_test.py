@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A pipe that nobody writes to, a socket, a device or a folder where a file is
-meant: one line that names it, exit code 3, and no waiting. A command that waits
-does not end, and neither does this test then.
+"""A pipe that nobody writes to, a socket, a device or a folder instead of a file:
+one line that names it, exit code 3, and no waiting. If a command waits, this test
+hangs.
 
     tests/cli/not_a_file_test.py build/assay
 """
@@ -15,7 +15,7 @@ PROGRAM = os.path.abspath(sys.argv[1])
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 PHOTO = TREE + "/assets/coffee.jpg"
 
-# {} is what is no file; it has the ending that the command goes by.
+# {} is what is not a file; it has the ending that the command expects.
 READERS = [
     ("run.assay", "show {}"),
     ("run.assay", "trace {} -o trace.json"),
@@ -94,8 +94,8 @@ def main(top):
                 print("%s as %s: assay %s: exit %d, %s" %
                       (kind, name, words, ended.returncode, lines))
     if n_failed:
-        sys.exit("%d commands took what is no file" % n_failed)
-    print("%d inputs, four kinds of what is no file" % len(READERS))
+        sys.exit("%d commands accepted what is not a file" % n_failed)
+    print("%d inputs, four kinds of non-files" % len(READERS))
 
 
 with tempfile.TemporaryDirectory() as scratch:

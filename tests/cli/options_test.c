@@ -166,7 +166,7 @@ TEST(a_value_may_follow_or_be_joined_by_name_and_by_letter)
     CHECK(settings.brief);
 }
 
-TEST(options_may_stand_anywhere_and_two_dashes_end_them)
+TEST(options_may_be_anywhere_and_two_dashes_end_them)
 {
     CHECK_PARSES("one -a two -- --brief -o");
     CHECK(settings.all);
@@ -176,7 +176,7 @@ TEST(options_may_stand_anywhere_and_two_dashes_end_them)
     CHECK_STR(arguments.operands.items[3], "-o");
 }
 
-TEST(a_single_dash_is_a_word)
+TEST(a_single_dash_is_an_operand)
 {
     CHECK_PARSES("- -o -");
     CHECK_STR(arguments.operands.items[0], "-");
@@ -202,7 +202,7 @@ TEST(the_last_of_two_values_counts)
     CHECK_INT(settings.depth, 4);
 }
 
-TEST(what_was_given_can_be_asked_for)
+TEST(given_options_are_marked)
 {
     CHECK_PARSES("--brief");
     CHECK_INT(arguments.given, 1 << 2);
@@ -230,7 +230,7 @@ TEST(a_list_of_files_ends_at_the_next_option)
     CHECK_STR(arguments.operands.items[0], "y");
 }
 
-TEST(help_ends_the_reading)
+TEST(nothing_after_help_is_read)
 {
     CHECK_PARSES("--all --help --nonsense");
     CHECK(arguments.wants_help);
@@ -240,7 +240,7 @@ TEST(help_ends_the_reading)
     CHECK(!arguments.wants_help);
 }
 
-TEST(an_unknown_option_gets_the_nearest)
+TEST(an_unknown_option_suggests_the_nearest)
 {
     CHECK_STR(refusal("--dept 3"),
               "unknown option '--dept'; did you mean '--depth'?");
@@ -268,29 +268,29 @@ TEST(an_option_that_may_be_given_once_is_refused_by_name_the_second_time)
               "--title is given twice; it takes one TEXT");
 }
 
-TEST(a_missing_value_is_told)
+TEST(a_missing_value_is_reported)
 {
-    CHECK_STR(refusal("--depth"), "--depth wants a value: --depth N");
-    CHECK_STR(refusal("-o"), "--output wants a value: --output FILE");
-    CHECK_STR(refusal("-o --all"), "--output wants a value: --output FILE");
+    CHECK_STR(refusal("--depth"), "--depth needs a value: --depth N");
+    CHECK_STR(refusal("-o"), "--output needs a value: --output FILE");
+    CHECK_STR(refusal("-o --all"), "--output needs a value: --output FILE");
     CHECK_PARSES("--output=--all");
     CHECK_STR(settings.output, "--all");
 }
 
-TEST(a_value_where_none_is_taken_is_told)
+TEST(a_value_for_a_flag_is_reported)
 {
     CHECK_STR(refusal("--all=yes"), "--all takes no value");
     CHECK_STR(refusal("--json=yes"), "--json takes no value");
 }
 
-TEST(a_wrong_choice_gets_the_nearest_or_all)
+TEST(a_wrong_choice_suggests_the_nearest_or_all)
 {
     CHECK_STR(refusal("--sort slef"),
-              "--sort: there is no 'slef'; did you mean 'self'?");
+              "--sort: unknown value 'slef'; did you mean 'self'?");
     CHECK_STR(refusal("--sort weight"),
-              "--sort: there is no 'weight', only self, total, calls");
+              "--sort: unknown value 'weight'; use self, total or calls");
     CHECK_STR(refusal("--tree=plian"),
-              "--tree: there is no 'plian'; did you mean 'plain'?");
+              "--tree: unknown value 'plian'; did you mean 'plain'?");
 }
 
 TEST(numbers_outside_their_bounds_are_refused)
@@ -307,13 +307,13 @@ TEST(numbers_outside_their_bounds_are_refused)
               "--share: -1% is too small; it must be at least 0%");
 }
 
-TEST(words_that_are_no_numbers_are_refused)
+TEST(words_that_are_not_numbers_are_refused)
 {
     CHECK_STR(refusal("--depth x"), "--depth: 'x' is not a whole number");
     CHECK_STR(refusal("--depth 1.5"), "--depth: '1.5' is not a whole number");
     CHECK_STR(refusal("--depth="), "--depth: '' is not a whole number");
     CHECK_STR(refusal("--depth 99999999999999999999"),
-              "--depth: 99999999999999999999 is too large a number");
+              "--depth: the number 99999999999999999999 is too large");
     CHECK_STR(refusal("--scale nan"), "--scale: 'nan' is not a number");
     CHECK_STR(refusal("--scale 1e999"), "--scale: '1e999' is not a number");
     CHECK_STR(refusal("--scale 0x10"), "--scale: '0x10' is not a number");
@@ -351,7 +351,7 @@ TEST(times_are_in_seconds_or_have_a_unit)
               "--limit: 0 is too small; it must be at least 1.00 ms");
 }
 
-TEST(sizes_know_both_kinds_of_units)
+TEST(sizes_have_units_of_1024_and_of_1000)
 {
     static const struct {
         const char *text;
@@ -442,7 +442,7 @@ static void check_words(const char *name, const char *label,
     str_release(&text);
 }
 
-TEST(an_option_is_told_in_words)
+TEST(an_option_is_described_in_words)
 {
     check_words("all", "--all", NULL);
     check_words("json", "--json", NULL);

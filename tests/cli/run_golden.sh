@@ -1,16 +1,16 @@
 #!/bin/sh
-# Runs the command lines in golden/*.cmd and compares what they print and how
-# they exit with the .stdout, .stderr and .exit beside them; a file that is
-# missing stands for nothing printed, or exit 0.
+# Runs the command lines in golden/*.cmd and compares their output and exit code
+# with the .stdout, .stderr and .exit files next to them; a missing file means no
+# output, or exit code 0.
 #
 #   tests/cli/run_golden.sh build/assay [--refresh] [--models|--others] [NAME...]
 #
-# Each case is a shell script. It runs in an empty folder of its own, with
-# `assay` in its path and $inputs naming tests/cli/inputs; what is remembered of
-# the machine and its kernels they share. --refresh writes what came out as the
-# new expectation: read the diff before committing it. --models: only the cases
-# that begin with "# Runs a model."; --others: all but these, for without oneDNN,
-# or under a sanitizer, each would take minutes.
+# Each case is a shell script that runs in an empty folder, with `assay` in its
+# path and $inputs naming tests/cli/inputs; the cases share the cache with the
+# machine's peaks and kernel choices. --refresh writes the output as the new
+# expectation: read the diff before committing it. --models runs only the cases
+# that begin with "# Runs a model."; --others runs all but these, which take minutes
+# each without oneDNN or under a sanitizer.
 set -u
 
 program=$(realpath "$1")
@@ -41,15 +41,15 @@ unset TMPDIR
 echo leak:libfontconfig >"$scratch/leaks"
 export LSAN_OPTIONS="suppressions=$scratch/leaks:print_suppressions=0"
 
-# expect KIND FILE: compares one outcome of $name, or keeps it.
+# expect KIND FILE: compares one output of $name, or stores it.
 expect() {
-    wanted=$here/golden/$name.$1
+    expected=$here/golden/$name.$1
     if [ -n "$refresh" ]; then
-        if [ -s "$2" ]; then cp "$2" "$wanted"; else rm -f "$wanted"; fi
+        if [ -s "$2" ]; then cp "$2" "$expected"; else rm -f "$expected"; fi
         return 0
     fi
-    [ -e "$wanted" ] || wanted=/dev/null
-    diff -u --label "wanted $name.$1" --label "got $name.$1" "$wanted" "$2"
+    [ -e "$expected" ] || expected=/dev/null
+    diff -u --label "expected $name.$1" --label "got $name.$1" "$expected" "$2"
 }
 
 passed=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""An output that is also an input, or two outputs with one name: exit code 2
-with both named, before anything is measured, and every file as it was. By its
-own name, by a way round, through a link, and as a second name of the file.
+"""An output that is also an input, or two outputs with one name: exit code 2 with
+both named, before anything is measured, and every file as it was. The same file
+is named directly, by another path, through a link, and by a second name.
 
     tests/cli/same_file_test.py build/assay
 """
@@ -16,8 +16,8 @@ TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 INPUTS = TREE + "/tests/cli/inputs"
 RUN = "run squeezenet1_1 --random --input size=32x32 --iters 1 --tune 0"
 
-# What is run, and the file that it reads and @ stands for, with words that go
-# behind the rest.
+# A command line, the file that it reads and that @ stands for, and words to
+# append.
 READ_AND_WRITTEN = [
     ("show a.assay -o @", "a.assay"),
     ("compare a.assay b.assay -o @", "b.assay"),
@@ -47,7 +47,7 @@ READ_AND_WRITTEN = [
      "past.safetensors --resume past.safetensors"),
 ]
 
-# Two outputs, or one that is made up from another's name.
+# Two outputs, or one whose name is derived from another's.
 OTHERS = [
     RUN + " -o x.assay --html x.assay",
     RUN + " --trace x --html x",
@@ -107,7 +107,7 @@ def prepare(folder):
           "image_size = 32\n[training]\nnum_workers = 1\nthreads = 1\n")
     made = assay(folder, "train config.toml --tune 0 --steps 1 -o past.assay")
     if made.returncode:
-        sys.exit("a checkpoint to go on from: %s" % (made,))
+        sys.exit("a checkpoint to continue from: %s" % (made,))
     shutil.copy(folder + "/past.safetensors", folder + "/s_1.safetensors")
 
 
@@ -169,15 +169,15 @@ def main(folder):
         print(problem)
     if problems:
         sys.exit("%d files were not safe" % len(problems))
-    # What is meant to be replaced is: the checkpoint that a training goes on
-    # from, and an older result.
+    # What should be replaced is replaced: the checkpoint that a training
+    # continues from, and an older result.
     for words in ("train config.toml --tune 0 --steps 2 -o past.assay --resume "
                   "past.safetensors", "trace a.assay", "trace a.assay",
                   "trace a.assay -o /dev/null"):
         ended = assay(folder, words)
         if ended.returncode:
             sys.exit("%s: %s" % (words, ended.stderr))
-    print("%d commands refuse to write over what they read" %
+    print("%d commands refuse to overwrite what they read" %
           (len(READ_AND_WRITTEN) + len(OTHERS)))
 
 

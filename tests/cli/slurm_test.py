@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A campaign as an array of Slurm jobs, on a Slurm of one node that this test
-starts on the loopback and ends again. Where that cannot be, it is skipped."""
+"""A campaign as an array of Slurm jobs, on a one-node Slurm that this test starts
+on the loopback and stops again. It is skipped if that is not possible."""
 import os
 import shutil
 import signal
@@ -23,7 +23,7 @@ stage= ['inference']
 profile_variables= ['latency', 'memory']
 log_dir= {logs}
 """
-# What a line of #SBATCH, a shell and Slurm's patterns would each trip over.
+# Names that an #SBATCH line, a shell and Slurm's patterns would trip over.
 ODD = "it's \"so\" #1 $HOME"
 SIGNS = "100%j \\\\ %%"
 

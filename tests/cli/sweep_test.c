@@ -33,23 +33,24 @@ TEST(the_first_axis_changes_slowest)
     }
 }
 
-TEST(what_is_no_axis_is_refused_with_the_reason)
+TEST(a_wrong_axis_is_refused_with_the_reason)
 {
     static const struct {
         const char *a, *b, *text;
     } cases[] = {
         {"depth=1", NULL,
-         "--sweep has batch=, threads= and size=, not 'depth'"},
-        {"batch", NULL, "--sweep batch has no values; batch=1,2,4 would have"},
+         "--sweep takes batch=, threads= and size=, not 'depth'"},
+        {"batch", NULL, "--sweep batch has no values; write batch=1,2,4"},
         {"batch=", NULL, "--sweep batch: '' is not a whole number"},
         {"batch=1,,2", NULL, "--sweep batch: '' is not a whole number"},
-        {"batch=0", NULL, "--sweep batch: 0 is not from 1 to 1024"},
-        {"threads=2000", NULL, "--sweep threads: 2000 is not from 1 to 1024"},
-        {"batch=1", "batch=2", "--sweep batch was given twice"},
+        {"batch=0", NULL, "--sweep batch: 0 is not between 1 and 1024"},
+        {"threads=2000", NULL,
+         "--sweep threads: 2000 is not between 1 and 1024"},
+        {"batch=1", "batch=2", "--sweep batch is given twice"},
         {"batch=1,2,3,4,5,6,7,8,9", "threads=1,2,3,4,5,6,7,8",
-         "--sweep makes 72 points; 64 are the most"},
+         "--sweep makes 72 points; at most 64 are allowed"},
         {"size=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", NULL,
-         "--sweep size: 16 values are the most"},
+         "--sweep size: at most 16 values are allowed"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

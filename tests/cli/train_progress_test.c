@@ -27,7 +27,7 @@ static struct train_progress start(struct sink *sink, bool is_terminal)
                                 (struct clock){.now_ns = read_now});
 }
 
-/* After so many seconds, step i of n, of 2 images. */
+/* After this many seconds, step i of n, with 2 images. */
 static void step(struct train_progress *progress, double seconds, uint64_t i,
                  uint64_t n)
 {
@@ -57,7 +57,7 @@ TEST(a_line_has_epoch_step_share_times_rate_and_losses)
               "loss 0.750 = classifier 0.500 + box_reg 0.250\n");
 }
 
-TEST(the_pace_leaves_the_first_step_out)
+TEST(the_pace_ignores_the_first_step)
 {
     struct sink sink;
     struct train_progress progress = start(&sink, false);
@@ -68,7 +68,7 @@ TEST(the_pace_leaves_the_first_step_out)
     CHECK_HAS(str_text(&out), "1:50, 8:00 left  0.200 images/s");
 }
 
-TEST(elsewhere_than_on_a_terminal_lines_come_at_intervals)
+TEST(without_a_terminal_lines_come_at_intervals)
 {
     struct sink sink;
     struct train_progress progress = start(&sink, false);
@@ -149,7 +149,7 @@ TEST(parts_of_the_loss_that_do_not_fit_are_left_out)
     }
 }
 
-TEST(the_echo_has_every_setting_and_the_defaults_of_changed_ones)
+TEST(the_echo_shows_every_setting_and_the_defaults_of_changed_ones)
 {
     struct train_config config = train_config_defaults();
     struct term term = term_plain(100);

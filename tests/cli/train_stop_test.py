@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""assay train that is told to stop: it ends its step, keeps what it measured
-and a checkpoint, and ends by the signal; a second training goes on from there.
+"""A signal stops assay train: it finishes its step, keeps what it measured and a
+checkpoint, and ends with the signal; a second training continues from there.
 
     tests/cli/train_stop_test.py build/assay
 """
@@ -54,8 +54,8 @@ def expect(what, is_so, outcome):
 
 
 def stop(folder, number):
-    """Sends the signal once a checkpoint is there, behind steps that count.
-    Gives the last step."""
+    """Sends the signal once a checkpoint exists, after measured steps. Returns
+    the last step."""
     child = train(folder, "--steps", "1000000")
     while not os.path.exists(folder + "/train/run.safetensors") and \
             child.poll() is None:
@@ -63,58 +63,56 @@ def stop(folder, number):
     child.send_signal(number)
     out, err = child.communicate()
     outcome = (child.returncode, out, err)
-    expect("a stopped training ends by its signal",
+    expect("a stopped training ends with its signal",
            child.returncode == -number, outcome)
-    said = re.search(r"stopped behind step (\d+); --resume "
-                     r"train/run.safetensors goes on from there\n", err)
+    said = re.search(r"stopped after step (\d+); --resume "
+                     r"train/run.safetensors continues from there\n", err)
     expect("it says so, with its checkpoint", said is not None, outcome)
     expect("its screen is shown", re.search(r"\nstep +[0-9.]+ ms = ", out),
            outcome)
     expect("run and checkpoint are there, and nothing else",
            sorted(os.listdir(folder + "/train")) ==
            ["run.assay", "run.safetensors"], os.listdir(folder + "/train"))
-    expect("and how to go on, as the file is enough for it",
+    expect("the screen says how to continue",
            "\nnext     assay train --resume train/run.safetensors --steps N" in
            out, outcome)
     return int(said.group(1))
 
 
 def resume(folder, last):
-    """Two more steps, of which the first warms up; then nothing is left to
-    do."""
+    """Two more steps, the first of which is warm-up; then nothing is left."""
     steps = str(last + 2)
     child = train(folder, "--resume", "train/run.safetensors", "--steps", steps,
                   "--workers", "1")
     out, err = child.communicate()
     outcome = (child.returncode, out, err)
-    expect("options that are needed to go on are not forgotten",
+    expect("options that are needed to continue are not forgotten",
            "\nnext     the same command with --resume " in out, outcome)
-    expect("it goes on", child.returncode == 0 and
-           "resumed behind step %d of %s" % (last, steps) in out, outcome)
+    expect("it continues", child.returncode == 0 and
+           "resumed after step %d of %s" % (last, steps) in out, outcome)
     expect("with the next step",
            "  step %d/%s  " % (last + 1, steps) in err, outcome)
     child = train(folder, "--resume", "train/run.safetensors", "--steps", steps)
     out, err = child.communicate()
     expect("and refuses what is done", child.returncode == 2 and
-           "has made %s steps already" % steps in err, (out, err))
+           "has already made %s steps" % steps in err, (out, err))
 
 
 def outlast(folder):
-    """A training that ignores hang-ups goes on over one, also once it is told
-    to stop."""
+    """A training that ignores hang-ups survives one, even while it stops."""
     path = folder + "/train/run.safetensors"
     os.remove(path)
     child = train(folder, "--steps", "1000000", prepare=ignore_hangups)
     for _ in range(2):
         while not os.path.exists(path) and child.poll() is None:
             time.sleep(0.01)
-        expect("it goes on", child.poll() is None, child)
+        expect("it continues", child.poll() is None, child)
         child.send_signal(signal.SIGHUP)
         os.remove(path)
     child.send_signal(signal.SIGTERM)
     child.send_signal(signal.SIGHUP)
     out, err = child.communicate()
-    expect("and ends in order by another signal",
+    expect("and stops properly with another signal",
            child.returncode == -signal.SIGTERM and
            os.path.exists(path) and "\nstep " in out, (out, err))
 

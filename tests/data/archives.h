@@ -1,4 +1,4 @@
-/* tests/data/archives.h - tar archives that a test writes by hand.
+/* tests/data/archives.h - tar archives written by hand.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_DATA_ARCHIVES_H
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Appends an entry of this type; n is what its header says, which `content`
+/* Appends an entry of this type; n is the size in its header, which `content`
  * need not have. */
 static inline void add_entry(struct str *tar, char type, const char *path,
                              const char *content, size_t n)

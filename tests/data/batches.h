@@ -24,8 +24,8 @@ static inline struct dataset *shapes(size_t n)
     return dataset;
 }
 
-/* n classes with an image each, so that a label tells which one it is; those
- * from `broken` on, so many, are no pictures. */
+/* n classes with one image each, so that the label identifies it; so many from
+ * `broken` on are not pictures. */
 static inline struct dataset *folders(const char *name, size_t n, size_t broken,
                                       size_t n_broken)
 {
@@ -39,7 +39,7 @@ static inline struct dataset *folders(const char *name, size_t n, size_t broken,
 
         snprintf(path, sizeof path, "%s/%03zu/it.png", test_path(name), i);
         if (i >= broken && i < broken + n_broken)
-            write_text(path, "this is no picture");
+            write_text(path, "this is not a picture");
         else
             write_photo(path, 3, 2, grey);
     }
@@ -48,7 +48,7 @@ static inline struct dataset *folders(const char *name, size_t n, size_t broken,
     return dataset;
 }
 
-/* The upper left pixel's red, three times. */
+/* The red of the upper left pixel, three times. */
 static inline enum assay_status take_red(const void *context,
                                          const struct picture *picture,
                                          float *out, struct error *e)
@@ -132,7 +132,7 @@ static inline void end(struct loader *loader, struct pool *pool,
     dataset_close(dataset);
 }
 
-/* ---- what is said of samples ------------------------------------------ */
+/* ---- what is reported of samples -------------------------------------- */
 
 struct heard {
     int n;

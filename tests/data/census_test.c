@@ -1,4 +1,4 @@
-/* What a dataset holds, counted. */
+/* Counting what a dataset holds. */
 #include "base/mem.h"
 #include "data/census.h"
 #include "made_files.h"
@@ -20,7 +20,7 @@ static void hear(void *context, const char *line)
 }
 
 /* Two good objects, a crowd, a box outside and one that reaches out, in two
- * images of which the second is another than it should be. */
+ * images of which the second does not have the size it should. */
 static const char json[] =
     "{\"images\":[{\"id\":1,\"file_name\":\"a.png\",\"width\":8,\"height\":6},"
     "{\"id\":2,\"file_name\":\"b.png\",\"width\":9,\"height\":4},"
@@ -54,7 +54,7 @@ static struct dataset *open_made(void)
     return dataset;
 }
 
-TEST(boxes_are_counted_by_class_and_the_odd_ones_told)
+TEST(boxes_are_counted_by_class_and_odd_ones_reported)
 {
     struct dataset *dataset = open_made();
     struct heard heard = {0};
@@ -78,7 +78,7 @@ TEST(boxes_are_counted_by_class_and_the_odd_ones_told)
     CHECK_INT(census.most_height, 6);
     CHECK_INT(heard.n, 2);
     CHECK_HAS(heard.all, "a.png: the box 4,4 8x2 reaches out");
-    CHECK_HAS(heard.all, "a.png: the box 20,0 2x2 has nothing");
+    CHECK_HAS(heard.all, "a.png: the box 20,0 2x2 lies outside");
     census_release(&census);
     dataset_close(dataset);
 }
@@ -101,7 +101,7 @@ TEST(reading_the_images_finds_those_of_another_size)
     dataset_close(dataset);
 }
 
-TEST(no_memory_is_no_reason_to_blame_a_sample)
+TEST(running_out_of_memory_is_not_blamed_on_a_sample)
 {
     struct dataset *dataset = open_made();
     struct heard heard = {0}, all;

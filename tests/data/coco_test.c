@@ -77,7 +77,7 @@ TEST(images_and_classes_come_in_the_order_of_their_ids)
     CHECK_NEAR(target.objects[0].area, 2.25, 0);
     CHECK(!target.objects[0].is_crowd);
     CHECK(target.objects[1].is_crowd);
-    CHECK_NEAR(target.objects[1].area, 1, 0); /* not said: the box's */
+    CHECK_NEAR(target.objects[1].area, 1, 0); /* not given: the box's */
     dataset_close(dataset);
 }
 
@@ -125,7 +125,7 @@ TEST(annotations_before_the_images_are_read_in_a_second_pass)
     dataset_close(dataset);
 }
 
-TEST(a_limit_leaves_images_out_and_all_that_is_theirs)
+TEST(a_limit_leaves_out_images_and_everything_about_them)
 {
     const struct dataset_options one = {.limit = 1};
     struct dataset *dataset;
@@ -161,19 +161,19 @@ TEST(memory_does_not_grow_with_annotations_that_are_left_out)
     mem_reset_peak();
     before = mem_live_bytes();
     CHECK_STATUS(read_text(text.text, &one, &dataset, &err), ASSAY_OK, &err);
-    /* 2 MB of text, of which next to nothing is kept. */
+    /* 2 MB of text, of which almost nothing is kept. */
     CHECK(text.n > 1000000);
     CHECK(mem_peak_bytes() - before < 400000);
     dataset_close(dataset);
     str_release(&text);
 }
 
-TEST(what_is_wrong_is_said_with_its_place)
+TEST(mistakes_are_reported_with_their_place)
 {
-    check_refused("[]", "line 1, column 1: no COCO annotations");
+    check_refused("[]", "line 1, column 1: not COCO annotations");
     check_refused("{" IMAGES "," CATEGORIES "}", "no list of \"annotations\"");
-    check_refused("{\"images\":3}", "a list is wanted");
-    check_refused("{\"images\":[3]}", "an object is wanted");
+    check_refused("{\"images\":3}", "expected a list");
+    check_refused("{\"images\":[3]}", "expected an object");
     check_refused("{\"images\":[{\"id\":1}]}", "without id or file_name");
     check_refused("{\"images\":[{\"id\":1,\"file_name\":\"a\",\"width\":0}]}",
                   "at least one pixel");
@@ -188,17 +188,17 @@ TEST(what_is_wrong_is_said_with_its_place)
                   "below 0");
     check_refused("{" IMAGES ",\"annotations\":[{\"image_id\":7,"
                   "\"category_id\":1,\"bbox\":[1,2,3,1e999]}]}",
-                  "a number is wanted");
+                  "expected a number");
     check_refused("{" IMAGES ",\"annotations\":[{\"caption\":\"a dog\","
                   "\"image_id\":7,\"id\":3}]}",
-                  "a file of instances is wanted");
+                  "use a file of instances");
     check_refused("{" IMAGES ",\"annotations\":[{\"image_id\":7,"
                   "\"category_id\":1,\"bbox\":[1,2,3,4],"
                   "\"segmentation\":[[1,2,3]]}]}",
-                  "odd count");
+                  "odd number");
     check_refused("{" IMAGES ",\"annotations\":[{\"image_id\":7,"
                   "\"category_id\":1,\"bbox\":[1,2,3,4]}]," CATEGORIES "}",
-                  "is of category 1, which the file does not have");
+                  "has category 1, which the file does not have");
     check_refused("{" IMAGES "," CATEGORIES, "the file ends");
 }
 
@@ -290,7 +290,7 @@ static void check_mask(const struct dataset_target *target, size_t place,
     mask_release(&mask);
 }
 
-TEST(masks_of_coco_tiny80_are_those_of_pycocotools)
+TEST(masks_of_coco_tiny80_match_pycocotools)
 {
     struct dataset *dataset = open_tiny();
     FILE *file = fopen(TEST_SOURCE_DIR "/tests/data/coco_masks.txt", "r");

@@ -1,4 +1,4 @@
-/* Datasets as folders: what is found, in which order, and what is said when
+/* Datasets as folders: what is found, in which order, and what is reported if
  * something is missing. */
 #include "base/mem.h"
 #include "data/dataset.h"
@@ -6,8 +6,8 @@
 
 /* ---- making small ones -------------------------------------------------- */
 
-/* Records whose label is the last of `labels`, and pixels red, green, blue of
- * 1, 2, 3 plus the label. */
+/* Records whose label is the last of `labels`, with red, green and blue of 1,
+ * 2, 3 plus the label. */
 static void write_cifar(const char *path, size_t head, const uint8_t *labels,
                         size_t n)
 {
@@ -109,7 +109,7 @@ TEST(cifar10_is_five_files_and_one)
     dataset_close(dataset);
 }
 
-TEST(the_folder_of_cifar10_itself_will_do_and_a_limit_cuts_it)
+TEST(the_folder_of_cifar10_itself_works_and_a_limit_cuts_it)
 {
     struct dataset *dataset;
 
@@ -140,7 +140,7 @@ TEST(cifar100_has_the_group_before_the_label)
     CHECK_STR(dataset_class_name(dataset, 42), "class_42");
     CHECK_STATUS(dataset_target(dataset, 1, &target, &err), ASSAY_BAD_INPUT,
                  &err);
-    CHECK_HAS(err.text, "sample 1 is of class 100, and CIFAR-100 has 100");
+    CHECK_HAS(err.text, "sample 1 has class 100, but CIFAR-100 has 100");
     dataset_close(dataset);
 }
 
@@ -149,10 +149,10 @@ TEST(a_cifar_file_of_another_size_is_refused)
     write_text(test_path("odd/test_batch.bin"), "too short");
     write_text(test_path("odd/batches.meta.txt"), ten_names);
     check_refused(DATASET_CIFAR10, test_path("odd"), DATASET_TEST,
-                  ASSAY_BAD_INPUT, "it has 9 bytes, and samples take 3073");
+                  ASSAY_BAD_INPUT, "it has 9 bytes, but a sample has 3073");
 }
 
-TEST(what_cifar_was_looked_for_is_said)
+TEST(the_message_says_which_files_of_cifar_were_looked_for)
 {
     write_text(test_path("none/readme.txt"), "x");
     check_refused(DATASET_CIFAR10, test_path("none"), DATASET_TEST,
@@ -213,7 +213,7 @@ TEST(a_limit_takes_some_of_each_class)
     dataset_close(dataset);
 }
 
-TEST(which_split_was_looked_for_is_said)
+TEST(the_message_says_which_split_was_looked_for)
 {
     write_photo(test_path("half/train/dog/b.png"), 4, 3,
                 (const uint8_t[3]){20});
@@ -238,7 +238,7 @@ static void write_coco(const char *path, const char *image)
     write_text(path, text);
 }
 
-TEST(coco_images_lie_beside_the_annotations)
+TEST(coco_images_are_found_next_to_the_annotations)
 {
     struct dataset *dataset;
 
@@ -266,7 +266,7 @@ TEST(a_coco_file_finds_the_images_around_it)
     dataset_close(dataset);
     write_coco(test_path("alone/notes.json"), "a.png");
     check_refused(DATASET_COCO, test_path("alone/notes.json"), DATASET_TEST,
-                  ASSAY_NOT_FOUND, "are not there; looked for a.png");
+                  ASSAY_NOT_FOUND, "are missing; looked for a.png");
 }
 
 TEST(coco_images_outside_the_folder_are_refused)
@@ -338,7 +338,7 @@ TEST(classes_of_other_datasets_in_the_format_are_sorted)
     dataset_close(dataset);
 }
 
-TEST(a_voc_photograph_that_is_missing_is_named)
+TEST(a_missing_voc_photograph_is_named)
 {
     char root[512], list[600];
 
@@ -349,7 +349,7 @@ TEST(a_voc_photograph_that_is_missing_is_named)
     snprintf(list, sizeof list, "%s/ImageSets/Main/train.txt", root);
     write_text(list, "a\n");
     check_refused(DATASET_VOC, root, DATASET_TRAIN, ASSAY_NOT_FOUND,
-                  "the photograph a is not there");
+                  "the photograph a is missing");
     write_text(list, "../a\n");
     check_refused(DATASET_VOC, root, DATASET_TRAIN, ASSAY_BAD_INPUT,
                   "names without a folder");

@@ -1,8 +1,7 @@
-/* Samples that are no good for a batch, and options that are no good for a
- * loader. */
+/* Samples that cannot go into a batch, and options that do not fit. */
 #include "batches.h"
 
-/* ---- samples that are no good ----------------------------------------- */
+/* ---- unusable samples ------------------------------------------------- */
 
 static void check_skipping(const char *name, size_t n_workers)
 {
@@ -22,7 +21,7 @@ static void check_skipping(const char *name, size_t n_workers)
         CHECK_INT(batch.n_images, i % 2 ? 4 : 3);
         CHECK_INT(batch.n_skipped, i % 2 ? 0 : 1);
         CHECK_INT(batch.images[0].shape.dims[0], batch.n_images);
-        if (i % 2 == 0) { /* the others have moved up */
+        if (i % 2 == 0) { /* the others moved up */
             CHECK_INT(tensor_i64(&batch.labels)[1], 2);
             CHECK_NEAR(tensor_f32(&batch.images[0])[12], 2, 0);
             CHECK_NEAR(tensor_f32(&batch.images[0])[24], 3, 0);
@@ -75,7 +74,7 @@ static uint64_t sum_filled(struct dataset *dataset, size_t n_workers)
     return sum;
 }
 
-TEST(places_can_be_filled_so_that_batches_stay_full)
+TEST(gaps_can_be_filled_so_that_batches_stay_full)
 {
     struct dataset *dataset = folders("fill", 8, 1, 2);
 
@@ -102,7 +101,7 @@ TEST(a_batch_of_broken_images_is_passed_over)
     end(loader, pool, dataset);
 }
 
-TEST(a_dataset_of_broken_images_is_an_error_and_no_endless_search)
+TEST(a_dataset_of_broken_images_is_an_error_not_an_endless_search)
 {
     struct dataset *dataset = folders("all", 5, 0, 5);
     struct pool *pool = new_pool();
@@ -160,7 +159,7 @@ static struct dataset *annotated(const char *name, const char *const *xmls,
     "<object><name>cat</name><bndbox><xmin>" a "</xmin><ymin>" b               \
     "</ymin><xmax>" c "</xmax><ymax>" d "</ymax></bndbox></object>"
 
-TEST(boxes_are_cut_to_the_image_and_those_outside_left_out)
+TEST(boxes_are_cut_to_the_image_and_those_outside_are_left_out)
 {
     const char *const xmls[] = {
         SIZE("20", "10") BOX("11", "3", "40", "8"),
@@ -187,7 +186,7 @@ TEST(boxes_are_cut_to_the_image_and_those_outside_left_out)
     end(loader, pool, dataset);
 }
 
-TEST(images_without_a_box_are_never_asked_for)
+TEST(images_without_a_box_are_never_used)
 {
     const char *const xmls[] = {SIZE("20", "10"),
                                 SIZE("20", "10") BOX("1", "1", "5", "5"),
@@ -240,7 +239,7 @@ static void check_refused(const struct loader_options *options, const char *why)
     CHECK_HAS(err.text, why);
 }
 
-TEST(a_number_of_classes_that_is_not_the_datasets_is_refused)
+TEST(a_number_of_classes_other_than_the_datasets_is_refused)
 {
     struct dataset *dataset = shapes(2);
     struct pool *pool = new_pool();
@@ -249,7 +248,7 @@ TEST(a_number_of_classes_that_is_not_the_datasets_is_refused)
     options.n_classes = 91;
     check_refused(&options, "num_classes = 4");
     options.n_classes = 3;
-    check_refused(&options, "3 beside the background");
+    check_refused(&options, "3 besides the background");
     pool_free(pool);
     dataset_close(dataset);
     dataset = folders("classes", 3, 0, 0);
@@ -259,7 +258,7 @@ TEST(a_number_of_classes_that_is_not_the_datasets_is_refused)
     dataset_close(dataset);
 }
 
-TEST(a_task_that_the_dataset_has_no_answers_for_is_refused)
+TEST(a_task_without_answers_in_the_dataset_is_refused)
 {
     struct dataset *dataset = shapes(2);
     struct loader_options options = classifier(dataset, NULL, 1);
@@ -281,7 +280,7 @@ TEST(a_task_that_the_dataset_has_no_answers_for_is_refused)
     dataset_close(dataset);
 }
 
-TEST(cocos_numbers_are_labels_where_the_model_has_room_for_them)
+TEST(cocos_numbers_are_labels_if_the_model_has_room_for_them)
 {
     static const char json[] =
         "{\"images\":[{\"id\":5,\"file_name\":\"a.png\",\"width\":4,"
@@ -309,7 +308,7 @@ TEST(cocos_numbers_are_labels_where_the_model_has_room_for_them)
         options.n_classes = n_classes[i];
         loader = begin(&options);
         CHECK(next(loader, &batch));
-        CHECK_INT(tensor_i64(&batch.counts)[0], 1); /* a crowd is none */
+        CHECK_INT(tensor_i64(&batch.counts)[0], 1); /* a crowd does not count */
         CHECK_INT(tensor_i64(&batch.labels)[0], labels[i]);
         batch_release(&batch);
         loader_free(loader);

@@ -1,4 +1,4 @@
-/* Batches: which come, in which order, and what is in them. */
+/* Batches: which ones come, in which order, and with what contents. */
 #include "batches.h"
 
 #include "base/mem.h"
@@ -38,7 +38,7 @@ static uint64_t mix_batch(uint64_t hash, const struct batch *batch)
     return mix_tensor(hash, &batch->counts);
 }
 
-/* Of all that is left. */
+/* Of all batches that are left. */
 static uint64_t mix_all(struct loader *loader)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -53,7 +53,7 @@ static uint64_t mix_all(struct loader *loader)
 
 /* ---- order ------------------------------------------------------------ */
 
-TEST(without_shuffling_samples_come_as_the_dataset_has_them)
+TEST(without_shuffling_samples_come_in_the_order_of_the_dataset)
 {
     struct dataset *dataset = folders("plain", 7, 0, 0);
     struct pool *pool = new_pool();
@@ -77,11 +77,11 @@ TEST(without_shuffling_samples_come_as_the_dataset_has_them)
         batch_release(&batch);
     }
     CHECK(!next(loader, &batch));
-    CHECK(!next(loader, &batch)); /* and stays at the end */
+    CHECK(!next(loader, &batch)); /* and it stays at the end */
     end(loader, pool, dataset);
 }
 
-TEST(the_batch_that_is_smaller_can_be_dropped)
+TEST(the_smaller_batch_at_the_end_can_be_dropped)
 {
     struct dataset *dataset = folders("drop", 7, 0, 0);
     struct pool *pool = new_pool();
@@ -104,7 +104,7 @@ TEST(the_batch_that_is_smaller_can_be_dropped)
     end(loader, pool, dataset);
 }
 
-TEST(an_epoch_has_every_sample_once_and_the_next_another_order)
+TEST(an_epoch_has_every_sample_once_and_the_next_has_another_order)
 {
     enum { n_samples = 20 };
     struct dataset *dataset = folders("shuffled", n_samples, 0, 0);
@@ -138,7 +138,7 @@ TEST(an_epoch_has_every_sample_once_and_the_next_another_order)
     end(loader, pool, dataset);
 }
 
-/* Everything that is drawn, and everything that a batch has. */
+/* Everything random, and everything that a batch has. */
 static uint64_t mix_shapes(size_t n_workers, size_t prefetch, uint64_t seed,
                            struct batch_place place)
 {
@@ -170,7 +170,7 @@ TEST(batches_are_the_same_whatever_the_number_of_workers)
     CHECK(mix_shapes(0, 1, 6, start) != alone);
 }
 
-TEST(a_loader_goes_on_from_any_place_as_if_it_had_come_there)
+TEST(a_loader_continues_from_any_place_as_if_it_had_got_there)
 {
     struct dataset *dataset = shapes(11);
     struct pool *pool = new_pool();
@@ -190,7 +190,7 @@ TEST(a_loader_goes_on_from_any_place_as_if_it_had_come_there)
         batch_release(&batch);
     }
     rest = mix_all(loader);
-    CHECK_INT(after[3].epoch, 1); /* 11 samples are four batches */
+    CHECK_INT(after[3].epoch, 1); /* 11 samples make four batches */
     CHECK_INT(after[3].index, 0);
     CHECK_INT(after[5].epoch, 1);
     CHECK_INT(after[5].index, 6);
@@ -213,7 +213,7 @@ TEST(a_place_beyond_the_dataset_is_refused)
     end(loader, pool, dataset);
 }
 
-/* ---- what is in a batch ----------------------------------------------- */
+/* ---- the contents of a batch ------------------------------------------ */
 
 TEST(a_detector_gets_pixels_boxes_labels_and_masks)
 {
@@ -362,7 +362,7 @@ TEST(images_of_classifiers_are_flipped_too)
     end(loader, pool, dataset);
 }
 
-/* ---- bounds and ends -------------------------------------------------- */
+/* ---- limits and ends -------------------------------------------------- */
 
 struct counted {
     atomic_int n_begun, n_taken; /* images */
@@ -401,32 +401,32 @@ TEST(no_more_batches_are_ahead_than_asked_for)
         atomic_fetch_add(&counted.n_taken, 2);
         batch_release(&batch);
     }
-    /* Six batches and the one that has just been taken from its slot. */
+    /* Six batches and the one that was just taken from its slot. */
     CHECK(counted.most_ahead <= (6 + 1) * 2);
     CHECK_INT(counted.n_begun, 24 * 4);
     end(loader, pool, dataset);
 }
 
-/* The first thing that a worker does is take memory; it is told here, as a
- * recorder is that asks for the thread's name. */
+/* A worker starts by allocating memory; this observer sees that, like a
+ * recorder that asks for the name of the thread. */
 struct names_seen {
     pthread_t main;
-    atomic_int n_others; /* threads that were not called as they should be */
+    atomic_int n_others; /* threads with a wrong name */
 };
 
-static void look_at_name(void *context, int64_t delta_bytes)
+static void look_at_name(void *context, const struct pool_change *change)
 {
     struct names_seen *seen = context;
     char name[16] = "";
 
-    (void)delta_bytes;
+    (void)change;
     pthread_getname_np(pthread_self(), name, sizeof name);
     if (!pthread_equal(pthread_self(), seen->main) &&
         strncmp(name, "loader ", 7) != 0)
         atomic_fetch_add(&seen->n_others, 1);
 }
 
-TEST(workers_have_their_names_before_they_take_memory)
+TEST(workers_have_their_names_before_they_allocate_memory)
 {
     struct names_seen seen = {.main = pthread_self()};
 
@@ -447,7 +447,7 @@ TEST(workers_have_their_names_before_they_take_memory)
     CHECK_INT(seen.n_others, 0);
 }
 
-TEST(a_loader_that_is_in_the_middle_of_it_stops_cleanly)
+TEST(a_loader_stops_cleanly_in_the_middle_of_its_work)
 {
     for (int i = 0; i < 20; i++) {
         struct dataset *dataset = shapes(50);
@@ -513,7 +513,7 @@ TEST(running_out_of_memory_loses_nothing_and_skips_nothing)
 
 /* ---- pace ------------------------------------------------------------- */
 
-TEST(the_pace_says_what_was_waited_for_and_how_many_workers_would_do)
+TEST(the_pace_shows_the_waiting_and_how_many_workers_would_do)
 {
     /* Ten steps of 80 ms and 20 ms of waiting; a batch takes 200 ms to make. */
     const struct loader_pace slow = {.n_batches = 11,
@@ -531,13 +531,13 @@ TEST(the_pace_says_what_was_waited_for_and_how_many_workers_would_do)
     CHECK_INT(loader_wanted_workers(&none), 0);
 }
 
-/* Every look at it is a millisecond later. */
+/* Every call is a millisecond later. */
 static int64_t count_looks(void *context)
 {
     return ++*(int64_t *)context * 1000000;
 }
 
-TEST(waiting_and_making_are_measured_apart_from_what_lies_between)
+TEST(waiting_making_and_the_time_between_are_measured_separately)
 {
     struct dataset *dataset = folders("pace", 4, 0, 0);
     struct pool *pool = new_pool();
@@ -551,7 +551,7 @@ TEST(waiting_and_making_are_measured_apart_from_what_lies_between)
     loader = begin(&options);
     for (int i = 0; i < 2; i++) {
         CHECK(next(loader, &batch));
-        /* Asked, began and ended twice, got: five looks after the first. */
+        /* Asked, began and ended twice, got: five calls after the first. */
         CHECK_INT(batch.wait_ns, 5000000);
         CHECK_INT(batch.made_ns, 2000000);
         batch_release(&batch);

@@ -1,4 +1,4 @@
-/* tests/data/made_files.h - files that a test makes, with their folders.
+/* tests/data/made_files.h - files made by a test, with their folders.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_DATA_MADE_FILES_H

@@ -1,4 +1,4 @@
-/* Masks: pixels, runs, texts and polygons, as pycocotools has them. */
+/* Masks: pixels, runs, texts and polygons, as in pycocotools. */
 #include "base/mem.h"
 #include "data/mask.h"
 #include "test.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns: 0 1 / 1 1 / 0 0, top down, so off 1, on 3, off 2. */
+/* Columns: 0 1 / 1 1 / 0 0, from the top: off 1, on 3, off 2. */
 static const uint8_t three_by_two[] = {0, 1, 0, /* */ 1, 1, 0};
 
 static struct mask pixels_mask(const uint8_t *pixels, int width, int height)
@@ -61,8 +61,8 @@ TEST(pixels_come_back_as_they_were)
     mask_release(&mask);
 }
 
-/* pycocotools.mask.encode() of the same pixels gives these texts. */
-TEST(texts_are_those_of_pycocotools)
+/* The texts of pycocotools.mask.encode() for the same pixels. */
+TEST(texts_match_pycocotools)
 {
     struct mask mask = pixels_mask(three_by_two, 3, 2);
 
@@ -70,7 +70,7 @@ TEST(texts_are_those_of_pycocotools)
     mask_release(&mask);
 }
 
-TEST(a_text_gives_the_runs_it_was_made_of)
+TEST(a_text_gives_the_runs_it_was_made_from)
 {
     const uint32_t runs[] = {5, 1000, 3, 1000, 70000, 1, 27991};
     struct mask mask = {0}, again = {0};
@@ -100,13 +100,13 @@ static void check_refused(const char *text, const char *why)
     CHECK(mask.n == 0);
 }
 
-TEST(texts_that_are_no_mask_are_refused)
+TEST(texts_that_are_not_masks_are_refused)
 {
     check_refused("13", "do not add up to its 3x2 pixels");
     check_refused("1329", "do not add up");
     check_refused("13\x7f", "broken at letter 3");
     check_refused("13\x20", "broken at letter 3");
-    check_refused("13o", "broken at letter 3");       /* more was promised */
+    check_refused("13o", "broken at letter 3");       /* more should follow */
     check_refused("13oooooooo0", "broken at letter"); /* never ends */
     check_refused("O", "do not add up");              /* -1 */
 }
@@ -125,7 +125,7 @@ TEST(runs_that_do_not_fill_the_image_are_refused)
                  &err);
 }
 
-TEST(shared_pixels_are_counted_over_differing_runs)
+TEST(shared_pixels_are_counted_over_different_runs)
 {
     const uint8_t a[] = {1, 1, 0, /* */ 1, 1, 0}, b[] = {0, 1, 1, 0, 1, 1};
     struct mask first = pixels_mask(a, 3, 2), second = pixels_mask(b, 3, 2);
@@ -141,7 +141,7 @@ TEST(shared_pixels_are_counted_over_differing_runs)
 
 /* ---- polygons ---------------------------------------------------------- */
 
-/* "1.0 2.0 3.0;4.0": numbers of one polygon, then of the next. */
+/* "1.0 2.0 3.0;4.0": the numbers of one polygon, then of the next. */
 static size_t read_polygons(char *text, double *numbers,
                             struct polygon *polygons)
 {
@@ -182,7 +182,7 @@ static void check_polygon_line(char *line)
     mask_release(&mask);
 }
 
-TEST(polygons_cover_the_pixels_that_pycocotools_gives_them)
+TEST(polygons_cover_the_same_pixels_as_in_pycocotools)
 {
     FILE *file = fopen(TEST_SOURCE_DIR "/tests/data/coco_masks.txt", "r");
     char line[4096];
@@ -212,7 +212,7 @@ TEST(two_corners_cover_nothing)
     mask_release(&mask);
 }
 
-TEST(corners_at_no_place_are_refused)
+TEST(corners_far_outside_or_not_finite_are_refused)
 {
     const double corners[] = {0, 0, 1e300, 5, 3, 4};
     const struct polygon polygon = {corners, 3};
@@ -244,4 +244,31 @@ TEST(polygons_leak_nothing_whichever_allocation_fails)
     } while (st == ASSAY_NOMEM);
     CHECK_INT(st, ASSAY_OK);
     CHECK(nth > 3);
+}
+
+static void check_box(const uint8_t *pixels, int width, int height, double x,
+                      double y, double w, double h)
+{
+    struct mask mask = pixels_mask(pixels, width, height);
+    double box[4];
+
+    mask_box(&mask, box);
+    CHECK_NEAR(box[0], x, 0);
+    CHECK_NEAR(box[1], y, 0);
+    CHECK_NEAR(box[2], w, 0);
+    CHECK_NEAR(box[3], h, 0);
+    mask_release(&mask);
+}
+
+TEST(the_box_of_a_mask_is_the_smallest_around_it)
+{
+    static const uint8_t none[6] = {0}, one[] = {0, 0, 0, 0, 0, 1};
+    /* A run from the lowest pixel of a column to the highest of the next. */
+    static const uint8_t step[] = {0,       0, 1, 0, /* */ 0, 0, 0, 0,
+                                   /* */ 0, 1, 0, 0};
+
+    check_box(three_by_two, 3, 2, 0, 0, 2, 2);
+    check_box(one, 3, 2, 2, 1, 1, 1);
+    check_box(none, 3, 2, 0, 0, 0, 0);
+    check_box(step, 4, 3, 1, 0, 2, 3);
 }

@@ -28,8 +28,8 @@ static void write_image(const char *name, const char *id, int width, int height)
     write_photo(in_root(name, file), width, height, grey);
 }
 
-/* Grey PNG files of the given values, which are the pixels from `first` up to
- * `end` of each row from `top` up to `bottom`; 3 around them, else 2. */
+/* Grey PNG files with the given value in the pixels from `first` up to `end` of
+ * each row from `top` up to `bottom`; 3 around them, and 2 elsewhere. */
 static void write_trimap(const char *name, const char *id, int width,
                          int height, const int box[4], uint8_t value)
 {
@@ -132,9 +132,9 @@ static void check_box(const struct dataset_target *target, double x, double y,
     CHECK_INT(target->objects[0].label, target->label);
 }
 
-/* ---- what is read ----------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------- */
 
-TEST(the_box_is_the_xml_files_or_else_the_trimaps)
+TEST(the_box_comes_from_the_xml_file_or_else_from_the_trimap)
 {
     struct dataset_target target;
     struct dataset *dataset;
@@ -160,7 +160,7 @@ TEST(the_box_is_the_xml_files_or_else_the_trimaps)
     dataset_close(dataset);
 }
 
-TEST(masks_are_the_animal_as_far_as_it_is_in_the_box)
+TEST(masks_are_the_part_of_the_animal_inside_the_box)
 {
     struct dataset_target target;
     struct mask mask = {0};
@@ -239,12 +239,12 @@ TEST(missing_files_leave_a_sample_out_and_are_named)
     dataset_close(dataset);
 }
 
-TEST(an_xml_file_without_a_good_box_gives_way_to_the_trimap)
+TEST(an_xml_file_without_a_usable_box_gives_way_to_the_trimap)
 {
     static const char *const xmls[] = {SIZE, SIZE BOX("31", "1", "35", "4"),
                                        SIZE BOX("5", "5", "4", "9"),
                                        SIZE "<object>", "&nothing;"};
-    static const char *const whys[] = {"no box", "outside", "no size",
+    static const char *const whys[] = {"no usable box", "outside", "no size",
                                        "mismatched", "undefined entity"};
     struct dataset *dataset;
     struct str list = {0};
@@ -263,14 +263,14 @@ TEST(an_xml_file_without_a_good_box_gives_way_to_the_trimap)
 
         snprintf(id, sizeof id, "x_%zu.xml", i);
         CHECK(is_odd(dataset, id, whys[i]));
-        CHECK(is_odd(dataset, id, "the trimap's is taken"));
+        CHECK(is_odd(dataset, id, "using the trimap's"));
         check_box(&target, 4, 2, 5, 5);
     }
     dataset_close(dataset);
     str_release(&list);
 }
 
-TEST(a_box_that_reaches_out_of_the_image_is_kept_and_told)
+TEST(a_box_that_reaches_out_of_the_image_is_kept_and_reported)
 {
     struct dataset_target target;
     struct dataset *dataset;
@@ -296,7 +296,7 @@ static void check_target_fails(const char *name, const char *why)
     dataset_close(dataset);
 }
 
-TEST(a_trimap_that_is_none_or_of_another_size_is_an_error_of_its_sample)
+TEST(a_bad_trimap_or_one_of_another_size_is_an_error_of_its_sample)
 {
     const int nothing[4] = {0};
 
@@ -354,8 +354,7 @@ TEST(an_image_that_does_not_match_its_trimap_is_skipped_by_name)
     dataset_close(dataset);
 }
 
-/* A sum over boxes and masks of two epochs, of which trimaps are read in the
- * first. */
+/* A sum over boxes and masks of two epochs; trimaps are read in the first. */
 static uint64_t sum_batches(size_t n_workers)
 {
     struct dataset *dataset =
@@ -414,7 +413,7 @@ TEST(trimaps_can_be_read_by_several_workers)
     CHECK(sum_batches(0) == sum_batches(4));
 }
 
-TEST(leftovers_in_the_folders_are_named_and_no_samples)
+TEST(leftovers_in_the_folders_are_named_and_are_not_samples)
 {
     struct dataset *dataset;
 
@@ -429,12 +428,12 @@ TEST(leftovers_in_the_folders_are_named_and_no_samples)
     CHECK(is_odd(dataset, "images/x_1.mat", "MATLAB"));
     CHECK(is_odd(dataset, "images/x_9.jpg", "in no list"));
     CHECK(is_odd(dataset, "trimaps/._x_1.png", "macOS"));
-    CHECK(is_odd(dataset, "xmls/notes.txt", "no known kind"));
+    CHECK(is_odd(dataset, "xmls/notes.txt", "unknown kind"));
     CHECK_INT(dataset_odd_count(dataset), 4);
     dataset_close(dataset);
 }
 
-/* ---- what is refused -------------------------------------------------- */
+/* ---- refusals --------------------------------------------------------- */
 
 static void check_refused(const char *name, enum dataset_split split,
                           enum assay_status want, const char *why)
@@ -466,13 +465,13 @@ TEST(what_cannot_be_a_dataset_is_refused_with_what_was_looked_for)
     write_list("lists", "# so\nx_1\n");
     check_refused("lists", DATASET_TRAIN, ASSAY_BAD_INPUT, "line 2: 'x_1'");
     write_list("lists", "../x_1 1 1 1\n");
-    check_refused("lists", DATASET_TRAIN, ASSAY_BAD_INPUT, "no name");
+    check_refused("lists", DATASET_TRAIN, ASSAY_BAD_INPUT, "not the name");
     write_list("lists", "gone 1 1 1\n");
     check_refused("lists", DATASET_TRAIN, ASSAY_BAD_INPUT,
                   "none of its images can be used");
 }
 
-TEST(a_folder_above_it_will_do)
+TEST(the_folder_above_it_works_too)
 {
     struct dataset *dataset;
 
@@ -483,7 +482,7 @@ TEST(a_folder_above_it_will_do)
     dataset_close(dataset);
 }
 
-TEST(running_out_of_memory_is_told_and_loses_nothing)
+TEST(running_out_of_memory_is_reported_and_loses_nothing)
 {
     const struct dataset_options options = {.kind = DATASET_PETS,
                                             .path = test_path("memory"),

@@ -1,4 +1,4 @@
-/* Images that are made up: the same for a seed, with what is said of them. */
+/* Synthetic images: the same for a seed, and with the right annotations. */
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "test.h"
@@ -54,7 +54,7 @@ TEST(the_same_seed_makes_the_same_images_and_a_split_has_its_own)
         .kind = DATASET_SYNTHETIC, .limit = 4, .synthetic = {.seed = 9}};
     struct dataset_options other = one;
 
-    other.limit = 50; /* a longer set begins alike */
+    other.limit = 50; /* a larger set starts the same */
     CHECK(are_same(&one, &other));
     other.split = DATASET_TEST;
     CHECK(!are_same(&one, &other));
@@ -63,7 +63,7 @@ TEST(the_same_seed_makes_the_same_images_and_a_split_has_its_own)
     CHECK(!are_same(&one, &other));
 }
 
-TEST(objects_lie_in_the_image_beside_each_other)
+TEST(objects_lie_in_the_image_and_do_not_overlap)
 {
     const struct dataset_options options = {
         .kind = DATASET_SYNTHETIC,
@@ -102,7 +102,7 @@ TEST(objects_lie_in_the_image_beside_each_other)
     dataset_close(dataset);
 }
 
-/* The channel that is far above the others; -1: none. */
+/* The channel far above the others, or -1. */
 static int colour_of(const uint8_t *rgb)
 {
     for (int c = 0; c < 3; c++) {
@@ -113,7 +113,7 @@ static int colour_of(const uint8_t *rgb)
     return -1;
 }
 
-TEST(a_class_has_its_colour_where_the_mask_is_and_nowhere_else)
+TEST(a_class_has_its_colour_inside_the_mask_and_nowhere_else)
 {
     static const int colours[3] = {1, 2, 0}; /* green, blue, red */
     const struct dataset_options options = {.kind = DATASET_SYNTHETIC,
@@ -149,7 +149,7 @@ TEST(a_class_has_its_colour_where_the_mask_is_and_nowhere_else)
     dataset_close(dataset);
 }
 
-TEST(images_of_one_object_have_its_class)
+TEST(images_with_one_object_have_its_class)
 {
     const struct dataset_options options = {
         .kind = DATASET_SYNTHETIC, .limit = 20, .synthetic = {.has_one = true}};
@@ -180,14 +180,14 @@ TEST(sizes_and_classes_that_cannot_be_made_are_refused)
     }
 }
 
-TEST(a_dataset_that_is_a_folder_wants_one)
+TEST(a_dataset_in_a_folder_needs_one)
 {
     const struct dataset_options options = {.kind = DATASET_COCO};
     struct dataset *dataset;
 
     err = (struct error){0};
     CHECK_INT(dataset_open(&options, &dataset, &err), ASSAY_BAD_USAGE);
-    CHECK_HAS(err.text, "coco is a folder");
+    CHECK_HAS(err.text, "coco needs a folder");
 }
 
 TEST(no_memory_is_lost_whichever_allocation_fails)

@@ -1,4 +1,4 @@
-/* Archives: those that tar programs write, and those that mean harm. */
+/* Archives: those that tar programs write, and malicious ones. */
 #include "archives.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -76,7 +76,7 @@ TEST(files_and_folders_are_unpacked_where_they_belong)
     CHECK_INT(done.n_bytes, 6);
 }
 
-TEST(a_file_that_is_there_is_replaced_and_not_written_into)
+TEST(an_existing_file_is_replaced_and_not_written_into)
 {
     struct str tar = {0};
 
@@ -92,7 +92,7 @@ TEST(a_file_that_is_there_is_replaced_and_not_written_into)
     check_file("other", "mine");
 }
 
-TEST(what_tar_programs_write_is_read_long_names_and_all)
+TEST(archives_of_tar_programs_are_read_with_long_names)
 {
     static const char *const forms[] = {"ustar", "gnu", "pax"};
     char command[2000], path[600];
@@ -150,7 +150,7 @@ TEST(paths_that_lead_out_of_the_folder_are_refused)
         struct str tar = {0};
 
         add_file(&tar, paths[i], "harm");
-        check_refused(&tar, paths[i][0] == '/' ? "no path inside" : "'..'");
+        check_refused(&tar, paths[i][0] == '/' ? "not a path inside" : "'..'");
         CHECK(!is_there("out"));
     }
 }
@@ -169,7 +169,7 @@ TEST(links_and_devices_are_refused)
     }
 }
 
-TEST(links_that_are_there_are_not_followed)
+TEST(existing_links_are_not_followed)
 {
     struct str tar = {0};
 
@@ -201,20 +201,20 @@ TEST(archives_that_end_early_or_are_damaged_are_refused)
     write_gzip(test_path("cut.tar.gz"), &tar);
     CHECK_INT(unpack(test_path("cut.tar.gz"), test_path("to"), 10000),
               ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "ends in the middle");
+    CHECK_HAS(err.text, "it is cut off");
     str_release(&tar);
 
     add_file(&tar, "sum", "x");
     tar.text[3]++;
-    check_refused(&tar, "wrong sum");
+    check_refused(&tar, "wrong checksum");
 
-    write_text(test_path("cut.tar.gz"), "no archive at all");
+    write_text(test_path("cut.tar.gz"), "not an archive");
     CHECK_INT(unpack(test_path("cut.tar.gz"), test_path("to"), 10000),
               ASSAY_BAD_INPUT);
     CHECK_HAS(err.text, "cut.tar.gz is damaged");
 }
 
-TEST(a_cut_gzip_file_is_told_as_such_even_behind_the_last_entry)
+TEST(a_cut_gzip_file_is_reported_even_after_the_last_entry)
 {
     struct str tar = {0}, whole = {0};
 
@@ -235,7 +235,7 @@ TEST(a_cut_gzip_file_is_told_as_such_even_behind_the_last_entry)
     str_release(&whole);
 }
 
-TEST(names_and_records_that_are_too_long_or_none_are_refused)
+TEST(names_and_records_that_are_too_long_or_missing_are_refused)
 {
     static const char *const records[] = {"12 path=abc", "x path=a\n",
                                           "99 path=a\n", "3 \n",

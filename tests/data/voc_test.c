@@ -21,7 +21,7 @@ static const char dog[] =
     "<bndbox><xmin>5</xmin><ymin>5</ymin><xmax>5</xmax><ymax>5</ymax></bndbox>"
     "</object></annotation>";
 
-TEST(boxes_count_pixels_from_one_and_hold_the_last)
+TEST(boxes_count_pixels_from_one_and_include_the_last)
 {
     struct voc_annotation read;
     struct arena memory = {0};
@@ -32,7 +32,7 @@ TEST(boxes_count_pixels_from_one_and_hold_the_last)
     CHECK_INT(read.width, 50);
     CHECK_INT(read.height, 40);
     CHECK_INT(read.n, 2);
-    CHECK_STR(read.objects[0].name, "dog"); /* and not its head */
+    CHECK_STR(read.objects[0].name, "dog"); /* not its head */
     CHECK_NEAR(read.objects[0].object.x, 0, 0);
     CHECK_NEAR(read.objects[0].object.y, 1, 0);
     CHECK_NEAR(read.objects[0].object.width, 10, 0);
@@ -61,18 +61,18 @@ static void check_refused(const char *text, const char *why)
     arena_release(&memory);
 }
 
-TEST(what_is_no_annotation_is_refused_with_its_line)
+TEST(what_is_not_an_annotation_is_refused_with_its_line)
 {
     check_refused("", "no element");
-    check_refused("<html/>", "<annotation> is wanted");
+    check_refused("<html/>", "begin with <annotation>");
     check_refused("<annotation>\n<object></annotation>", "line 2: mismatched");
     check_refused("<annotation><object><name>a</name></object></annotation>",
                   "without a name or a bndbox");
     check_refused("<annotation><object><bndbox><xmin>x</xmin></bndbox></object>"
                   "</annotation>",
-                  "no number");
+                  "not a number");
     check_refused("<annotation><size><width>-1</width></size></annotation>",
-                  "the size");
+                  "the image size");
     check_refused("<!DOCTYPE a [<!ENTITY b \"cc\">]><annotation>&b;"
                   "</annotation>",
                   "declares entities");
@@ -82,14 +82,14 @@ TEST(what_is_no_annotation_is_refused_with_its_line)
                   "ends before it begins");
 }
 
-TEST(elements_that_lie_deep_are_refused)
+TEST(deeply_nested_elements_are_refused)
 {
     struct str text = {0};
 
     str_append(&text, "<annotation>");
     for (int i = 0; i < 1000; i++)
         str_append(&text, "<deep>");
-    check_refused(text.text, "too deep");
+    check_refused(text.text, "nested too deeply");
     str_release(&text);
 }
 
@@ -114,7 +114,7 @@ TEST(reading_leaks_nothing_whichever_allocation_fails)
     CHECK(nth > 3);
 }
 
-/* Real files of another dataset that uses the format. */
+/* Real files of another dataset in this format. */
 TEST(the_annotations_of_the_oxford_pets_are_read)
 {
     const char *folder =
@@ -152,5 +152,5 @@ TEST(the_annotations_of_the_oxford_pets_are_read)
         n++;
     }
     closedir(dir);
-    CHECK_INT(n, 58); /* files that are there */
+    CHECK_INT(n, 58); /* files that exist */
 }

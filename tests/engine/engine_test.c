@@ -120,7 +120,8 @@ struct layout {
 
 static const struct layout negative;
 
-static enum assay_status make_negative(const struct graph *graph,
+static enum assay_status make_negative(const struct device *device,
+                                       const struct graph *graph,
                                        const struct backend_options *options,
                                        struct backend **out,
                                        struct error *error);
@@ -131,9 +132,10 @@ static void free_negative(struct backend *backend)
 }
 
 static bool can_run_negative(const struct backend *backend,
-                             const struct node *node)
+                             const struct node *node,
+                             const struct tensor *const *inputs)
 {
-    (void)backend;
+    (void)backend, (void)inputs;
     return node->op == &sum_op && node->n_inputs == 1;
 }
 
@@ -188,7 +190,11 @@ static const struct backend_class negative_backend = {
     .forward = forward_negative,
     .to_dense = negative_to_dense};
 
-static enum assay_status make_negative(const struct graph *graph,
+static const struct device negative_device = {
+    .name = "negative", .backend = &negative_backend, .space = &space_host};
+
+static enum assay_status make_negative(const struct device *device,
+                                       const struct graph *graph,
                                        const struct backend_options *options,
                                        struct backend **out,
                                        struct error *error)
@@ -197,7 +203,7 @@ static enum assay_status make_negative(const struct graph *graph,
     *out = mem_zalloc(sizeof **out);
     if (!*out)
         return error_nomem(error, sizeof **out, "a backend");
-    (*out)->class = &negative_backend;
+    **out = (struct backend){.class = &negative_backend, .device = device};
     return ASSAY_OK;
 }
 
@@ -387,7 +393,7 @@ TEST(engines_do_not_disturb_each_other)
     twice[0] = small_node(&small, &sum_op, GRAPH_NONE, NULL, twice, 2);
     small_output(&small, twice[0]);
     a = small_engine(&small, NULL, ENGINE_OPS);
-    b = small_engine(&small, &negative_backend, ENGINE_LEAVES);
+    b = small_engine(&small, &negative_device, ENGINE_LEAVES);
     CHECK_INT(engine_keep(a, twice[0], &err), ASSAY_OK);
     run(a, &x, &y[0]);
     tensor_f32(&x)[0] = 21;
@@ -418,7 +424,7 @@ TEST(what_leaves_a_backend_is_dense)
     small_output(&small, odd);
     small_output(&small,
                  small_node(&small, &sum_op, GRAPH_NONE, NULL, sums, 2));
-    engine = small_engine(&small, &negative_backend, ENGINE_OPS);
+    engine = small_engine(&small, &negative_device, ENGINE_OPS);
     CHECK_INT(engine_keep(engine, sums[0], &err), ASSAY_OK);
     run(engine, &x, y);
     CHECK(y[0].layout == NULL && y[1].layout == NULL);
@@ -440,7 +446,7 @@ TEST(a_kept_value_is_dense_though_only_the_backend_read_it)
 
     value = small_op(&small, &sum_op, GRAPH_NONE, NULL, value);
     small_output(&small, small_op(&small, &sum_op, GRAPH_NONE, NULL, value));
-    engine = small_engine(&small, &negative_backend, ENGINE_OPS);
+    engine = small_engine(&small, &negative_device, ENGINE_OPS);
     CHECK_INT(engine_keep(engine, value, &err), ASSAY_OK);
     run(engine, &x, &y);
     CHECK(engine_kept(engine, value)->layout == NULL);
@@ -452,7 +458,9 @@ TEST(a_kept_value_is_dense_though_only_the_backend_read_it)
 TEST(a_backend_of_another_version_is_refused)
 {
     struct backend_class other = negative_backend;
-    struct engine_options options = {.backend = &other};
+    struct device device = {
+        .name = "other", .backend = &other, .space = &space_host};
+    struct engine_options options = {.device = &device};
     struct small small = small_new();
     struct tensor x = {0};
     struct engine *engine;
@@ -598,7 +606,7 @@ TEST(an_engine_goes_on_after_a_run_that_failed)
 
 TEST(an_engine_that_finds_no_memory_leaves_nothing_behind)
 {
-    struct engine_options options = {.backend = &negative_backend};
+    struct engine_options options = {.device = &negative_device};
     struct small small = small_new();
     enum assay_status st;
     struct tensor x = {0};
@@ -634,7 +642,7 @@ TEST(a_run_that_finds_no_memory_gives_everything_back)
     pair[1] = small_op(&small, &positive_op, GRAPH_NONE, NULL, value);
     value = small_node(&small, &sum_op, GRAPH_NONE, NULL, pair, 2);
     small_output(&small, small_op(&small, &sum_op, GRAPH_NONE, NULL, value));
-    engine = small_engine(&small, &negative_backend, ENGINE_OPS);
+    engine = small_engine(&small, &negative_device, ENGINE_OPS);
     do {
         pool_trim(small.pool);
         err = (struct error){0};

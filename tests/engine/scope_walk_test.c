@@ -155,13 +155,18 @@ TEST(leaves_have_modules_that_hold_no_other_and_ops_that_are_in_none)
     run_free(run);
 }
 
-TEST(modules_that_were_fused_away_open_nothing)
+TEST(modules_that_were_fused_away_are_there_and_open_nothing)
 {
     static const struct wanted modules[] = {
-        {"model", 2},          {"model.blocks", 0},
-        {"model.blocks.0", 2}, {"model.blocks.0.conv", 2},
-        {"model.blocks.1", 2}, {"model.blocks.1.conv", 2},
-        {"model.head", 2},     {"model.blocks.0.relu", -1},
+        {"model", 2},
+        {"model.blocks", 0},
+        {"model.blocks.0", 2},
+        {"model.blocks.0.conv", 2},
+        {"model.blocks.1", 2},
+        {"model.blocks.1.conv", 2},
+        {"model.head", 2},
+        {"model.blocks.0.relu", 0},
+        {"model.blocks.1.relu", 0},
     };
     static const struct wanted leaves[] = {
         {"model", 2},
@@ -173,11 +178,14 @@ TEST(modules_that_were_fused_away_open_nothing)
         {"model.blocks.1.conv", 2},
         {"model.blocks.1.Add", 2},
         {"model.head", 2},
-        {"model.blocks.0.relu", -1},
+        {"model.blocks.0.relu", 0},
+        {"model.blocks.1.relu", 0},
     };
     struct run *run = record_walk(true, ENGINE_MODULES);
 
     CHECK_TREE(run, modules);
+    CHECK_INT(run_work(run, scope_at(run, "model.blocks.1.relu"))->done_by,
+              scope_at(run, "model.blocks.1.conv"));
     run_free(run);
     run = record_walk(true, ENGINE_LEAVES);
     CHECK_TREE(run, leaves);

@@ -171,10 +171,10 @@ static const struct op_class small_total_op = {.name = "Total",
                                                .backward = small_total_back};
 
 static inline struct engine *small_engine(struct small *small,
-                                          const struct backend_class *backend,
+                                          const struct device *device,
                                           enum engine_detail detail)
 {
-    struct engine_options options = {.backend = backend,
+    struct engine_options options = {.device = device,
                                      .backend_options = {.n_threads = 1},
                                      .detail = detail};
     struct engine *engine;

@@ -1,4 +1,4 @@
-/* Real files of weights, and what checkpoint.h promises about them. */
+/* Reads real files of weights as checkpoint.h promises. */
 #include "base/mem.h"
 #include "formats/weights/checkpoint.h"
 #include "tensor_sums.h"
@@ -36,7 +36,7 @@ TEST(a_flat_zip_checkpoint_has_the_tensors_pytorch_finds_in_it)
                  FOLDER "fastestdet/tensors.tsv", CHECKPOINT_TORCH_ZIP, 420);
 }
 
-TEST(a_zip_checkpoint_with_an_optimizer_has_its_tensors_too)
+TEST(a_zip_checkpoint_with_an_optimizer_also_has_its_tensors)
 {
     check_shared(FOLDER "yunet_n/yunet_n.pth", FOLDER "yunet_n/tensors.tsv",
                  CHECKPOINT_TORCH_ZIP, 362);
@@ -62,7 +62,7 @@ TEST(a_safetensors_file_has_the_tensors_its_header_names)
                  FOLDER "deimv2_atto/tensors.tsv", CHECKPOINT_SAFETENSORS, 479);
 }
 
-TEST(unwrapping_leaves_the_state_dict_without_module_before_its_names)
+TEST(unwrapping_keeps_the_state_dict_and_drops_the_module_prefix)
 {
     struct checkpoint *checkpoint =
         open_shared(FOLDER "cifar_resnet20/resnet20-12fca82f.th");
@@ -87,7 +87,7 @@ TEST(unwrapping_drops_the_optimizer)
     checkpoint_free(checkpoint);
 }
 
-TEST(a_dense_tensor_of_a_zip_is_the_mapped_file_itself_and_may_be_written)
+TEST(a_dense_tensor_of_a_zip_shares_the_mapped_file_and_is_writable)
 {
     struct checkpoint *checkpoint =
         open_shared(FOLDER "fastestdet/weight_280-epoch.pth");
@@ -108,8 +108,7 @@ TEST(a_dense_tensor_of_a_zip_is_the_mapped_file_itself_and_may_be_written)
 
 /* ---- refused ---------------------------------------------------------- */
 
-/* Whether a global stands in the section of globals.txt that a file's name
- * begins. */
+/* Whether a global is in the file's section of globals.txt. */
 static bool names_global(const char *list, const char *file, const char *global)
 {
     char heading[64], line[300];
@@ -166,7 +165,7 @@ static void wrap(struct str *bytes, size_t n, struct buffer **out)
     CHECK_INT(buffer_wrap(bytes->text, n, NULL, NULL, out, NULL), ASSAY_OK);
 }
 
-/* Cut anywhere, a file is refused: no tensor of it was whole and named. */
+/* Wherever a file is truncated, it is refused. */
 static void check_cut(const char *name, size_t step)
 {
     const char *path = test_shared(name);
@@ -188,17 +187,17 @@ static void check_cut(const char *name, size_t step)
     str_release(&bytes);
 }
 
-TEST(a_zip_checkpoint_that_was_cut_off_is_refused)
+TEST(a_truncated_zip_checkpoint_is_refused)
 {
     check_cut(FOLDER "yunet_n/yunet_n.pth", 4999);
 }
 
-TEST(a_legacy_checkpoint_that_was_cut_off_is_refused)
+TEST(a_truncated_legacy_checkpoint_is_refused)
 {
     check_cut(FOLDER "cifar_resnet20/resnet20-12fca82f.th", 4999);
 }
 
-TEST(a_safetensors_file_that_was_cut_off_is_refused)
+TEST(a_truncated_safetensors_file_is_refused)
 {
     check_cut(FOLDER "deimv2_atto/model.safetensors", 49999);
 }
@@ -226,7 +225,7 @@ TEST(opening_leaks_nothing_whichever_allocation_fails)
     CHECK(nth > 10);
 }
 
-TEST(a_file_that_is_no_checkpoint_says_so)
+TEST(a_file_that_is_not_a_checkpoint_is_refused)
 {
     const char *path = test_path("notes.pth");
     struct checkpoint *checkpoint;

@@ -1,5 +1,5 @@
-/* tests/formats/checkpoint_write_test.c - what formats/checkpoint_write.h
- * promises, read back with our reader and with PyTorch. */
+/* Files of weights that we write, read back with our reader and with PyTorch.
+ */
 #include "base/mem.h"
 #include "base/str.h"
 #include "formats/weights/checkpoint.h"
@@ -24,8 +24,8 @@ struct fixture {
     struct named_tensor named[n_tensors];
 };
 
-/* Of several types and shapes: a scalar and an empty one too. Element i of the
- * k-th is 10 * k + i. */
+/* Several types and shapes, including a scalar and an empty one. Element i of
+ * the k-th is 10 * k + i. */
 static void fixture_make(struct fixture *fixture)
 {
     static const char *const names[n_tensors] = {
@@ -104,7 +104,7 @@ static struct checkpoint *open_written(const char *path)
     return read;
 }
 
-TEST(safetensors_come_back_as_they_were_written)
+TEST(safetensors_survive_a_round_trip)
 {
     const char *path = test_path("a.safetensors");
     struct fixture fixture;
@@ -140,8 +140,8 @@ TEST(a_safetensors_file_with_dicts_can_be_unwrapped_to_the_model)
     fixture_free(&fixture);
 }
 
-/* Every elements' place is a multiple of its type's size, so that a file can
- * be used where it is mapped. */
+/* Offsets of elements are multiples of their type's size, so that a mapped file
+ * can be used in place. */
 TEST(elements_are_aligned_in_the_file)
 {
     const char *path = test_path("aligned.safetensors");
@@ -161,7 +161,7 @@ TEST(elements_are_aligned_in_the_file)
     fixture_free(&fixture);
 }
 
-TEST(a_pytorch_archive_comes_back_as_it_was_written)
+TEST(a_pytorch_archive_survives_a_round_trip)
 {
     const char *path = test_path("a.pth");
     struct fixture fixture;
@@ -200,7 +200,7 @@ static void write_file(const char *path, const struct str *bytes)
     CHECK_INT(fclose(file), 0);
 }
 
-/* Opens the file and loads all of it; the answer of the first that fails. */
+/* Opens the file and loads all of it; returns the first failure. */
 static enum assay_status load_all(const char *path, struct pool *pool)
 {
     struct checkpoint *read = NULL;
@@ -220,7 +220,7 @@ static enum assay_status load_all(const char *path, struct pool *pool)
     return st;
 }
 
-/* Where the data of the i-th entry lies, by the archive's own headers. */
+/* The offset of the i-th entry's data, by the archive's own headers. */
 static char *entry_data(const struct str *archive, size_t i, size_t *n)
 {
     char *at = archive->text;
@@ -239,7 +239,7 @@ static char *entry_data(const struct str *archive, size_t i, size_t *n)
     }
 }
 
-TEST(a_changed_bit_of_an_archive_is_refused_by_the_name_of_its_entry)
+TEST(a_changed_bit_of_an_archive_is_refused_and_names_the_entry)
 {
     static const char *const names[] = {"archive/data.pkl", "archive/data/0",
                                         "archive/data/1"};
@@ -277,8 +277,8 @@ TEST(a_changed_bit_of_an_archive_is_refused_by_the_name_of_its_entry)
     fixture_free(&fixture);
 }
 
-/* What torch.serialization.set_crc32_options(False) leaves. */
-TEST(an_archive_without_sums_is_read)
+/* As torch.serialization.set_crc32_options(False) writes it. */
+TEST(an_archive_without_checksums_is_read)
 {
     const char *path = test_path("sumless.pth");
     struct fixture fixture;
@@ -344,7 +344,7 @@ TEST(pytorch_loads_the_archive)
     CHECK_INT(status, 0);
 }
 
-TEST(a_type_that_pytorch_has_not_is_named)
+TEST(a_type_that_pytorch_lacks_is_named)
 {
     struct fixture fixture;
     const char *path = test_path("odd.pth");
@@ -360,8 +360,8 @@ TEST(a_type_that_pytorch_has_not_is_named)
     fixture_free(&fixture);
 }
 
-/* A limit of the size of files stands for a disk that is full. */
-TEST(a_disk_that_is_full_leaves_the_older_file_as_it_was)
+/* A limit on file sizes stands in for a full disk. */
+TEST(a_full_disk_leaves_the_older_file_unchanged)
 {
     const char *path = test_path("kept.safetensors");
     struct rlimit before, little;

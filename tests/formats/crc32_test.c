@@ -1,18 +1,18 @@
-/* The checksum of zip archives: whatever the length, it is zlib's. */
+/* The checksum of zip archives equals zlib's for any length. */
 #include "formats/crc32_internal.h"
 #include "test.h"
 
 #include <string.h>
 #include <zlib.h>
 
-TEST(the_check_value_of_the_catalogues_comes_out)
+TEST(the_standard_check_value_matches)
 {
     CHECK_INT(crc32_of("123456789", 9), 0xcbf43926);
     CHECK_INT(crc32_of("", 0), 0);
 }
 
 /* Lengths around the lanes and steps of 16 and 64 bytes, at every offset. */
-TEST(any_length_at_any_place_has_the_sum_that_zlib_finds)
+TEST(any_length_at_any_offset_has_the_same_sum_as_in_zlib)
 {
     enum { most = 700 };
     unsigned char bytes[most + 16];

@@ -1,4 +1,4 @@
-/* Downloads from a server on loopback that behaves, and misbehaves. */
+/* Downloads from a loopback server that behaves and misbehaves. */
 #include "base/file.h"
 #include "base/md5.h"
 #include "base/mem.h"
@@ -34,7 +34,7 @@ static void run_server(const int to[2], const int from[2])
     _exit(127);
 }
 
-/* Its port. It lives until this process closes the pipe by ending. */
+/* Its port. It lives until the end of this process closes the pipe. */
 static int server_port(void)
 {
     static int port = -1;
@@ -61,7 +61,7 @@ static int server_port(void)
     return port;
 }
 
-/* What it serves, and the hash of that. */
+/* What it serves, and its hash. */
 static char *content(size_t n)
 {
     char *bytes = malloc(n);
@@ -153,7 +153,7 @@ static void write_part(const char *path, size_t n, char first)
     free(bytes);
 }
 
-TEST(a_file_is_fetched_into_folders_that_are_made)
+TEST(a_file_is_fetched_and_its_folders_are_made)
 {
     const char *path = file_path("one/two/whole.bin");
 
@@ -162,7 +162,7 @@ TEST(a_file_is_fetched_into_folders_that_are_made)
     check_whole(path);
 }
 
-TEST(an_address_that_moved_is_followed)
+TEST(a_redirect_is_followed)
 {
     const char *path = file_path("moved.bin");
 
@@ -171,12 +171,12 @@ TEST(an_address_that_moved_is_followed)
     check_whole(path);
 }
 
-TEST(an_interrupted_download_goes_on_where_it_ended)
+TEST(an_interrupted_download_continues_where_it_ended)
 {
     const char *path = file_path("cut.bin");
 
     CHECK_INT(get("cut/100000", path, content_hash(n_bytes)), ASSAY_IO);
-    CHECK_HAS(err.text, "run the command again to go on");
+    CHECK_HAS(err.text, "run the command again to continue");
     CHECK(is_there(path, ".part") && !is_there(path, ""));
     CHECK_STATUS(get("cut/100000", path, content_hash(n_bytes)), ASSAY_OK,
                  &err);
@@ -184,7 +184,7 @@ TEST(an_interrupted_download_goes_on_where_it_ended)
     check_whole(path);
 }
 
-TEST(a_server_without_ranges_is_asked_for_the_whole)
+TEST(a_server_without_ranges_is_asked_for_the_whole_file)
 {
     const char *path = file_path("again.bin");
 
@@ -196,7 +196,7 @@ TEST(a_server_without_ranges_is_asked_for_the_whole)
     check_whole(path);
 }
 
-TEST(a_part_that_is_complete_already_becomes_the_file)
+TEST(a_complete_part_becomes_the_file)
 {
     const char *path = file_path("ready.bin");
 
@@ -208,7 +208,7 @@ TEST(a_part_that_is_complete_already_becomes_the_file)
     CHECK(!was_asked("/good/70000 -"));
 }
 
-TEST(a_part_that_is_too_long_is_thrown_away)
+TEST(a_part_that_is_too_long_is_discarded)
 {
     const char *path = file_path("long.bin");
 
@@ -219,16 +219,16 @@ TEST(a_part_that_is_too_long_is_thrown_away)
     check_whole(path);
 }
 
-TEST(another_hash_is_refused_and_nothing_is_kept)
+TEST(a_wrong_hash_is_refused_and_nothing_is_kept)
 {
     const char *path = file_path("wrong.bin");
 
     CHECK_INT(get("good/100000", path, "00000000"), ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "not 00000000...; it was removed");
+    CHECK_HAS(err.text, "instead of 00000000...; it was removed");
     CHECK(!is_there(path, "") && !is_there(path, ".part"));
 }
 
-TEST(a_damaged_part_is_found_out_by_the_hash)
+TEST(a_damaged_part_is_detected_by_the_hash)
 {
     const char *path = file_path("damaged.bin");
 
@@ -241,7 +241,7 @@ TEST(a_damaged_part_is_found_out_by_the_hash)
     check_whole(path);
 }
 
-/* With the size that the file is known to have. */
+/* With a known size of the file. */
 static enum assay_status get_sized(const char *how, const char *path,
                                    uint64_t bytes)
 {
@@ -270,34 +270,34 @@ TEST(a_file_of_the_known_size_is_fetched)
     check_whole(path);
 }
 
-TEST(a_file_that_is_announced_as_larger_is_not_begun)
+TEST(a_file_announced_as_larger_is_not_started)
 {
     const char *path = file_path("larger.bin");
 
     CHECK_INT(get_sized("good/100000", path, 99000), ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "more than the 99000 bytes that the file has");
+    CHECK_HAS(err.text, "larger than the expected 99000 bytes");
     CHECK(!is_there(path, "") && !is_there(path, ".part"));
 }
 
-TEST(a_server_that_never_stops_fills_no_disk)
+TEST(a_server_that_never_stops_does_not_fill_the_disk)
 {
     const char *path = file_path("endless.bin");
 
     CHECK_INT(get_sized("endless/100000", path, n_bytes), ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "more than the 100000 bytes that the file has");
+    CHECK_HAS(err.text, "larger than the expected 100000 bytes");
     CHECK(!is_there(path, "") && !is_there(path, ".part"));
 }
 
-TEST(a_file_that_is_too_short_is_refused_with_both_sizes)
+TEST(a_file_that_is_too_short_is_refused_and_names_both_sizes)
 {
     const char *path = file_path("short.bin");
 
     CHECK_INT(get_sized("good/70000", path, n_bytes), ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "has 70000 bytes, not the 100000 that the file has");
+    CHECK_HAS(err.text, "sent 70000 bytes instead of 100000");
     CHECK(!is_there(path, "") && !is_there(path, ".part"));
 }
 
-TEST(a_part_of_something_larger_is_thrown_away)
+TEST(a_part_of_a_larger_file_is_discarded)
 {
     const char *path = file_path("other.bin");
 
@@ -325,8 +325,8 @@ TEST(every_published_hash_begins_with_the_digits_in_its_name)
     }
 }
 
-/* As who fetched them counted the bytes. */
-TEST(published_sizes_hold_the_bytes_that_files_have)
+/* Sizes counted by people who fetched the files. */
+TEST(published_sizes_include_the_real_sizes)
 {
     static const struct {
         const char *file;
@@ -346,12 +346,12 @@ TEST(published_sizes_hold_the_bytes_that_files_have)
     }
 }
 
-TEST(a_file_that_the_server_does_not_have_says_404)
+TEST(a_file_that_the_server_lacks_says_404)
 {
     const char *path = file_path("none.bin");
 
     CHECK_INT(get("nothing", path, "00"), ASSAY_NOT_FOUND);
-    CHECK_HAS(err.text, "/nothing is not there (HTTP 404)");
+    CHECK_HAS(err.text, "/nothing does not exist (HTTP 404)");
     CHECK(!is_there(path, ".part"));
 }
 
@@ -370,7 +370,7 @@ TEST(without_a_network_the_message_says_what_to_do)
                         "there");
 }
 
-TEST(a_file_can_be_known_by_its_md5_too)
+TEST(a_file_can_also_be_checked_by_its_md5)
 {
     char url[128], hex[MD5_HEX], *bytes = content(n_bytes);
     struct download download = {
@@ -394,7 +394,7 @@ TEST(a_file_can_be_known_by_its_md5_too)
     CHECK_HAS(err.text, "has MD5");
 }
 
-/* A process that fetches it and ends with the status. */
+/* A process that fetches it and exits with the status. */
 static pid_t start_get(const char *how, const char *path)
 {
     pid_t pid = fork();
@@ -416,8 +416,8 @@ static void wait_for_part(const char *path, off_t n)
         usleep(1000);
 }
 
-/* Whether nothing has come yet or a half: the second is told who is at it, and
- * takes nothing from the first. */
+/* With nothing or a half fetched: the second process learns which one fetches,
+ * and does not disturb it. */
 static void check_second(const char *how, const char *path, off_t n)
 {
     char words[80];
@@ -427,9 +427,12 @@ static void check_second(const char *how, const char *path, off_t n)
     server_port();
     first = start_get(how, path);
     wait_for_part(path, n);
+    /* It asks the server only after it has claimed the part. */
+    while (access(test_path("requests"), F_OK) || !was_asked(how))
+        usleep(1000);
     CHECK_INT(get(how, path, content_hash(n_bytes)), ASSAY_IO);
-    snprintf(words, sizeof words,
-             "is being fetched by another process (pid %ld)", (long)first);
+    snprintf(words, sizeof words, "another process (pid %ld) is fetching",
+             (long)first);
     CHECK_HAS(err.text, words);
     CHECK(is_there(path, ".part"));
     fclose(fopen(test_path("go"), "w"));
@@ -439,7 +442,7 @@ static void check_second(const char *how, const char *path, off_t n)
     CHECK_INT(unlink(test_path("go")), 0);
 }
 
-TEST(a_download_that_another_process_has_begun_is_left_to_it)
+TEST(a_download_that_another_process_has_started_is_left_to_it)
 {
     check_second("wait/100000", file_path("begun.bin"), 0);
 }
@@ -449,8 +452,8 @@ TEST(a_download_that_another_process_is_in_the_middle_of_is_left_to_it)
     check_second("half/100000", file_path("middle.bin"), n_bytes / 2);
 }
 
-/* The process that is killed leaves its part, and no lock. */
-TEST(what_a_killed_process_fetched_is_gone_on_from)
+/* A killed process leaves its part, but no lock. */
+TEST(a_download_continues_after_its_process_was_killed)
 {
     const char *path = file_path("killed.bin");
     pid_t first;
@@ -466,8 +469,8 @@ TEST(what_a_killed_process_fetched_is_gone_on_from)
     check_whole(path);
 }
 
-/* Eight at once: one fetches, and nobody fails for another reason. */
-TEST(of_many_at_once_one_fetches_and_the_others_say_so)
+/* Eight at once: one fetches, and no other fails for another reason. */
+TEST(of_many_processes_one_fetches_and_the_others_say_so)
 {
     enum { n_processes = 8 };
     const char *path = file_path("many.bin");
@@ -490,7 +493,7 @@ TEST(of_many_at_once_one_fetches_and_the_others_say_so)
     check_whole(path);
 }
 
-TEST(a_pipe_in_the_place_of_a_part_is_not_waited_for)
+TEST(a_pipe_instead_of_a_part_is_refused)
 {
     const char *path = file_path("piped.bin");
 
@@ -500,7 +503,7 @@ TEST(a_pipe_in_the_place_of_a_part_is_not_waited_for)
     CHECK_HAS(err.text, "not a regular file");
 }
 
-TEST(a_place_that_cannot_be_written_is_named)
+TEST(a_path_that_cannot_be_written_is_named)
 {
     CHECK_INT(get("good/100000", "/proc/nowhere/file.bin", "00"),
               ASSAY_NOT_FOUND);

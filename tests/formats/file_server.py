@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Serves bytes on loopback for download_test, well and badly.
+"""Serves bytes on loopback for download_test, correctly and incorrectly.
 
     file_server.py FOLDER
 
 Prints its port, writes the path and the Range of every request to
-FOLDER/requests, and ends when its standard input does. /good/N answers with N
-bytes and knows ranges, /whole/N does not, /cut/N stops in the middle unless
-asked for the rest, /moved/N sends elsewhere, /endless/N does not say how much
-comes and sends ten times as much; /wait/N and /half/N answer nothing, or a
-half, until FOLDER/go is there; anything else is not there.
+FOLDER/requests, and ends when its standard input does. /good/N sends N bytes
+and supports ranges, /whole/N does not, /cut/N stops in the middle unless asked
+for the rest, /moved/N redirects, /endless/N sends ten times as much without
+announcing a length; /wait/N and /half/N send nothing, or a half, until
+FOLDER/go exists; anything else is 404.
 """
 import http.server
 import os

@@ -1,4 +1,4 @@
-/* HDF5 files are read by a process of their own, whatever becomes of it. */
+/* HDF5 files are read in a child process, whatever happens to it. */
 #include "base/mem.h"
 #include "formats/keras/hdf5_reader_internal.h"
 #include "formats/keras/keras.h"
@@ -57,20 +57,20 @@ static void check_death(int signal_number, enum assay_status wanted,
     CHECK_HAS(err.text, words);
     err = (struct error){0};
     CHECK_STATUS(hdf5_reader_read(reader, 0, pool, &data, &err),
-                 ASSAY_BAD_INPUT, &err); /* and so it stays */
+                 ASSAY_BAD_INPUT, &err); /* it stays so */
     hdf5_reader_close(reader);
     pool_free(pool);
-    CHECK_INT(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+    CHECK_INT(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
-TEST(a_reader_that_crashes_is_one_sentence)
+TEST(a_crash_of_the_reader_becomes_an_error)
 {
     check_death(SIGSEGV, ASSAY_BAD_INPUT, "the HDF5 library crashed");
     check_death(SIGABRT, ASSAY_BAD_INPUT, "the HDF5 library crashed");
 }
 
-/* For files that make the library loop: processor time, not patience. */
-TEST(a_reader_that_comes_to_no_end_is_one_sentence)
+/* For files that make the library loop: the limit is CPU time. */
+TEST(an_endless_loop_of_the_reader_becomes_an_error)
 {
     struct hdf5_reader *reader = open_good();
     char path[64], line[128];
@@ -85,15 +85,15 @@ TEST(a_reader_that_comes_to_no_end_is_one_sentence)
     fclose(limits);
     CHECK(is_limited);
     hdf5_reader_close(reader);
-    check_death(SIGXCPU, ASSAY_BAD_INPUT, "comes to no end");
+    check_death(SIGXCPU, ASSAY_BAD_INPUT, "does not finish");
 }
 
-TEST(a_reader_that_the_system_kills_is_said_to_lack_memory)
+TEST(a_killed_reader_is_reported_as_lack_of_memory)
 {
     check_death(SIGKILL, ASSAY_NOMEM, "was killed");
 }
 
-TEST(the_library_never_enters_this_process)
+TEST(the_library_is_never_loaded_into_this_process)
 {
     struct hdf5_reader *reader = open_good();
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -113,7 +113,7 @@ TEST(the_library_never_enters_this_process)
     hdf5_reader_close(reader);
 }
 
-TEST(an_attribute_that_is_not_there_is_no_failure)
+TEST(a_missing_attribute_is_not_a_failure)
 {
     struct hdf5_reader *reader = open_good();
     struct str text = {0};
@@ -126,7 +126,7 @@ TEST(an_attribute_that_is_not_there_is_no_failure)
     hdf5_reader_close(reader);
 }
 
-TEST(a_dataset_that_cannot_be_read_leaves_the_reader_in_order)
+TEST(a_dataset_that_cannot_be_read_leaves_the_reader_usable)
 {
     struct hdf5_reader *reader = open_good();
     struct tensor data;
@@ -148,7 +148,7 @@ TEST(a_dataset_that_cannot_be_read_leaves_the_reader_in_order)
     pool_free(pool);
 }
 
-TEST(memory_that_ends_is_told_and_nothing_leaks)
+TEST(nothing_leaks_whichever_allocation_fails)
 {
     enum assay_status st = ASSAY_NOMEM;
 

@@ -1,4 +1,4 @@
-/* Weights into a graph, by name. */
+/* Loads weights into a graph by name. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "formats/weights/load_weights.h"
@@ -10,8 +10,8 @@
 
 static struct error err;
 
-/* A file of weights in the making: a header, and elements of which all bytes
- * are 0 but for the first number of each tensor. */
+/* A file of weights while it is made: a header, and elements that are 0 except
+ * for the first number of each tensor. */
 struct maker {
     struct str header, data;
 };
@@ -35,14 +35,14 @@ static void put_floats(struct maker *maker, const char *name, float first)
     put(maker, name, "F32", "[2]", numbers, sizeof numbers);
 }
 
-/* The bytes of the file; what made them is released. */
+/* Returns the bytes of the file and releases the rest. */
 static struct str finish(struct maker *maker)
 {
     struct str file = {0};
     uint64_t length;
 
     CHECK_INT(str_append_char(&maker->header, '}'), ASSAY_OK);
-    while (maker->header.n % 8) /* as the format asks, so that all is aligned */
+    while (maker->header.n % 8) /* as the format requires, for alignment */
         CHECK_INT(str_append_char(&maker->header, ' '), ASSAY_OK);
     length = maker->header.n;
     CHECK_INT(str_append_n(&file, (const char *)&length, 8), ASSAY_OK);
@@ -191,13 +191,13 @@ TEST(what_does_not_fit_is_listed_by_name_and_leaves_the_graph_alone)
     put(&maker, "whole", "I64", "[2]", numbers, sizeof numbers);
     CHECK_INT(load(graph, &maker, &problems, &report), ASSAY_BAD_INPUT);
     CHECK_STR(err.text,
-              "the tensors are not those of tiny; 2 missing (gone, ...); 1 "
-              "unknown to it (extra); 2 of another kind (long is float32 3, "
-              "the model wants float32 2, ...)");
+              "the tensors do not match tiny; 2 missing (gone, ...); 1 unknown "
+              "to it (extra); 2 of another shape or type (long is float32 3, "
+              "the model needs float32 2, ...)");
     CHECK_STR(str_text(&problems),
               "unknown  extra\n"
-              "unfit  long is float32 3, the model wants float32 2\n"
-              "unfit  whole is int64 2, the model wants float32 2\n"
+              "unfit  long is float32 3, the model needs float32 2\n"
+              "unfit  whole is int64 2, the model needs float32 2\n"
               "missing  gone\n"
               "missing  lost\n");
     CHECK_INT(report.n_loaded, 0);
@@ -206,7 +206,7 @@ TEST(what_does_not_fit_is_listed_by_name_and_leaves_the_graph_alone)
     graph_free(graph);
 }
 
-TEST(no_more_than_the_most_of_a_kind_are_told_and_all_are_counted)
+TEST(at_most_so_many_of_a_kind_are_listed_but_all_are_counted)
 {
     struct graph *graph = new_graph();
     struct weights_report report;
@@ -228,7 +228,7 @@ TEST(no_more_than_the_most_of_a_kind_are_told_and_all_are_counted)
     graph_free(graph);
 }
 
-TEST(names_of_older_torchvisions_are_understood)
+TEST(names_of_older_torchvision_are_understood)
 {
     struct graph *graph = new_graph();
     uint32_t inner = want(graph, "backbone.fpn.inner_blocks.0.0.weight");
@@ -334,7 +334,7 @@ static enum assay_status load_to_train(struct graph *graph, struct maker *maker,
                                  &err);
 }
 
-/* Three numbers where the model wants two. */
+/* Three numbers instead of the model's two. */
 static void put_wide(struct maker *maker, const char *name)
 {
     static const float numbers[3] = {1, 2, 3};
@@ -342,7 +342,7 @@ static void put_wide(struct maker *maker, const char *name)
     put(maker, name, "F32", "[3]", numbers, sizeof numbers);
 }
 
-TEST(a_predictor_for_other_classes_is_left_to_be_made_anew_as_a_whole)
+TEST(a_predictor_for_other_classes_is_renewed_as_a_whole)
 {
     struct graph *graph = new_graph();
     uint32_t score = want(graph, "roi_heads.box_predictor.cls_score.bias");
@@ -370,7 +370,7 @@ TEST(a_predictor_for_other_classes_is_left_to_be_made_anew_as_a_whole)
     graph_free(graph);
 }
 
-TEST(of_a_classifier_only_the_last_layer_is_made_anew)
+TEST(only_the_last_layer_of_a_classifier_is_renewed)
 {
     struct graph *graph = new_graph();
     uint32_t first = want(graph, "classifier.0.bias");
@@ -389,7 +389,7 @@ TEST(of_a_classifier_only_the_last_layer_is_made_anew)
     graph_free(graph);
 }
 
-TEST(anything_else_that_does_not_fit_is_refused_for_training_too)
+TEST(anything_else_that_does_not_fit_is_also_refused_for_training)
 {
     struct graph *graph = new_graph();
     struct weights_report report;
@@ -399,7 +399,7 @@ TEST(anything_else_that_does_not_fit_is_refused_for_training_too)
     want(graph, "backbone.conv1.bias");
     put_wide(&maker, "backbone.conv1.bias");
     CHECK_INT(load_to_train(graph, &maker, &report, &renewed), ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "backbone.conv1.bias is float32 3, the model wants "
+    CHECK_HAS(err.text, "backbone.conv1.bias is float32 3, the model needs "
                         "float32 2");
     CHECK_STR(str_text(&renewed), "");
     graph_free(graph);
@@ -425,7 +425,7 @@ TEST(a_published_model_is_found_by_its_name_and_by_its_file)
     CHECK_STR(published_find("keypointrcnn_resnet50_fpn")->version, "COCO_V1");
 }
 
-TEST(only_the_files_trained_without_eps_have_none)
+TEST(only_files_trained_with_eps_0_have_eps_0)
 {
     CHECK_NEAR(weights_norm_eps("/a/fasterrcnn_resnet50_fpn_coco-258fb6c6.pth"),
                0, 0);

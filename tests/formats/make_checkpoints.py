@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Writes checkpoints with PyTorch, and tables of what is in them.
+"""Writes checkpoints with PyTorch, and tables of their contents.
 
     make_checkpoints.py FOLDER
 
 NAME.pth and NAME.tsv (name, dtype, shape, sum, mean absolute value) for each
-case; NAME.refuse.pth for those that no reader should take. Exits with 77
-where there is no torch.
+case; NAME.refuse.pth for those that no reader should accept. Exits with 77 if
+torch is missing.
 """
 import collections
 import pathlib
@@ -125,7 +125,7 @@ def main(folder):
             write_table(f"{stem}.tsv", value)
         torch.save(value, folder / f"{name}-protocol4.pth", pickle_protocol=4)
         write_table(folder / f"{name}-protocol4.tsv", value)
-    # More than 65535 entries make an archive a ZIP64 one.
+    # An archive with more than 65535 entries is ZIP64.
     rewrite(folder / "plain-zip.pth", folder / "zip64.pth",
             zipfile.ZIP_STORED, 66000)
     (folder / "zip64.tsv").write_text((folder / "plain-zip.tsv").read_text())

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Writes, with PyTorch, files that people take for models.
+"""Writes, with PyTorch, files that people mistake for models.
 
     make_models.py FOLDER
 
-Exits with 77 where there is no torch.
+Exits with 77 if torch is missing.
 """
 import os
 import sys

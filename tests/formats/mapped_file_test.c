@@ -1,4 +1,4 @@
-/* Files as memory, and what others do to them meanwhile. */
+/* Mapped files, and changes by others while they are in use. */
 #include "base/file_guard.h"
 #include "base/mem.h"
 #include "formats/mapped_file_internal.h"
@@ -25,7 +25,7 @@ static const char *write_ones(const char *name, size_t n)
     return path;
 }
 
-TEST(a_large_file_that_shrinks_is_told)
+TEST(a_large_file_that_shrinks_is_reported)
 {
     const size_t n = (size_t)4 << 20;
     const char *path = write_ones("large", n);
@@ -44,7 +44,7 @@ TEST(a_large_file_that_shrinks_is_told)
     buffer_release(file);
 }
 
-TEST(a_small_file_that_shrinks_is_as_it_was)
+TEST(a_small_file_that_shrinks_stays_readable)
 {
     enum { n = 100000 };
     const char *path = write_ones("small", n);

@@ -1,5 +1,5 @@
-/* What people take for a model is refused by what it is, and with what to do
- * instead. */
+/* Files that people mistake for models are refused: the message says what they
+ * are and what to do. */
 #include "formats/model_kind.h"
 
 #include "formats/model_file.h"
@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 
 static const char export_line[] =
-    "torch.onnx.export(model, torch.rand(1, 3, 224, 224), 'model.onnx')";
+    "export it to ONNX with torch.onnx.export(model, photo, 'model.onnx'), or "
+    "use Python's `assay`";
 
 static void write_bytes(const char *name, const void *bytes, size_t n)
 {
@@ -23,10 +24,10 @@ static void write_bytes(const char *name, const void *bytes, size_t n)
     CHECK_INT(fclose(file), 0);
 }
 
-/* Refused by the reader of models, with all of these parts. */
+/* Checks that the file is refused with a message that has all parts. */
 static void check_path(const char *path, const char *const *parts)
 {
-    const struct onnx_options none = {0};
+    const struct model_file_options none = {0};
     struct error err = {0};
     struct graph *graph;
     struct pool *pool;
@@ -59,7 +60,7 @@ static void check_bytes(const char *name, const void *bytes, size_t n,
 
 enum { no_torch = 77, no_python = 127 };
 
-/* A file that PyTorch made, or a skipped test. */
+/* A file that PyTorch made; skips the test without PyTorch. */
 static const char *made(const char *name)
 {
     static char folder[512], command[1200], path[600];
@@ -81,7 +82,7 @@ static const char *made(const char *name)
     return path;
 }
 
-TEST(a_whole_model_that_pytorch_pickled_is_to_be_exported)
+TEST(a_whole_pickled_model_of_pytorch_needs_exporting)
 {
     static const char *const names[] = {"whole.pt", "whole_old.pt",
                                         "whole_in_dict.pt"};
@@ -92,26 +93,28 @@ TEST(a_whole_model_that_pytorch_pickled_is_to_be_exported)
                                          export_line, NULL});
 }
 
-TEST(weights_of_pytorch_are_for_the_option)
+TEST(weights_of_pytorch_are_for_a_built_in_model)
 {
     static const char *const names[] = {"state.pth", "state_old.pth",
                                         "training.pth"};
 
     for (size_t i = 0; i < 3; i++)
         check_path(made(names[i]),
-                   (const char *const[]){"it holds weights and no model",
-                                         "--weights", export_line, NULL});
+                   (const char *const[]){"it holds weights, not a model",
+                                         "built-in model", export_line, NULL});
 }
 
-TEST(a_torchscript_model_is_to_be_exported)
+TEST(a_torchscript_model_needs_exporting)
 {
     static const char *const names[] = {"scripted.pt", "traced.pt"};
 
     for (size_t i = 0; i < 2; i++)
         check_path(made(names[i]),
                    (const char *const[]){"it is a TorchScript model",
+                                         "export it to ONNX with "
                                          "torch.onnx.export(torch.jit.load(",
-                                         "'model.onnx')", NULL});
+                                         "'model.onnx')",
+                                         "or use Python's `assay`", NULL});
 }
 
 TEST(safetensors_are_weights_too)
@@ -120,24 +123,24 @@ TEST(safetensors_are_weights_too)
                                "{\"w\":{\"dtype\":\"F32\",\"shape\":[1],"
                                "\"data_offsets\":[0,4]}}  \0\0\0\0";
 
-    CHECK_BYTES("w.safetensors", file, "it holds weights and no model");
+    CHECK_BYTES("w.safetensors", file, "it holds weights, not a model");
 }
 
 /* ---- other frameworks --------------------------------------------------- */
 
-TEST(models_of_other_frameworks_are_named_with_how_to_convert_them)
+TEST(models_of_other_frameworks_are_named_with_a_way_to_convert_them)
 {
     CHECK_BYTES("m.tflite", "\x1c\0\0\0TFL3\x14\0\x20\0",
                 "tf2onnx.convert --tflite");
     CHECK_BYTES("m.ort", "\x1c\0\0\0ORTM\x14\0\x20\0", "ONNX Runtime's own");
     CHECK_BYTES("m.gguf", "GGUF\3\0\0\0", "language model");
-    CHECK_BYTES("m.pkl", "\x80\4\x95\x0a\0\0\0\0\0\0\0", "a pickle of Python");
-    CHECK_BYTES("m.npy", "\x93NUMPY\1\0v\0", "array of NumPy");
+    CHECK_BYTES("m.pkl", "\x80\4\x95\x0a\0\0\0\0\0\0\0", "a Python pickle");
+    CHECK_BYTES("m.npy", "\x93NUMPY\1\0v\0", "NumPy array");
     CHECK_BYTES("saved_model.pb", "\x08\1\x12\4\x0a\2\x0a\0",
                 "tf2onnx.convert --saved-model");
 }
 
-TEST(a_folder_is_told_by_what_is_in_it)
+TEST(a_folder_is_described_by_its_contents)
 {
     mkdir(test_path("saved"), 0777);
     write_bytes("saved/saved_model.pb", "\x08\1", 2);
@@ -149,9 +152,9 @@ TEST(a_folder_is_told_by_what_is_in_it)
     check_one(test_path("folder"), "/folder/a.onnx");
 }
 
-/* ---- no models at all --------------------------------------------------- */
+/* ---- other files --------------------------------------------------------- */
 
-TEST(what_assay_itself_wrote_is_named_with_its_command)
+TEST(files_of_assay_are_named_with_their_command)
 {
     char run[100] = "SQLite format 3";
 
@@ -161,7 +164,7 @@ TEST(what_assay_itself_wrote_is_named_with_its_command)
     check_bytes("c.sqlite", run, sizeof run, "log of a campaign");
     memcpy(run + 68, "\0\0\0\0", 4);
     check_bytes("x.sqlite", run, sizeof run, "it is a database");
-    CHECK_BYTES("x.fp", "assay fingerprint 2\n", "assay predict");
+    CHECK_BYTES("x.fp", "assay fingerprint 3\n", "assay predict");
 }
 
 TEST(pictures_archives_and_texts_are_named)
@@ -179,13 +182,13 @@ TEST(pictures_archives_and_texts_are_named)
     check_bytes("empty.onnx", "", 0, "is empty");
 }
 
-TEST(a_pipe_is_refused_and_not_waited_for)
+TEST(a_pipe_is_refused)
 {
     CHECK_INT(mkfifo(test_path("pipe"), 0600), 0);
     check_one(test_path("pipe"), "it is a pipe");
 }
 
-/* The sentence ends with what to do; a path that is long gives way to it. */
+/* A long path is shortened so that the advice at the end fits. */
 TEST(a_long_path_leaves_room_for_the_advice)
 {
     char name[256];
@@ -197,7 +200,7 @@ TEST(a_long_path_leaves_room_for_the_advice)
     check_one(test_path(name), export_line);
 }
 
-TEST(what_may_be_a_model_passes)
+TEST(files_that_may_be_models_pass)
 {
     static const char *const names[] = {"onnx", "hdf5", "net"};
     static const char *const begins[] = {"\x08\7\x12\7pytorch",

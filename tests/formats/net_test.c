@@ -1,5 +1,4 @@
-/* Networks as text: what is written is read again, and what is wrong has its
- * line. */
+/* Network descriptions survive a round trip, and errors name the line. */
 #include "formats/net/net.h"
 
 #include "base/mem.h"
@@ -52,7 +51,7 @@ static void write_text(const struct graph *graph, struct str *text)
     CHECK_STATUS(net_write(graph, NULL, &notes, &sink, &err), ASSAY_OK, &err);
 }
 
-TEST(a_description_says_what_a_network_is_made_of)
+TEST(a_description_becomes_a_graph)
 {
     const struct value *weight;
     const struct node *conv;
@@ -95,7 +94,7 @@ static void check_round(const char *name)
     str_release(&second);
 }
 
-TEST(every_model_of_the_zoo_comes_back_from_its_text)
+TEST(every_model_of_the_zoo_survives_a_round_trip)
 {
     open_pool();
     for (const char *const *name = model_names(); *name; name++)
@@ -103,9 +102,9 @@ TEST(every_model_of_the_zoo_comes_back_from_its_text)
     pool_free(pool);
 }
 
-TEST(weights_lie_in_a_file_beside_the_description)
+TEST(weights_are_in_a_file_next_to_the_description)
 {
-    const struct onnx_options options = {0};
+    const struct model_file_options options = {0};
     const struct net_notes notes = {0};
     struct graph *graph, *again;
     const struct value *want, *got;
@@ -133,9 +132,51 @@ TEST(weights_lie_in_a_file_beside_the_description)
     pool_free(pool);
 }
 
-/* ---- what is wrong ------------------------------------------------------- */
+TEST(a_chosen_shape_must_fit_an_input_that_exists)
+{
+    static const struct {
+        const char *input;
+        int64_t batch, channels;
+        enum assay_status status;
+        const char *text;
+    } cases[] = {
+        {"the image", 2, 3, ASSAY_OK, ""},
+        {NULL, 2, 3, ASSAY_OK, ""},
+        {"the image", 2, 4, ASSAY_BAD_INPUT, "which 2x4x8x8 contradicts"},
+        {"images", 2, 3, ASSAY_BAD_USAGE, "first input is 'the image'"},
+    };
+    const struct net_notes notes = {.has_no_weights = true};
+    struct graph *graph, *again;
 
-/* The text with one line in the place of another. */
+    open_pool();
+    graph = read_text(small);
+    CHECK_STATUS(net_save(graph, test_path("tiny.net"), &notes, &err), ASSAY_OK,
+                 &err);
+    graph_free(graph);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct model_file_shape choice = {
+            .input = cases[i].input,
+            .shape = shape_of(4, cases[i].batch, cases[i].channels, (int64_t)8,
+                              (int64_t)8)};
+        struct model_file_options options = {.shapes = &choice, .n_shapes = 1};
+
+        err = (struct error){0};
+        CHECK_STATUS(model_file_load(test_path("tiny.net"), &options, pool,
+                                     &again, &err),
+                     cases[i].status, &err);
+        CHECK_HAS(err.text, cases[i].text);
+        CHECK(!again == (cases[i].status != ASSAY_OK));
+        if (again)
+            CHECK_INT(graph_input_shape(again, 0)->dims[0], 2);
+        graph_free(again);
+    }
+    pool_free(pool);
+}
+
+/* ---- errors ---------------------------------------------------------------
+ */
+
+/* The text with one line replaced. */
 static void check_refused(const char *old, const char *new, const char *part)
 {
     struct graph *graph;
@@ -154,44 +195,50 @@ static void check_refused(const char *old, const char *new, const char *part)
     str_release(&text);
 }
 
-TEST(what_is_wrong_has_its_line_and_says_why)
+TEST(errors_name_the_line_and_the_reason)
 {
     open_pool();
     check_refused("assay-net 1", "assay-net 2", "version 2");
-    check_refused("assay-net 1", "network", "no network description");
-    check_refused("model tiny Tiny", "layer x", "line 3: a line begins with");
-    check_refused("model tiny Tiny", "model tiny", "line 3: a model has");
-    check_refused("model tiny Tiny", "model tiny Tiny x", "should end here");
+    check_refused("assay-net 1", "network", "not a network description");
+    check_refused("model tiny Tiny", "layer x",
+                  "line 3: expected model, weights");
+    check_refused("model tiny Tiny", "model tiny",
+                  "line 3: expected the model's class");
+    check_refused("model tiny Tiny", "model tiny Tiny x",
+                  "expected the end of the line, not 'x'");
     check_refused("module stem.0 Conv2d", "module stem Conv2d",
                   "line 5: there are two modules 'stem'");
-    check_refused("float32 ?x3x8x8", "float8 ?x3x8x8", "line 6: an input has");
-    check_refused("?x3x8x8", "?x3xx8", "as 1x3x?x?");
-    check_refused("4x3x3x3", "?x3x3x3", "as 64x3x7x7");
+    check_refused("float32 ?x3x8x8", "float8 ?x3x8x8",
+                  "line 6: expected a type");
+    check_refused("?x3x8x8", "?x3xx8", "such as 1x3x?x?, not");
+    check_refused("4x3x3x3", "?x3x3x3", "such as 64x3x7x7, not");
     check_refused("4x3x3x3", "4x3x3x99999999999999999999", "shape");
     check_refused("normal 0.5", "gauss 0.5", "zero, one, normal");
     check_refused("normal 0.5", "normal much", "not 'much'");
     check_refused("= 0 -1", "= 0", "a number for each element");
-    check_refused("= 0 -1", "= 0 -1 5", "more numbers than elements");
-    check_refused("= 0 -1", "", "neither numbers nor a file");
-    check_refused("Conv2d(\"", "Conv9d(\"", "a layer's op");
+    check_refused("= 0 -1", "= 0 -1 5",
+                  "expected the end of the line, not '5'");
+    check_refused("= 0 -1", "", "has no numbers");
+    check_refused("Conv2d(\"", "Conv9d(\"", "expected an op of Assay");
     check_refused("-, -)", "-, -", "line 9");
     check_refused("stem.0.weight, -", "nothing, -",
-                  "nothing before makes the value 'nothing'");
-    check_refused("in stem.0 ", "in stem.1 ", "named before");
-    check_refused("stride=1,1", "stride=0,1", "cannot be the stride");
-    check_refused("stride=1,1", "stride=1", "cannot be the stride");
+                  "no line above makes the value 'nothing'");
+    check_refused("in stem.0 ", "in stem.1 ", "a module from a line above");
+    check_refused("stride=1,1", "stride=0,1",
+                  "is not a valid stride for Conv2d");
+    check_refused("stride=1,1", "stride=1", "is not a valid stride for Conv2d");
     check_refused("stride=1,1", "stripe=1,1", "no attribute 'stripe'");
     check_refused("groups=1", "groups", "name=value");
     check_refused("%1 = Reshape(%0, $0)", "%0 = Reshape(%0, $0)",
                   "two values '%0'");
     check_refused("Reshape(%0, $0)", "Reshape(%0)", "does not have 1 inputs");
-    check_refused("output y %1", "output y %7", "nothing before makes");
+    check_refused("output y %1", "output y %7", "no line above makes");
     check_refused("output y %1\n", "", "it has no output");
     check_refused("\"the image\" float32", "\"the image float32", "line 6");
     pool_free(pool);
 }
 
-TEST(a_name_may_hold_anything_but_comes_in_quotation_marks)
+TEST(a_quoted_name_may_contain_anything)
 {
     static const char text[] = "assay-net 1\n"
                                "input \"%0\" float32 1\n"
@@ -215,7 +262,7 @@ TEST(a_name_may_hold_anything_but_comes_in_quotation_marks)
     pool_free(pool);
 }
 
-TEST(attributes_are_listed_where_they_lie_in_their_structs)
+TEST(attributes_are_listed_at_their_offsets)
 {
     for (size_t i = 0; op_classes[i]; i++) {
         const struct attr_field *field = attr_fields(op_classes[i]);
@@ -227,7 +274,7 @@ TEST(attributes_are_listed_where_they_lie_in_their_structs)
             end = field->offset + field->n * attr_kind_bytes(field->kind);
             CHECK(end <= op_classes[i]->attrs_bytes);
         }
-        /* Nothing but padding is left out. */
+        /* Only padding is left out. */
         if (attr_fields(op_classes[i]))
             CHECK(op_classes[i]->attrs_bytes - end < 8);
     }

@@ -1,6 +1,6 @@
-/* tests/formats/onnx_build.h - ONNX files made field by field.
+/* tests/formats/onnx_build.h - makes ONNX files field by field.
  *
- * Messages are texts that grow; adding one to another releases it.
+ * Messages are growing texts; adding one to another releases it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_FORMATS_ONNX_BUILD_H
@@ -24,6 +24,7 @@ enum {
     GRAPH_INPUT = 11,
     GRAPH_OUTPUT = 12,
     NODE_ATTRIBUTE = 5,
+    NODE_METADATA = 9,
     TENSOR_DIMS = 1,
     TENSOR_TYPE = 2,
     TENSOR_FLOATS = 4,
@@ -77,7 +78,7 @@ static inline void put_float(struct str *to, uint32_t field, float value)
     put(to, &value, sizeof value);
 }
 
-/* Puts the message in and releases it. */
+/* Adds the message and releases it. */
 static inline void put_message(struct str *to, uint32_t field,
                                struct str message)
 {
@@ -85,7 +86,7 @@ static inline void put_message(struct str *to, uint32_t field,
     str_release(&message);
 }
 
-/* Every word of a text, separated by spaces; "-" is a name left out. */
+/* Adds each word of a text, separated by spaces; "-" is a name left out. */
 static inline void put_words(struct str *to, uint32_t field, const char *words)
 {
     while (*words) {
@@ -132,7 +133,7 @@ static inline void put_graph_attribute(struct str *node, const char *name,
     put_message(node, NODE_ATTRIBUTE, attribute);
 }
 
-/* "1x3x?": a size or, by a question mark, none; "" is a scalar. */
+/* "1x3x?": ? leaves a size free; "" is a scalar. */
 static inline struct str make_value(const char *name, int type,
                                     const char *sizes)
 {
@@ -157,7 +158,7 @@ static inline struct str make_value(const char *name, int type,
     return value;
 }
 
-/* A tensor's head; its elements are put behind. */
+/* A tensor without its elements, which follow. */
 static inline struct str make_tensor(const char *name, int type,
                                      const int64_t *dims, size_t n_dims)
 {
@@ -180,7 +181,7 @@ static inline struct str make_floats(const char *name, const float *numbers,
     return tensor;
 }
 
-/* Takes the graph over. */
+/* Takes the graph. */
 static inline struct str make_model(struct str graph, int64_t opset)
 {
     struct str model = {0}, set = {0};
@@ -192,9 +193,9 @@ static inline struct str make_model(struct str graph, int64_t opset)
     return model;
 }
 
-/* Reads a model from memory; takes the bytes over. */
+/* Reads a model from memory; takes the bytes. */
 static inline enum assay_status
-load_bytes(struct str model, const struct onnx_options *options,
+load_bytes(struct str model, const struct model_file_options *options,
            struct pool *pool, struct graph **graph, struct error *err)
 {
     struct buffer *file;

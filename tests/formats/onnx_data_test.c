@@ -1,5 +1,4 @@
-/* The elements of ONNX tensors: how they are kept, where they lie, what is
- * wrong with them. */
+/* The elements of ONNX tensors: their encodings, their files, and damage. */
 #include "onnx_build.h"
 
 #include "tensor/half.h"
@@ -21,7 +20,7 @@ static void write_file(const char *path, const void *bytes, size_t n)
     CHECK_INT(fclose(file), 0);
 }
 
-/* A model whose output is the initializer itself. Takes the tensor over. */
+/* A model with the initializer itself as output. Takes the tensor. */
 static struct str model_of(const char *name, struct str tensor)
 {
     struct str made = {0};
@@ -34,8 +33,9 @@ static struct str model_of(const char *name, struct str tensor)
 static void load_tensor(struct str tensor, enum assay_status wanted)
 {
     CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
-    CHECK_STATUS(load_bytes(model_of("t", tensor), &(struct onnx_options){0},
-                            pool, &graph, &err),
+    CHECK_STATUS(load_bytes(model_of("t", tensor),
+                            &(struct model_file_options){0}, pool, &graph,
+                            &err),
                  wanted, &err);
 }
 
@@ -51,7 +51,7 @@ static const struct tensor *loaded(void)
     return &graph_value(graph, graph_find_value(graph, "t"))->data;
 }
 
-/* 0, 1 and 2 of a type, as every way of keeping them gives. */
+/* Checks for 0, 1 and 2 of a type, whatever the encoding. */
 static void check_012(enum dtype dtype, const void *wanted)
 {
     CHECK_INT(loaded()->dtype, dtype);
@@ -62,7 +62,7 @@ static void check_012(enum dtype dtype, const void *wanted)
 
 static const int64_t three[] = {3};
 
-TEST(typed_lists_give_elements_of_every_type)
+TEST(typed_lists_hold_elements_of_every_type)
 {
     static const struct {
         int type;
@@ -106,7 +106,7 @@ TEST(typed_lists_give_elements_of_every_type)
     }
 }
 
-TEST(lists_of_floats_and_doubles_give_theirs)
+TEST(lists_of_floats_and_doubles_are_read)
 {
     static const float floats[] = {0, 1, 2};
     static const double doubles[] = {0, 1, 2};
@@ -173,7 +173,40 @@ TEST(elements_that_do_not_fit_the_shape_are_refused)
     close_all();
 }
 
-TEST(types_that_are_not_read_are_named)
+/* The lowest bits of a byte come first, in raw bytes and in lists. */
+TEST(numbers_of_four_and_two_bits_are_unpacked)
+{
+    static const unsigned char raw[] = {0x10, 0x02};
+    static const uint8_t small[] = {0, 1, 2}, negative[] = {0xff, 0xf8, 7};
+    struct str tensor;
+
+    for (int in_list = 0; in_list < 2; in_list++) {
+        tensor = make_tensor("t", 21, three, 1); /* uint4 */
+        if (in_list) {
+            put_int(&tensor, TENSOR_INT32S, raw[0]);
+            put_int(&tensor, TENSOR_INT32S, raw[1]);
+        } else {
+            put_bytes(&tensor, TENSOR_RAW, raw, 2);
+        }
+        load_tensor(tensor, ASSAY_OK);
+        check_012(DTYPE_U4, small);
+    }
+    tensor = make_tensor("t", 22, three, 1); /* int4 */
+    put_bytes(&tensor, TENSOR_RAW, "\x8f\x07", 2);
+    load_tensor(tensor, ASSAY_OK);
+    check_012(DTYPE_I4, negative);
+    tensor = make_tensor("t", 25, three, 1); /* uint2 */
+    put_bytes(&tensor, TENSOR_RAW, "\x24", 1);
+    load_tensor(tensor, ASSAY_OK);
+    check_012(DTYPE_U2, small);
+    tensor = make_tensor("t", 22, three, 1);
+    put_bytes(&tensor, TENSOR_RAW, raw, 1);
+    load_tensor(tensor, ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "1 bytes; 3 of int4 takes 2");
+    close_all();
+}
+
+TEST(unsupported_types_are_named)
 {
     load_tensor(make_tensor("t", 8, three, 1), ASSAY_UNSUPPORTED);
     CHECK_HAS(err.text, "strings");
@@ -183,7 +216,7 @@ TEST(types_that_are_not_read_are_named)
     close_all();
 }
 
-TEST(sparse_tensors_are_filled_up)
+TEST(sparse_tensors_are_made_dense)
 {
     static const int64_t places[] = {1, 4};
     static const float values[] = {7, 8};
@@ -200,8 +233,9 @@ TEST(sparse_tensors_are_filled_up)
     put_message(&made, 15, sparse);
     put_message(&made, GRAPH_OUTPUT, make_value("t", ONNX_FLOAT, ""));
     CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
-    CHECK_STATUS(load_bytes(make_model(made, 13), &(struct onnx_options){0},
-                            pool, &graph, &err),
+    CHECK_STATUS(load_bytes(make_model(made, 13),
+                            &(struct model_file_options){0}, pool, &graph,
+                            &err),
                  ASSAY_OK, &err);
     got = tensor_f32(loaded());
     CHECK_INT(loaded()->shape.dims[1], 3);
@@ -210,7 +244,7 @@ TEST(sparse_tensors_are_filled_up)
     close_all();
 }
 
-/* ---- files beside the model --------------------------------------------- */
+/* ---- files next to the model -------------------------------------------- */
 
 static void put_entry(struct str *tensor, const char *key, const char *value)
 {
@@ -243,15 +277,15 @@ static const char *write_external(const char *location, const char *offset,
 
 static enum assay_status load_file(const char *path, bool may_read_outside)
 {
-    struct onnx_options options = {.may_read_outside = may_read_outside,
-                                   .outside_hint = "allow it"};
+    struct model_file_options options = {.may_read_outside = may_read_outside,
+                                         .outside_hint = "allow it"};
 
     err = (struct error){0};
     CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
     return onnx_load(path, &options, pool, &graph, &err);
 }
 
-TEST(elements_may_lie_in_a_file_beside_the_model)
+TEST(elements_may_be_in_a_file_next_to_the_model)
 {
     static const float numbers[] = {9, 0, 1, 2};
     const char *path = write_external("weights.bin", "4", "12");
@@ -261,7 +295,7 @@ TEST(elements_may_lie_in_a_file_beside_the_model)
     check_012(DTYPE_F32, numbers + 1);
 }
 
-TEST(a_file_outside_of_the_folder_is_read_only_where_that_is_allowed)
+TEST(a_file_outside_the_folder_is_only_read_if_allowed)
 {
     static const float numbers[] = {0, 1, 2};
     const char *path = write_external("../outside.bin", NULL, NULL);
@@ -269,19 +303,19 @@ TEST(a_file_outside_of_the_folder_is_read_only_where_that_is_allowed)
     write_file(test_path("outside.bin"), numbers, sizeof numbers);
     CHECK_STATUS(load_file(path, false), ASSAY_BAD_INPUT, &err);
     CHECK_HAS(err.text, "../outside.bin");
-    CHECK_HAS(err.text, "of the model's folder; allow it");
+    CHECK_HAS(err.text, "the model's folder; allow it");
     close_all();
     CHECK_STATUS(load_file(path, true), ASSAY_OK, &err);
     check_012(DTYPE_F32, numbers);
 
-    /* Nor by a link. */
+    /* A link does not help. */
     path = write_external("link.bin", NULL, NULL);
     CHECK_INT(symlink(test_path("outside.bin"), test_path("in/link.bin")), 0);
     CHECK_STATUS(load_file(path, false), ASSAY_BAD_INPUT, &err);
     close_all();
 }
 
-TEST(places_behind_the_end_of_a_file_are_refused)
+TEST(offsets_past_the_end_of_a_file_are_refused)
 {
     static const float numbers[] = {0, 1, 2};
     static const char *const places[][2] = {
@@ -298,7 +332,7 @@ TEST(places_behind_the_end_of_a_file_are_refused)
     }
 }
 
-TEST(a_file_that_is_not_there_is_named)
+TEST(a_missing_file_is_named)
 {
     const char *path = write_external("nowhere.bin", NULL, NULL);
 
@@ -307,8 +341,8 @@ TEST(a_file_that_is_not_there_is_named)
     close_all();
 }
 
-/* Where it would be waited for, this test would not end. */
-TEST(a_pipe_in_the_place_of_elements_is_not_waited_for)
+/* If it were opened, this test would not end. */
+TEST(a_pipe_instead_of_elements_is_refused)
 {
     const char *path = write_external("pipe.bin", NULL, NULL);
 
@@ -334,8 +368,8 @@ static struct str small_model(void)
     return make_model(made, 13);
 }
 
-/* Only the end of the graph is the end of what is needed. */
-TEST(a_file_that_is_cut_off_anywhere_is_refused)
+/* Only what follows the graph is not needed. */
+TEST(a_file_truncated_anywhere_is_refused)
 {
     struct str whole = small_model();
 
@@ -344,15 +378,15 @@ TEST(a_file_that_is_cut_off_anywhere_is_refused)
 
         put(&part, whole.text, n);
         CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
-        CHECK(load_bytes(part, &(struct onnx_options){0}, pool, &graph, &err) !=
-              ASSAY_OK);
+        CHECK(load_bytes(part, &(struct model_file_options){0}, pool, &graph,
+                         &err) != ASSAY_OK);
         CHECK(err.text[0]);
         close_all();
     }
     str_release(&whole);
 }
 
-TEST(graphs_that_lie_too_deep_in_each_other_are_refused)
+TEST(graphs_that_are_nested_too_deep_are_refused)
 {
     struct str inner = {0};
 
@@ -364,8 +398,9 @@ TEST(graphs_that_lie_too_deep_in_each_other_are_refused)
         inner = outer;
     }
     CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
-    CHECK_STATUS(load_bytes(make_model(inner, 13), &(struct onnx_options){0},
-                            pool, &graph, &err),
+    CHECK_STATUS(load_bytes(make_model(inner, 13),
+                            &(struct model_file_options){0}, pool, &graph,
+                            &err),
                  ASSAY_UNSUPPORTED, &err);
     CHECK_HAS(err.text, "deep");
     close_all();
@@ -386,8 +421,8 @@ TEST(loading_leaks_nothing_whichever_allocation_fails)
         pool_trim(pool);
         before = mem_live();
         mem_fail_at(nth);
-        st = onnx_load_buffer(file, &(struct onnx_options){0}, pool, &graph,
-                              NULL);
+        st = onnx_load_buffer(file, &(struct model_file_options){0}, pool,
+                              &graph, NULL);
         mem_fail_at(-1);
         graph_free(graph);
         pool_trim(pool);

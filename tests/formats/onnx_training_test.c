@@ -1,4 +1,4 @@
-/* Models that were imported for use, trained. */
+/* Trains imported models. */
 #include "base/random.h"
 #include "engine/engine.h"
 #include "formats/onnx/onnx.h"
@@ -28,13 +28,13 @@ static struct tensor make(struct training *t, enum dtype dtype,
     return tensor;
 }
 
-/* CNTK's classifier of digits, on one picture of noise. */
+/* CNTK's digit classifier on one picture of noise. */
 static struct training training_new(const char *path)
 {
     struct engine_options options = {
-        .backend = &backend_portable,
+        .device = &device_portable,
         .backend_options = {.n_threads = 2, .is_training = true}};
-    struct onnx_options plain = {0};
+    struct model_file_options plain = {0};
     struct random random = random_seed(1);
     struct training t = {0};
 
@@ -77,8 +77,8 @@ static double loss_of(struct training *t)
     return loss;
 }
 
-/* Every parameter goes so far along its gradient; the sum of squares of what
- * was gone, over that distance. */
+/* Moves every parameter by a distance along its gradient; returns the sum of
+ * the squared steps divided by that distance. */
 static double move(struct training *t, float distance)
 {
     double squares = 0;
@@ -98,20 +98,20 @@ static double move(struct training *t, float distance)
     return squares;
 }
 
-TEST(an_imported_model_goes_down_its_gradient)
+TEST(an_imported_model_descends_its_gradient)
 {
     const char *path = test_shared("models/onnx/mnist_cntk/model.onnx");
     struct training t;
     double first, squares, lower;
 
     if (!path)
-        SKIP("../shared/data is not there");
+        SKIP("../shared/data is missing");
     t = training_new(path);
     first = loss_of(&t);
     CHECK_STATUS(engine_backward(t.engine, &err), ASSAY_OK, &err);
     squares = move(&t, -1e-5F);
     lower = loss_of(&t);
-    /* As much as the slope says, and it goes on. */
+    /* By as much as the slope predicts, and then further. */
     CHECK(first > 0.1 && squares > 0);
     CHECK_NEAR((first - lower) / (1e-5 * squares), 1, 0.05);
     for (int i = 0; i < 5; i++) {

@@ -1,5 +1,5 @@
-/* Imported models that others made, pruned: they still run, and answer the
- * same where only zeros went. */
+/* Prunes imported models: they still run, and compute the same if only zeros
+ * were removed. */
 #include "backend/backend.h"
 #include "base/random.h"
 #include "engine/engine.h"
@@ -24,7 +24,7 @@ static void open_pool(void)
 
 static struct graph *load(const char *name)
 {
-    const struct onnx_options options = {0};
+    const struct model_file_options options = {0};
     const char *path;
     char file[128];
     struct graph *graph;
@@ -32,7 +32,7 @@ static struct graph *load(const char *name)
     snprintf(file, sizeof file, "models/onnx/%s/model.onnx", name);
     path = test_shared(file);
     if (!path)
-        SKIP("../shared/data is not there");
+        SKIP("../shared/data is missing");
     CHECK_STATUS(onnx_load(path, &options, pool, &graph, &err), ASSAY_OK, &err);
     return graph;
 }
@@ -51,7 +51,7 @@ static struct shape input_shape(const struct graph *graph)
 static void run(const struct graph *graph, struct tensor *outputs)
 {
     struct engine_options options = {
-        .backend = backend_best(),
+        .device = device_cpu(),
         .backend_options = {.n_threads = 2, .is_plain = true}};
     struct shape shape = input_shape(graph);
     struct random random = random_seed(5);
@@ -131,7 +131,7 @@ TEST(classifiers_run_without_most_of_their_filters)
     check_runs("light_vgg19", 90);
 }
 
-TEST(weights_that_are_dequantized_go_too)
+TEST(dequantized_weights_are_pruned_too)
 {
     check_runs("mobilenetv2_qdq", 50);
 }
@@ -162,7 +162,7 @@ static void check_zeros(const char *name)
     pool_free(pool);
 }
 
-TEST(channels_of_imported_models_that_are_zero_go_without_a_trace)
+TEST(zero_channels_of_imported_models_can_be_pruned_without_effect)
 {
     check_zeros("yolov8n");
     check_zeros("nanodet");
@@ -176,7 +176,7 @@ static void check_export(const char *name)
 {
     struct prune_options options = {.percent = 25, .seed = 2};
     struct tensor want[most_outputs], got[most_outputs];
-    const struct onnx_options none = {0};
+    const struct model_file_options none = {0};
     struct survey survey = {0};
     struct graph *graph, *pruned, *again;
     struct shape shape;
@@ -205,7 +205,7 @@ static void check_export(const char *name)
     pool_free(pool);
 }
 
-TEST(what_is_left_computes_the_same_when_it_was_written_as_onnx)
+TEST(a_pruned_model_computes_the_same_after_export_to_onnx)
 {
     check_export("nanodet");
     check_export("ultraface_rfb320");

@@ -1,5 +1,5 @@
-/* tests/formats/tensor_sums.h - a file of weights against a table of what is in
- * it: name, type, shape, sum and mean absolute value of every tensor.
+/* tests/formats/tensor_sums.h - compares a file of weights with a table: name,
+ * type, shape, sum and mean absolute value of every tensor.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_FORMATS_TENSOR_SUMS_H
@@ -38,7 +38,7 @@ static void check_sums(const struct tensor *tensor, double sum, double mean_abs)
     CHECK_NEAR(n ? got_abs / (double)n : 0, mean_abs, 1e-8 * mean_abs + 1e-12);
 }
 
-/* The next field of a line, with a NUL behind it; moves *at over it. */
+/* The next field of a line, NUL-terminated; moves *at past it. */
 static char *next_field(char **at)
 {
     char *field = *at;
@@ -74,8 +74,8 @@ static void check_line(const struct checkpoint *checkpoint, char *line,
     tensor_release(&tensor);
 }
 
-/* Every line of the table (its first names the columns) is one tensor of the
- * checkpoint, and there are no others. Returns how many there are. */
+/* Checks that the lines of the table (the first names the columns) are exactly
+ * the tensors of the checkpoint. Returns how many there are. */
 static size_t check_table(const struct checkpoint *checkpoint, const char *path)
 {
     struct str table = {0};

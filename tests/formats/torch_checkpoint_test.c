@@ -1,4 +1,4 @@
-/* Checkpoints as the installed PyTorch writes them, in both formats. */
+/* Checkpoints of the installed PyTorch, in both formats. */
 #include "formats/weights/checkpoint.h"
 #include "tensor_sums.h"
 #include "test.h"
@@ -10,7 +10,8 @@
 
 enum { no_torch = 77, no_python = 127 };
 
-/* Runs make_checkpoints.py once; its folder, or a skipped test. */
+/* Runs make_checkpoints.py once and returns its folder; skips the test without
+ * PyTorch. */
 static const char *made(void)
 {
     static char folder[512], command[1200];
@@ -31,7 +32,7 @@ static const char *made(void)
     return folder;
 }
 
-/* Every table that matches has its checkpoint beside it. */
+/* Checks every table that matches against the checkpoint next to it. */
 static void check_tables(const char *pattern, size_t n)
 {
     char path[600];
@@ -63,22 +64,22 @@ open_made(const char *name, struct checkpoint **checkpoint, struct error *err)
     return checkpoint_open(path, checkpoint, err);
 }
 
-TEST(zip_checkpoints_hold_what_pytorch_put_into_them)
+TEST(zip_checkpoints_hold_what_pytorch_saved)
 {
     check_tables("*-zip", 6);
 }
 
-TEST(legacy_checkpoints_hold_what_pytorch_put_into_them)
+TEST(legacy_checkpoints_hold_what_pytorch_saved)
 {
     check_tables("*-legacy", 6);
 }
 
-TEST(checkpoints_of_pickle_protocol_4_hold_what_pytorch_put_into_them)
+TEST(checkpoints_of_pickle_protocol_4_hold_what_pytorch_saved)
 {
     check_tables("*-protocol4", 6);
 }
 
-TEST(an_archive_of_so_many_entries_that_it_is_zip64_is_read)
+TEST(an_archive_with_enough_entries_for_zip64_is_read)
 {
     check_tables("zip64", 1);
 }
@@ -98,14 +99,14 @@ TEST(a_nested_checkpoint_unwraps_to_the_models_own_names)
     checkpoint_free(checkpoint);
 }
 
-TEST(what_is_no_checkpoint_of_tensors_is_refused_with_the_reason)
+TEST(files_that_are_not_checkpoints_of_tensors_are_refused)
 {
     struct checkpoint *checkpoint;
     struct error err;
 
     CHECK_INT(open_made("compressed.refuse.pth", &checkpoint, &err),
               ASSAY_UNSUPPORTED);
-    CHECK_HAS(err.text, "is compressed, which torch.save never does");
+    CHECK_HAS(err.text, "is compressed, which is not supported");
     CHECK_INT(open_made("stranger.refuse.pth", &checkpoint, &err),
               ASSAY_UNSUPPORTED);
     CHECK_HAS(err.text, "it names __main__.Stranger, which is not loaded");

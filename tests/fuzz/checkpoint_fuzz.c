@@ -1,6 +1,6 @@
-/* Any bytes as a file of weights: it is read or refused, all that it names can
- * be loaded unless a sum says that it is damaged, and nothing leaks. The zip
- * archives among the seeds have no sums, or nothing else would be found. */
+/* Any bytes as a file of weights are read or refused; every tensor can be
+ * loaded unless its checksum is wrong, and nothing leaks. The zip archives
+ * among the seeds have no checksums, or no other error would be found. */
 #include "base/mem.h"
 #include "formats/weights/checkpoint.h"
 #include "fuzz.h"
@@ -29,7 +29,7 @@ static void load(const struct checkpoint *checkpoint, size_t i,
 
 static void use(struct checkpoint *checkpoint, struct pool *pool)
 {
-    enum { enough = 64 }; /* tensors may share elements without end */
+    enum { enough = 64 }; /* any number of tensors may share elements */
 
     for (size_t i = 0; i < checkpoint_count(checkpoint) && i < enough; i++)
         load(checkpoint, i, pool);

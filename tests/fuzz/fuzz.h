@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* libFuzzer's name. Takes any bytes and returns 0; a trap is a find. */
+/* libFuzzer's name. Takes any bytes and returns 0; a trap is a failure. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 #endif

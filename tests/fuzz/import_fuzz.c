@@ -1,4 +1,4 @@
-/* tests/fuzz/import_fuzz.c - any bytes, taken for a trace. */
+/* tests/fuzz/import_fuzz.c - any bytes, read as a trace. */
 #include "store/import.h"
 
 #include <stdint.h>
@@ -23,7 +23,7 @@ static enum assay_status read_bytes(void *context, char *buffer, size_t size,
     return ASSAY_OK;
 }
 
-/* What was let in must add up. */
+/* The times of a trace that was accepted must be consistent. */
 static void check_run(const struct run *run)
 {
     for (size_t i = 0; i < run_cell_count(run); i++) {
@@ -40,7 +40,7 @@ static void check_run(const struct run *run)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The buffer is so small that a handful of events goes to disk. */
+/* The buffer is so small that even a few events go to disk. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct import_options options = {.buffer_bytes = 1,

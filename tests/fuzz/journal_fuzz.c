@@ -1,6 +1,6 @@
-/* tests/fuzz/journal_fuzz.c - any bytes at all as the journal of a run file.
+/* tests/fuzz/journal_fuzz.c - any bytes, read as a run file's journal.
  *
- * Nothing may change on the disk, whatever the journal says. */
+ * No file may change, whatever the journal says. */
 #include "fuzz.h"
 
 #include "run/run.h"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Reads to the end; *hash tells two sequences of tokens apart. */
+/* Reads to the end; *hash becomes a hash of all tokens. */
 static enum assay_status read_all(struct json_reader *reader, uint64_t *hash)
 {
     enum json_token token = JSON_NULL;
@@ -38,7 +38,7 @@ static enum assay_status read_all(struct json_reader *reader, uint64_t *hash)
     return ASSAY_OK;
 }
 
-/* The same document behind so many blanks that it lies across the end of the
+/* The same document after so many blanks that it lies across the end of the
  * reader's buffer. */
 struct shifted {
     const uint8_t *data;

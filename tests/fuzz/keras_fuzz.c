@@ -1,5 +1,5 @@
-/* Any bytes as the configuration of a Keras model: it becomes a graph, or is
- * refused with a sentence, and nothing leaks. */
+/* Any bytes as the configuration of a Keras model become a graph or are refused
+ * with a message, and nothing leaks. */
 #include "base/mem.h"
 #include "formats/keras/keras.h"
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-/* Any bytes given as a model: they pass, or what they are is said; nothing
+/* Any bytes given as a model pass or are refused with a message, and nothing
  * leaks. */
 #include "base/mem.h"
 #include "formats/model_kind.h"

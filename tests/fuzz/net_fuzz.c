@@ -1,6 +1,5 @@
-/* Any bytes as a network description: it becomes a graph whose shapes can be
- * asked for and that is written again, or is refused with a sentence, and
- * nothing leaks. */
+/* Any bytes as a network description become a graph that can be surveyed and
+ * written again, or are refused with a message, and nothing leaks. */
 #include "base/mem.h"
 #include "formats/net/net.h"
 #include "fuzz.h"

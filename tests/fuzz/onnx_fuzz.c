@@ -1,6 +1,7 @@
-/* Any bytes as an ONNX file: it becomes a graph that runs, or is refused with a
- * sentence, and nothing leaks. */
+/* Any bytes as an ONNX file become a graph that runs or are refused with a
+ * message, and nothing leaks. */
 #include "base/mem.h"
+#include "base/str.h"
 #include "engine/engine.h"
 #include "formats/onnx/onnx.h"
 #include "fuzz.h"
@@ -11,7 +12,7 @@
 
 enum { max_inputs = 8 }; /* and outputs, of what is run */
 
-/* Whether the model can be run on small inputs, and ends. */
+/* Whether the model can run on small inputs and ends. */
 static bool is_small(const struct graph *graph)
 {
     for (size_t i = 0; i < graph_input_count(graph); i++) {
@@ -29,8 +30,8 @@ static bool is_small(const struct graph *graph)
            graph_output_count(graph) <= max_inputs;
 }
 
-/* Whether what is known of it before it runs is neither large nor long: a few
- * bytes can ask for gigabytes, which is no finding. */
+/* Whether its known sizes and costs are small: a few bytes can ask for
+ * gigabytes, which is not a finding. */
 static bool is_cheap(const struct graph *graph)
 {
     enum { most_bytes = 1 << 24, most_steps = 1 << 26 };
@@ -53,7 +54,7 @@ static bool is_cheap(const struct graph *graph)
     return is_cheap;
 }
 
-/* It runs, or says why not. */
+/* It runs or reports why not. */
 static void run(const struct graph *graph, struct pool *pool)
 {
     struct tensor inputs[max_inputs] = {{0}}, outputs[max_inputs] = {{0}};
@@ -78,9 +79,24 @@ static void run(const struct graph *graph, struct pool *pool)
     engine_free(engine);
 }
 
+/* The same bytes as the values of a test vector. */
+static void read_vector(struct buffer *file, struct pool *pool, bool is_list)
+{
+    struct tensor tensor;
+    struct str name = {0};
+    struct error err = {0};
+
+    if (onnx_load_vector_buffer(file, is_list, pool, &tensor, &name, &err) ==
+        ASSAY_OK)
+        tensor_release(&tensor);
+    else if (tensor.buffer || !err.text[0])
+        abort();
+    str_release(&name);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct onnx_options options = {.max_folded_bytes = 1 << 16};
+    struct model_file_options options = {.max_folded_bytes = 1 << 16};
     long before = mem_live();
     void *copy = mem_alloc(n); /* of its exact size, for the sanitizer */
     struct graph *graph = NULL;
@@ -102,6 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         abort();
     }
     graph_free(graph);
+    read_vector(file, pool, false);
+    read_vector(file, pool, true);
     buffer_release(file);
     pool_free(pool);
     if (mem_live() != before)

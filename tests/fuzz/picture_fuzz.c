@@ -1,12 +1,14 @@
-/* tests/fuzz/picture_fuzz.c - any bytes, taken for a photograph. */
+/* tests/fuzz/picture_fuzz.c - any bytes, read as a picture. */
 #include "base/mem.h"
 #include "fuzz.h"
 #include "picture/picture.h"
 
-/* Small pictures, so that many are tried a second. */
+#include <string.h>
+
+/* Small pictures, so that many are tried per second. */
 static const uint64_t max_pixels = 1 << 18;
 
-/* Touches every pixel. */
+/* Reads every pixel. */
 static void check_pixels(const struct picture *picture)
 {
     size_t n = (size_t)picture->width * (size_t)picture->height;
@@ -23,7 +25,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     long before = mem_live();
     struct picture picture;
     struct error err = {0};
+    char comment[32];
 
+    if (picture_comment(data, n, comment, sizeof comment) &&
+        strlen(comment) >= sizeof comment)
+        __builtin_trap();
     if (picture_decode(data, n, "fuzz", max_pixels, &picture, &err)) {
         if (picture.rgb || !err.text[0])
             __builtin_trap();

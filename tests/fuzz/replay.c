@@ -1,5 +1,5 @@
-/* Gives every file of a folder to a fuzz target, so that what the fuzzer once
- * found stays fixed. */
+/* Passes every file of a folder to a fuzz target, so that bugs the fuzzer once
+ * found stay fixed. */
 #include "fuzz.h"
 
 #include <dirent.h>

@@ -1,7 +1,6 @@
-/* tests/fuzz/store_fuzz.c - any bytes at all as a run file.
+/* tests/fuzz/store_fuzz.c - any bytes, read as a run file.
  *
- * They go through a file, as SQLite and a user would have it; /dev/shm keeps
- * that off the disk. */
+ * SQLite needs a real file; one in /dev/shm does not touch the disk. */
 #include "fuzz.h"
 
 #include "run/run.h"
@@ -52,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
             abort();
         return 0;
     }
-    /* What was let in must be good enough for what reads it. */
+    /* A run that was accepted must also be usable. */
     for (uint32_t i = 0; i < run_scope_count(run); i++) {
         struct scope_stats stats;
 

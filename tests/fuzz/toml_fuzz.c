@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Touches all that was read. Nesting is bounded, so a walk may recurse. */
+/* Reads every value. Nesting is limited, so recursion is safe. */
 static size_t walk(const struct toml_value *value)
 {
     size_t sum = value->key.text ? strlen(value->key.text) : 0;

@@ -41,11 +41,13 @@ static void resume(const struct checkpoint *checkpoint, struct pool *pool)
     struct optimizer_options options = optimizer_defaults(OPTIMIZER_SGD);
     struct train_position position;
     struct optimizer *optimizer;
+    struct engine *engine;
     struct graph *graph = make_graph(pool);
     struct error err = {0};
 
     options.momentum = 0.9;
-    if (optimizer_new(graph, pool, &options, &optimizer, NULL))
+    if (engine_new(graph, pool, &(struct engine_options){0}, &engine, NULL) ||
+        optimizer_new(engine, &options, &optimizer, NULL))
         abort();
     if (train_position_read(checkpoint, &position, &err) && !err.text[0])
         abort();
@@ -55,6 +57,7 @@ static void resume(const struct checkpoint *checkpoint, struct pool *pool)
         !err.text[0])
         abort();
     optimizer_free(optimizer);
+    engine_free(engine);
     graph_free(graph);
 }
 

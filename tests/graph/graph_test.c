@@ -68,13 +68,13 @@ TEST(data_that_does_not_fit_its_parameter_is_refused_with_both_shapes)
               ASSAY_OK);
     CHECK_INT(tensor_new(pool, DTYPE_F32, &other, &data, &err), ASSAY_OK);
     CHECK_INT(graph_set_data(graph, weight, data, &err), ASSAY_BAD_INPUT);
-    CHECK_STR(err.text, "w wants float32 64, not float32 3");
+    CHECK_STR(err.text, "w is float32 64, not float32 3");
     CHECK_INT(pool_usage(pool).live_bytes, 0);
     graph_free(graph);
     pool_free(pool);
 }
 
-TEST(what_nobody_reads_is_swept_away)
+TEST(nodes_that_nothing_reads_are_removed)
 {
     struct graph *graph = new_graph();
     uint32_t x, used, unused;
@@ -91,7 +91,7 @@ TEST(what_nobody_reads_is_swept_away)
     graph_free(graph);
 }
 
-/* Every value has as many readers as can be counted. */
+/* Checks the number of readers of every value by counting. */
 static void check_uses(const struct graph *graph)
 {
     for (uint32_t value = 0; value < graph_value_count(graph); value++) {
@@ -107,7 +107,7 @@ static void check_uses(const struct graph *graph)
     }
 }
 
-TEST(readers_are_counted_whatever_changes)
+TEST(counts_of_readers_stay_right_through_every_change)
 {
     struct graph *graph = new_graph();
     uint32_t x, a, b, both[2], c;
@@ -238,4 +238,117 @@ TEST(building_a_graph_leaks_nothing_whichever_allocation_fails)
         CHECK_INT(mem_live(), before);
     } while (st == ASSAY_NOMEM);
     CHECK_INT(st, ASSAY_OK);
+}
+
+/* ---- copies --------------------------------------------------------------
+ */
+
+/* input, weight -> Conv2d in "conv" -> an op with a body -> y */
+static struct graph *small_graph(struct pool *pool)
+{
+    struct graph *graph = new_graph(), *body = new_graph();
+    struct shape shape =
+        shape_of(4, (int64_t)2, (int64_t)3, (int64_t)1, (int64_t)1);
+    struct conv2d_attrs attrs = {.stride = {1, 1}, .groups = 1};
+    struct tensor data;
+    uint32_t conv, inputs[4], inside, made;
+    struct node_description nodes[] = {{.op = &op_conv2d,
+                                        .attrs = &attrs,
+                                        .name = "only",
+                                        .inputs = inputs,
+                                        .n_inputs = 4,
+                                        .n_outputs = 1},
+                                       {.op = &op_relu,
+                                        .scope = GRAPH_NONE,
+                                        .inputs = &made,
+                                        .n_inputs = 1,
+                                        .n_outputs = 1,
+                                        .bodies = &body,
+                                        .n_bodies = 1}};
+
+    CHECK_INT(graph_set_name(graph, "small", "Small", &err), ASSAY_OK);
+    CHECK_INT(graph_input(body, "inside", DTYPE_F32, &inside, &err), ASSAY_OK);
+    CHECK_INT(graph_output(body, "inside", inside, &err), ASSAY_OK);
+    CHECK_INT(graph_scope_add(graph, GRAPH_NONE, "conv", "Conv2d", false, &conv,
+                              &err),
+              ASSAY_OK);
+    CHECK_INT(graph_input(graph, "x", DTYPE_F32, &inputs[0], &err), ASSAY_OK);
+    CHECK_INT(graph_parameter(graph, conv, "weight", VALUE_PARAMETER, DTYPE_F32,
+                              &shape, &inputs[1], &err),
+              ASSAY_OK);
+    CHECK_INT(tensor_new(pool, DTYPE_F32, &shape, &data, &err), ASSAY_OK);
+    CHECK_INT(graph_set_data(graph, inputs[1], data, &err), ASSAY_OK);
+    inputs[2] = inputs[3] = GRAPH_NONE;
+    nodes[0].scope = conv;
+    CHECK_INT(graph_node_add(graph, &nodes[0], &made, &err), ASSAY_OK);
+    CHECK_INT(graph_node_add(graph, &nodes[1], &made, &err), ASSAY_OK);
+    CHECK_INT(graph_stand_for(graph, 0, conv, &err), ASSAY_OK);
+    CHECK_INT(graph_output(graph, "y", made, &err), ASSAY_OK);
+    return graph;
+}
+
+TEST(a_copy_is_the_same_graph_and_can_be_changed_by_itself)
+{
+    struct pool *pool;
+    struct graph *graph, *copy;
+    const struct node *node;
+    const char *name;
+    uint32_t weight;
+
+    CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    graph = small_graph(pool);
+    CHECK_STATUS(graph_copy(graph, &copy, &err), ASSAY_OK, &err);
+    CHECK_STATUS(graph_check(copy, &err), ASSAY_OK, &err);
+    CHECK_STR(graph_name(copy), "small");
+    CHECK_STR(graph_class(copy), "Small");
+    CHECK_STR(graph_scope(copy, 0)->path, "conv");
+    weight = graph_find_value(graph, "conv.weight");
+    CHECK_INT(graph_find_value(copy, "conv.weight"), weight);
+    CHECK(tensor_data(&graph_value(copy, weight)->data) ==
+          tensor_data(&graph_value(graph, weight)->data));
+    CHECK_INT(graph_node_count(copy), 2);
+    node = graph_node(copy, 0);
+    CHECK(node->op == &op_conv2d);
+    CHECK_INT(((const struct conv2d_attrs *)node->attrs)->groups, 1);
+    CHECK_STR(node->name, "only");
+    CHECK_INT(node->inputs[1], weight);
+    CHECK_INT(node->n_stands_for, 1);
+    CHECK_INT(graph_node(copy, 1)->n_bodies, 1);
+    CHECK(graph_node(copy, 1)->bodies[0] != graph_node(graph, 1)->bodies[0]);
+    CHECK_INT(graph_output_at(copy, 0, &name), graph_output_at(graph, 0, NULL));
+    CHECK_STR(name, "y");
+    CHECK_INT(graph_use_count(copy, weight), 1);
+
+    graph_release_data(copy, weight);
+    graph_inputs_drop(copy, 0);
+    CHECK_INT(graph_use_count(graph, weight), 1);
+    graph_free(graph);
+    CHECK_STR(graph_value(copy, weight)->name, "conv.weight");
+    CHECK_INT(graph_input_count(graph_node(copy, 1)->bodies[0]), 1);
+    graph_free(copy);
+    CHECK_INT(pool_usage(pool).live_bytes, 0);
+    pool_free(pool);
+}
+
+TEST(copying_a_graph_leaks_nothing_whichever_allocation_fails)
+{
+    struct graph *graph, *copy;
+    struct pool *pool;
+    enum assay_status st;
+    long nth = 0, before;
+
+    CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
+    graph = small_graph(pool);
+    before = mem_live();
+    do {
+        mem_fail_at(nth++);
+        st = graph_copy(graph, &copy, NULL);
+        mem_fail_at(-1);
+        CHECK((st == ASSAY_OK) == (copy != NULL));
+        graph_free(copy);
+        CHECK_INT(mem_live(), before);
+    } while (st == ASSAY_NOMEM);
+    CHECK_INT(st, ASSAY_OK);
+    graph_free(graph);
+    pool_free(pool);
 }

@@ -66,7 +66,7 @@ TEST(a_layer_has_its_shape_parameters_and_work)
     graph_free(graph);
 }
 
-/* x under the shape of another input, or under one that an input holds. */
+/* x reshaped to the shape of another input, or to one that an input holds. */
 static struct graph *reshaping(bool is_by_data)
 {
     const struct shape_of_attrs all = {.end = INT64_MAX};
@@ -116,7 +116,7 @@ TEST(sizes_that_are_computed_from_shapes_are_known)
     graph_free(graph);
 }
 
-TEST(sizes_that_an_input_holds_are_unknown_and_no_failure)
+TEST(sizes_that_an_input_holds_are_unknown_without_failure)
 {
     const struct shape inputs[] = {shape_of(1, (int64_t)6),
                                    shape_of(1, (int64_t)2)};
@@ -129,7 +129,7 @@ TEST(sizes_that_an_input_holds_are_unknown_and_no_failure)
     graph_free(graph);
 }
 
-TEST(what_depends_on_the_data_stays_unknown)
+TEST(shapes_that_depend_on_data_stay_unknown)
 {
     struct model_options options = model_defaults();
     struct shape input = shape_of(3, (int64_t)3, (int64_t)64, (int64_t)64);
@@ -149,7 +149,7 @@ TEST(what_depends_on_the_data_stays_unknown)
     graph_free(graph);
 }
 
-TEST(whichever_allocation_fails_nothing_is_lost)
+TEST(nothing_leaks_whichever_allocation_fails)
 {
     struct shape input =
         shape_of(4, (int64_t)1, (int64_t)3, (int64_t)32, (int64_t)32);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Each banned function is a compile error where it is banned, and only there.
+"""Checks that each banned function is refused where it is banned, and only there.
 
     banned_test.py COMPILER ROOT
 """
@@ -42,8 +42,8 @@ FINE = {"snprintf": 'snprintf(a, 1, "%s", b)', "strlen": "strlen(b)",
 
 
 def refused(compiler, root, calls, options):
-    """The functions among calls that the compiler warns of. (It stops at a
-    warning in our builds; here it is to see them all.)"""
+    """The functions among calls that the compiler warns about. (Our builds stop
+    at a warning; here the compiler goes on to see them all.)"""
     text = HEAD + "".join(f"{call};\n" for call in calls.values()) + "}\n"
     result = subprocess.run(
         [compiler, "-std=c17", "-D_GNU_SOURCE", "-fsyntax-only", "-include",

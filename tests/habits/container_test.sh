@@ -1,8 +1,8 @@
 #!/bin/sh
-# No Docker engine runs here: that the steps of the Dockerfile are real ones is
-# checked without. The files, scripts and targets that it names are there; what
-# `make install` puts in place trains in an empty folder with its settings at
-# .config, by the command that the image ends with.
+# Checks the steps of the Dockerfile without a Docker engine, which does not run
+# here. The files, scripts and targets that it names exist, and the program that
+# `make install` installs trains in an empty folder with its settings at .config,
+# by the command that the image ends with.
 #
 #   container_test.sh ROOT BUILD
 set -eu
@@ -22,7 +22,7 @@ words_of() {
 [ "$(words_of FROM)" = debian:12 ] || fail "it does not start from debian:12"
 [ "$(words_of COPY)" = '. /src' ] || fail "it copies something else"
 
-# The steps behind RUN, one a line.
+# The steps after RUN, one per line.
 words_of RUN | sed 's/ && /\n/g' | while read -r step; do
     case $step in
     'cd /src' | 'rm -rf '*) ;;
@@ -39,14 +39,14 @@ words_of RUN | sed 's/ && /\n/g' | while read -r step; do
                 fail "the Makefile has no target $target"
         done
         ;;
-    *) fail "nobody has tried '$step'" ;;
+    *) fail "this test does not know the step '$step'" ;;
     esac
 done
 
-# What is built here must not get into the image.
+# Build folders of this machine must not get into the image.
 for name in .git build 'build-*'; do
     grep -qxF "$name" "$root/.dockerignore" ||
-        fail ".dockerignore does not leave $name out"
+        fail ".dockerignore does not exclude $name"
 done
 
 place=$(mktemp -d)
@@ -73,7 +73,7 @@ END
 (cd "$place/work" && XDG_CACHE_HOME=$place/cache "$program" train) \
     >"$place/screen" 2>&1 || {
     cat "$place/screen"
-    fail "what was installed does not train"
+    fail "the installed program does not train"
 }
 for result in run.assay run.safetensors; do
     [ -s "$place/work/train/$result" ] || fail "it leaves no $result"

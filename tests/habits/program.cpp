@@ -1,5 +1,5 @@
-/* A program in C++ that install_test.sh compiles: a span that an exception
- * leaves is closed, so that the one after it is not inside it. */
+/* A program in C++ that install_test.sh compiles: an exception ends the open
+ * span, so that the next span is not inside it. */
 #include <assay.h>
 
 #include <stdexcept>

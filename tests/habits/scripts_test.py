@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The scripts that check the tree and count the tests: each finds what it is
-there to find, in a small tree made for it.
+"""Tests the scripts that check the tree and count the tests, each on a small
+tree made for it.
 
     scripts_test.py ROOT
 """
@@ -28,7 +28,7 @@ import watch_tests  # noqa: E402
 
 
 class Tree(unittest.TestCase):
-    """A folder of small files that a check is let loose on."""
+    """A folder of small files for a check to look at."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -81,10 +81,10 @@ class Rooms(Tree):
     def test_a_source_file_includes_its_own_header_first(self):
         self.write("src/run/run.c", '#include "base/mem.h"\n'
                    '#include "run/run.h"\n')
-        self.assertIn('the first include is to be "run/run.h"',
+        self.assertIn('the first include must be "run/run.h"',
                       self.problems())
 
-    def test_a_library_of_several_versions_is_known_to_its_bridge_only(self):
+    def test_only_its_bridge_includes_a_library_of_several_versions(self):
         self.write("src/rooms.txt", "base:\nbackend: base\n")
         self.write("src/backend/dnnl/native_internal.h",
                    "#include <dnnl.h>\n")
@@ -95,7 +95,7 @@ class Rooms(Tree):
         self.assertIn("src/backend/dnnl/pooling.c:1: <oneapi/dnnl/dnnl_types.h>"
                       " is for ", self.problems())
 
-    def test_the_table_matches_the_folders_and_has_no_circle(self):
+    def test_the_table_matches_the_folders_and_has_no_cycle(self):
         self.write("src/extra/extra.h", "")
         self.write("src/rooms.txt",
                    "base: views\nrun: base\nviews: run ghost\n")
@@ -104,7 +104,7 @@ class Rooms(Tree):
         self.assertIn("there is no src/ghost", found)
         self.assertIn("stands on itself", found)
 
-    def test_examples_know_the_public_headers_only(self):
+    def test_examples_include_only_public_headers(self):
         self.write("examples/demo.c", '#include <assay.h>\n'
                    '#include "run/run.h"\n')
         self.assertIn("examples/demo.c:2:", self.problems())
@@ -121,19 +121,19 @@ class Style(Tree):
         self.assertEqual(self.problems("src/base/x.h", self.HEADER), "")
 
     def test_heads_name_the_file_and_headers_the_licence(self):
-        self.assertIn("is to begin with",
+        self.assertIn("must begin with",
                       self.problems("src/base/y.h", self.HEADER))
         self.assertIn("no SPDX", self.problems(
             "src/base/x.h", "/* base/x.h - an x. */\n"))
 
-    def test_line_comments_are_seen_and_texts_are_not(self):
+    def test_line_comments_are_found_but_not_in_strings(self):
         head = "/* base/a.c - see http://example.org */\n"
         fine = head + 'const char *a = "//"; /* // */ const char b = \'"\';\n'
         self.assertEqual(self.problems("src/base/a.c", fine), "")
         self.assertIn("src/base/a.c:2: a // comment", self.problems(
             "src/base/a.c", head + "int a; // an a\n"))
 
-    def test_long_things_are_seen(self):
+    def test_long_lines_functions_and_files_are_found(self):
         head = "/* base/a.c - an a. */\n"
         body = "int f(void)\n{\n" + "    f();\n" * 98 + "}\n"
         self.assertEqual(self.problems("src/base/a.c", head + body), "")
@@ -145,13 +145,13 @@ class Style(Tree):
         self.assertIn("101 columns", self.problems(
             "src/base/a.c", head + "/" + "*" * 99 + "/\n"))
 
-    def test_untidy_text_is_seen(self):
+    def test_untidy_text_is_found(self):
         for text, what in (("\tx\n", "a tab"), ("x \n", "blanks"),
                            ("x", "newline"), ("x\n\n", "newline"),
                            ("# TO" "DO\n", "unfinished")):
             self.assertIn(what, self.problems("scripts/x.sh", text))
 
-    def test_static_functions_of_two_files_have_two_names(self):
+    def test_static_functions_of_two_files_have_different_names(self):
         head = "/* views/%s.c - views. */\n\n"
         other = head % "two"
         self.write("src/views/one.c", head % "one" + "static int *put(int a)\n"
@@ -166,7 +166,7 @@ class Style(Tree):
     def test_names_are_unique_outside_tests_and_say_something(self):
         self.write("tests/base/x.h", self.HEADER.replace("base", "tests/base"))
         self.assertEqual(self.problems("src/base/x.h", self.HEADER), "")
-        self.assertIn("a name of 2 files", self.problems(
+        self.assertIn("the name of 2 files", self.problems(
             "src/run/x.h", self.HEADER.replace("base", "run")))
         self.assertIn("name it after", self.problems(
             "src/base/util.c", "/* base/util.c - all sorts. */\n"))
@@ -181,10 +181,10 @@ class Packages(Tree):
         self.write("packages/test.txt", "# none\npython3\n")
         self.assertEqual(self.problems(), "")
         self.write("packages/test.txt", "python3\ngcc\n")
-        self.assertIn("gcc is in packages/build.txt too", self.problems())
+        self.assertIn("gcc is also in packages/build.txt", self.problems())
         self.assertIn("packages/test.txt: not in order", self.problems())
 
-    def test_a_name_of_another_system_belongs_to_one_of_the_lists(self):
+    def test_a_name_on_another_system_belongs_to_a_package_of_the_lists(self):
         self.write("packages/build.txt", "gcc\nlibjpeg-dev\npkg-config\n")
         rows = "libjpeg-dev = jpeg-dev\npkg-config pkgconf -\n"
         head = "# names\ndebian-12 debian-13 ubuntu-24.04\n"
@@ -198,7 +198,7 @@ class Packages(Tree):
         self.assertIn("cmake: 4 columns, not 3", found)
         self.assertIn("gcc is called the same everywhere", found)
         self.write("packages/names.table", rows)
-        self.assertIn("are to be ID-VERSION_ID", self.problems())
+        self.assertIn("must be named ID-VERSION_ID", self.problems())
 
     def test_only_setup_installs(self):
         self.write("scripts/setup.sh", "apt-get install x\n")
@@ -208,7 +208,7 @@ class Packages(Tree):
 
 
 class Links(Tree):
-    def test_a_link_to_nothing_is_seen(self):
+    def test_a_broken_link_is_found(self):
         self.write("docs/here.md", "[a](../README.md#top) [b](https://x.org)")
         self.write("README.md", "[there](docs/there.md)")
         self.assertEqual(list(check_links.check(self.root)),
@@ -225,14 +225,14 @@ class Options(unittest.TestCase):
                                          "show.md": page},
                                         {"show": self.SCREEN}))
 
-    def test_an_option_is_told_by_its_name_or_its_letter(self):
+    def test_an_option_is_mentioned_by_its_name_or_its_letter(self):
         self.assertEqual(self.problems("`-d 3` and `--all-of-it`"), [])
 
-    def test_an_option_that_no_page_tells_of_is_seen(self):
+    def test_an_option_that_no_page_mentions_is_found(self):
         self.assertEqual(self.problems("`--depth N`, `--all-of-it-now`")[0],
-                         "show: no page of it tells of --all-of-it")
+                         "show: none of its pages mentions --all-of-it")
 
-    def test_an_option_that_no_command_has_is_seen(self):
+    def test_an_option_that_no_command_has_is_found(self):
         self.assertEqual(self.problems("`--depth`, `--all-of-it`, `--wide`"),
                          ["show.md: no command has --wide"])
 
@@ -276,18 +276,18 @@ class Count(Tree):
                                  "1 passed, 0 failed, 1 skipped"])
         self.assertEqual(code, 0)
 
-    def test_a_program_that_is_not_there_is_a_failure(self):
+    def test_a_program_that_does_not_exist_is_a_failure(self):
         code, lines = self.closing_lines(("gone", "notrun", ""))
         self.assertEqual(lines[-1], "0 passed, 1 failed, 0 skipped")
         self.assertEqual(code, 1)
 
-    def test_nothing_run_is_a_failure(self):
+    def test_running_no_test_is_a_failure(self):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             self.assertEqual(count_tests.main([str(self.root)]), 1)
         self.assertEqual(self.closing_lines()[0], 1)
 
-    def test_what_a_processor_lacks_is_counted_apart(self):
+    def test_tests_that_a_processor_cannot_run_are_counted_separately(self):
         code, lines = self.closing_lines(
             ("s", "notrun", "skipped: processor: it has no AVX2\n"),
             ("t", "notrun", "skipped: no data\n"), ("u", "run", ""))
@@ -311,28 +311,28 @@ class Watch(unittest.TestCase):
     def setUp(self):
         self.watch = watch_tests.Watch(10, 15)
 
-    def test_a_test_that_ends_is_shown_and_one_that_begins_is_not(self):
+    def test_a_test_is_shown_when_it_ends_not_when_it_begins(self):
         end = "1/2 Test #1: a_test ....   Passed    0.10 sec\n"
         self.assertIsNone(self.watch.take("      Start  1: a_test\n", 0))
         self.assertEqual(self.watch.take(end, 1), end)
         self.assertEqual(self.watch.take("a_test.c:3: no\n", 1),
                          "a_test.c:3: no\n")
 
-    def test_what_takes_long_is_named_now_and_then(self):
+    def test_tests_that_take_long_are_named_now_and_then(self):
         self.watch.take("    Start  1: slow_test\n", 100)
         self.watch.take("    Start  2: other_test\n", 108)
-        self.assertIsNone(self.watch.tell(109))
+        self.assertIsNone(self.watch.report(109))
         self.assertIn("still running: slow_test (11 s)\n",
-                      self.watch.tell(111))
-        self.assertIsNone(self.watch.tell(125))
+                      self.watch.report(111))
+        self.assertIsNone(self.watch.report(125))
         self.watch.take(" 1/2 Test  #1: slow_test ...***Failed  3 sec\n", 126)
         self.assertIn("still running: other_test (18 s)\n",
-                      self.watch.tell(126))
+                      self.watch.report(126))
 
 
 @unittest.skipUnless(shutil.which("git"), "git is missing")
 class Lint(Tree):
-    """lint.sh in a clone, with linters that only say what they are given."""
+    """lint.sh in a clone, with linters that only print their arguments."""
 
     def setUp(self):
         super().setUp()
@@ -382,7 +382,7 @@ class Lint(Tree):
                           done.stdout.splitlines() if line.startswith("deep "))
         return done, analyzed
 
-    def test_what_changed_is_analyzed_also_by_a_changed_header(self):
+    def test_changed_files_and_users_of_changed_headers_are_analyzed(self):
         self.write("clone/src/base/a.c", "int a;\n")
         self.write("clone/src/base/b.h", "int b;\n")
         self.commit()
@@ -406,7 +406,7 @@ class Lint(Tree):
         self.write("clone/build/lint.passed", "0123456789\n")
         self.assertEqual(self.lint("changed")[1], ["b.c"])
 
-    def test_what_changed_is_analyzed_as_far_as_time_goes(self):
+    def test_changed_files_are_analyzed_as_far_as_time_allows(self):
         self.write("clone/src/base/a.c", "int a;\n")
         self.commit()
         done, analyzed = self.lint("changed", ASSAY_LINT_SECONDS="0")
@@ -432,7 +432,7 @@ class Lint(Tree):
         self.assertEqual((done.returncode, analyzed), (0, []), done.stderr)
         self.assertIn("analyzed 0 of 0 changed files", done.stdout)
 
-    def test_a_finding_is_a_failure(self):
+    def test_a_complaint_is_a_failure(self):
         self.write("clone/src/base/c.c", "deep\n")
         self.commit()
         self.assertEqual(self.lint("changed")[0].returncode, 1)
@@ -447,7 +447,7 @@ class Lint(Tree):
 
 
 class Build(Tree):
-    """scripts/build.sh between programs that do as they are told."""
+    """scripts/build.sh with stand-ins for cmake and ninja."""
 
     def build(self, ninja):
         self.write("bin/cmake", "#!/bin/sh\n")
@@ -472,7 +472,7 @@ class Build(Tree):
         self.assertEqual(done.returncode, 4)
         self.assertIn("FAILED: a.c\n", done.stdout)
 
-    def test_nothing_is_said_where_nothing_is_done(self):
+    def test_nothing_is_printed_when_there_is_nothing_to_do(self):
         done = self.build('echo "ninja: no work to do."')
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 

@@ -1,7 +1,6 @@
 #!/bin/sh
-# What scripts/setup.sh does where it may not install: it names the packages
-# that are missing, as this system calls them, and the command, and stops; and
-# where it may: it installs these.
+# Tests scripts/setup.sh. If it may install, it installs the missing packages; if
+# not, it prints them as this system calls them, and the command, and stops.
 #
 #   setup_test.sh ROOT
 set -eu
@@ -37,29 +36,29 @@ echo 'debian-12' >"$place/packages/names.table"
 echo libc6 >"$place/packages/build.txt"
 echo '# a comment' >"$place/packages/test.txt"
 setup as_nobody || fail "it stopped although nothing is missing:"
-[ ! -s "$place/said" ] || fail "it spoke although nothing is missing:"
+[ ! -s "$place/said" ] || fail "it printed something although nothing is missing:"
 
 echo assay-no-such-package >>"$place/packages/test.txt"
 if setup as_nobody; then fail "it went on without a package:"; fi
 grep -q 'missing: assay-no-such-package$' "$place/said" ||
-    fail "it does not name what is missing, and that alone:"
+    fail "it does not name exactly what is missing:"
 grep -q '^  sudo apt-get install .* assay-no-such-package$' "$place/said" ||
     fail "it does not give the command:"
 
-# A machine without dpkg: only these programs are there.
+# A machine without dpkg: it has only these programs.
 mkdir "$place/bin"
 for program in awk cat dirname sed sh tr; do
     ln -s "$(command -v "$program")" "$place/bin/$program"
 done
 if setup as_nobody env PATH="$place/bin"; then
-    fail "it went on without knowing what is there:"
+    fail "it went on without knowing what is installed:"
 fi
 grep -q '^  libc6 assay-no-such-package$' "$place/said" ||
     fail "it does not name what is needed:"
-grep -q 'ASSAY_SKIP_SETUP=1' "$place/said" || fail "it gives no way on:"
+grep -q 'ASSAY_SKIP_SETUP=1' "$place/said" || fail "it does not say how to go on:"
 
-# Other systems, as the programs tell that setup.sh asks: nothing is installed,
-# and apt-get writes down what it is asked to do.
+# Stand-ins for the programs that setup.sh asks about the system: nothing is
+# installed, and apt-get writes its arguments to a file.
 other=$place/other
 mkdir "$other"
 cat >"$other/id" <<END
@@ -73,7 +72,7 @@ echo "\$*" >>"$place/asked"
 END
 chmod +x "$other"/*
 
-# there UID ID VERSION_ID: what setup.sh does there.
+# there UID ID VERSION_ID: runs setup.sh as that user of that system.
 there() {
     echo "$1" >"$place/uid"
     printf 'NAME="Some System"\nID=%s\nVERSION_ID="%s"\n' "$2" "$3" \
@@ -81,10 +80,10 @@ there() {
     : >"$place/asked"
     setup env PATH="$other:$PATH" ASSAY_OS_RELEASE="$place/os-release"
 }
-# installs NAMES: that and nothing else was asked of apt-get.
+# installs NAMES: checks that apt-get was asked for exactly these.
 installs() {
     grep -q -- "--no-install-recommends $1\$" "$place/asked" ||
-        fail "it did not install $1: $(cat "$place/asked")"
+        fail "it did not install exactly $1: $(cat "$place/asked")"
 }
 
 cat >"$place/packages/names.table" <<END

@@ -1,4 +1,4 @@
-/* tests/machine/known_peaks_test.c - what is remembered of a machine, and what
+/* tests/machine/known_peaks_test.c - the stored peaks of a machine, and what
  * a run is told. */
 #include "made_machine.h"
 
@@ -26,7 +26,7 @@ static struct known_peaks some_peaks(double gflops)
     return known;
 }
 
-TEST(peaks_come_back_as_they_were_put)
+TEST(stored_peaks_are_read_back_unchanged)
 {
     const char *path = test_path("deep/below/machine.txt");
     struct known_peaks known = some_peaks(301.25), found;
@@ -46,7 +46,7 @@ TEST(peaks_come_back_as_they_were_put)
     CHECK_NEAR(found.peaks.caches[0].gbs, 180.5, 1e-9);
 }
 
-TEST(every_machine_and_number_of_threads_has_its_own)
+TEST(every_machine_and_number_of_threads_has_its_own_peaks)
 {
     const char *path = test_path("several.txt");
     struct known_peaks one = some_peaks(1), two = some_peaks(2), found;
@@ -95,7 +95,7 @@ TEST(a_damaged_file_is_measured_again_and_replaced)
     CHECK(!known_peaks_find(test_path("nowhere.txt"), "key", &found));
 }
 
-TEST(names_of_a_later_version_are_passed_over)
+TEST(names_of_a_later_version_are_ignored)
 {
     struct known_peaks found;
 
@@ -105,7 +105,7 @@ TEST(names_of_a_later_version_are_passed_over)
     CHECK_NEAR(found.peaks.gflops, 9, 0);
 }
 
-TEST(the_better_of_two_measurements_stays)
+TEST(the_better_of_two_measurements_is_kept)
 {
     struct known_peaks into = some_peaks(100), from = some_peaks(90);
 
@@ -129,23 +129,23 @@ TEST(a_key_names_processor_threads_and_library)
     char key[320];
 
     processor_limit(PROCESSOR_SSE41);
-    machine_key(&topology, 4, &backend_portable, key, sizeof key);
+    machine_key(&topology, 4, &device_portable, key, sizeof key);
     CHECK_STR(key, "Made Up, SSE4.1, 8 processors, 4 threads, portable");
 }
 
-TEST(peaks_of_one_limit_are_not_those_of_another)
+TEST(peaks_measured_under_one_limit_are_not_used_under_another)
 {
     struct machine_topology topology = {.cpu = "Made Up", .n_cpus = 8};
     char limited[320], plain[320];
 
     processor_limit(PROCESSOR_SSE41);
-    machine_key(&topology, 4, &backend_portable, limited, sizeof limited);
+    machine_key(&topology, 4, &device_portable, limited, sizeof limited);
     processor_limit(PROCESSOR_PLAIN);
-    machine_key(&topology, 4, &backend_portable, plain, sizeof plain);
+    machine_key(&topology, 4, &device_portable, plain, sizeof plain);
     CHECK(strcmp(limited, plain) != 0);
 }
 
-TEST(a_run_is_told_what_is_known_and_nothing_else)
+TEST(a_run_gets_only_known_facts)
 {
     struct machine machine = {.known = some_peaks(301.25), .n_threads = 2};
     struct run *run;
@@ -172,12 +172,12 @@ TEST(a_run_is_told_what_is_known_and_nothing_else)
     run_free(run);
 }
 
-TEST(a_look_measures_once_and_remembers)
+TEST(peaks_are_measured_once_and_stored)
 {
     const char *root = test_path("looked");
     const char *path = test_path("looked.txt");
     struct machine_options options = {.root = root,
-                                      .backend = &backend_portable,
+                                      .device = &device_portable,
                                       .n_threads = 1,
                                       .measuring = MACHINE_CACHED,
                                       .seconds = 0.01,

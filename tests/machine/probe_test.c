@@ -10,7 +10,7 @@
 
 static struct error err;
 
-/* A clock that stands still but for what tasks take. */
+/* A clock that advances only while tasks run. */
 static int64_t now_ns;
 
 static int64_t read_clock(void *context)
@@ -21,7 +21,7 @@ static int64_t read_clock(void *context)
 
 static const struct clock still = {.now_ns = read_clock};
 
-/* Takes what the list says, its last entry from then on. */
+/* Takes the times in the list, and then its last entry. */
 struct script {
     const int64_t *ns;
     size_t n, at;
@@ -53,7 +53,7 @@ static double rate_of(struct script *script, double work, double seconds,
     return rate;
 }
 
-TEST(the_rate_is_that_of_the_fastest_time_after_the_first)
+TEST(the_rate_comes_from_the_fastest_run_after_the_first)
 {
     static const int64_t ns[] = {10, 4000, 2500, 5000};
     struct script script = {.ns = ns, .n = 4};
@@ -63,7 +63,7 @@ TEST(the_rate_is_that_of_the_fastest_time_after_the_first)
     CHECK_INT(script.at, 5);
 }
 
-TEST(a_slow_task_is_done_twice_and_no_more)
+TEST(a_slow_task_is_run_only_twice)
 {
     static const int64_t ns[] = {7000};
     struct script script = {.ns = ns, .n = 1};
@@ -102,14 +102,14 @@ TEST(a_task_that_fails_ends_the_measuring)
     CHECK(isnan(rate));
 }
 
-/* ---- the whole probe -------------------------------------------------------
- */
+/* ---- the whole probe -------------------------------------------------- */
 
 /* A backend whose kernels only take their time: a nanosecond for every 50
  * FLOP, and 2000 more for each call. */
 static const struct backend_class timed;
 
-static enum assay_status make(const struct graph *graph,
+static enum assay_status make(const struct device *device,
+                              const struct graph *graph,
                               const struct backend_options *options,
                               struct backend **out, struct error *error)
 {
@@ -119,7 +119,7 @@ static enum assay_status make(const struct graph *graph,
     *out = backend;
     if (!backend)
         return error_nomem(error, sizeof *backend, "a test");
-    backend->class = &timed;
+    *backend = (struct backend){.class = &timed, .device = device};
     return ASSAY_OK;
 }
 
@@ -128,9 +128,10 @@ static void release(struct backend *backend)
     mem_free(backend);
 }
 
-static bool can_run(const struct backend *backend, const struct node *node)
+static bool can_run(const struct backend *backend, const struct node *node,
+                    const struct tensor *const *inputs)
 {
-    (void)backend, (void)node;
+    (void)backend, (void)node, (void)inputs;
     return true;
 }
 
@@ -160,6 +161,9 @@ static const struct backend_class timed = {.name = "timed",
                                            .can_run = can_run,
                                            .forward = forward};
 
+static const struct device timed_device = {
+    .name = "timed", .backend = &timed, .space = &space_host};
+
 static const struct machine_topology small_caches = {
     .cpu = "Made Up",
     .n_cpus = 2,
@@ -168,7 +172,7 @@ static const struct machine_topology small_caches = {
 
 TEST(the_peak_is_the_best_layer_through_the_backend)
 {
-    struct machine_probe probe = {.backend = &timed,
+    struct machine_probe probe = {.device = &timed_device,
                                   .n_threads = 1,
                                   .seconds = 0.2,
                                   .topology = &small_caches,
@@ -180,17 +184,17 @@ TEST(the_peak_is_the_best_layer_through_the_backend)
     now_ns = 0;
     err = (struct error){0};
     CHECK_STATUS(machine_probe(&probe, &peaks, &err), ASSAY_OK, &err);
-    /* The largest layer hides the 2 us of its call best. */
+    /* The largest layer hides the 2 us per call best. */
     CHECK(peaks.gflops < 50 && peaks.gflops > 49.9);
     /* 16 channels of 4 by 4: 8192 FLOP are 163 ns. */
     CHECK_NEAR(peaks.launch_ns, 2163, 1);
-    /* The clock stands still for memory, whatever it does. */
+    /* The clock does not advance for memory. */
     CHECK(isnan(peaks.read_gbs) && isnan(peaks.copy_gbs));
 }
 
-TEST(memory_is_measured_by_the_real_clock_in_the_real_memory)
+TEST(memory_is_measured_with_the_real_clock)
 {
-    struct machine_probe probe = {.backend = &timed,
+    struct machine_probe probe = {.device = &timed_device,
                                   .n_threads = 2,
                                   .seconds = 0.02,
                                   .topology = &small_caches,
@@ -206,7 +210,7 @@ TEST(memory_is_measured_by_the_real_clock_in_the_real_memory)
 TEST(a_backend_that_cannot_start_is_a_failure_not_a_crash)
 {
     long before = mem_live();
-    struct machine_probe probe = {.backend = &timed,
+    struct machine_probe probe = {.device = &timed_device,
                                   .n_threads = 1,
                                   .seconds = 1e-6,
                                   .topology = &small_caches,

@@ -1,8 +1,8 @@
-/* tests/machine/topology_test.c - processors, caches and sensors of made-up
+/* tests/machine/topology_test.c - processors, caches and sensors of fake
  * machines. */
 #include "made_machine.h"
 
-#include "machine/sysfs_internal.h"
+#include "base/sysfs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -56,7 +56,7 @@ TEST(cores_sockets_and_caches_are_counted_once)
     CHECK_INT(machine_last_level(&topology), 3);
 }
 
-TEST(threads_share_the_caches_that_they_run_beside)
+TEST(threads_share_the_caches_of_their_cores)
 {
     const char *root = test_path("shared");
     struct machine_topology topology;
@@ -69,7 +69,7 @@ TEST(threads_share_the_caches_that_they_run_beside)
     CHECK_INT(machine_cache_bytes(&topology, 4, 4), 0);
 }
 
-TEST(a_machine_that_tells_nothing_is_unknown)
+TEST(a_machine_without_information_is_unknown)
 {
     const char *root = test_path("nothing");
     struct machine_topology topology;
@@ -91,7 +91,7 @@ TEST(a_machine_that_tells_nothing_is_unknown)
     CHECK(!machine_ticks(root, &ticks));
 }
 
-TEST(odd_files_are_passed_over)
+TEST(odd_files_are_ignored)
 {
     const char *root = test_path("odd");
     struct machine_topology topology;
@@ -114,7 +114,7 @@ TEST(odd_files_are_passed_over)
     CHECK(isnan(now.load) && isnan(now.pressure));
 }
 
-TEST(the_state_is_read_as_the_kernel_tells_it)
+TEST(the_state_is_read_from_the_kernel)
 {
     const char *root = test_path("state");
     struct machine_state now;
@@ -150,8 +150,7 @@ TEST(the_state_is_read_as_the_kernel_tells_it)
     CHECK_INT(ticks.busy, 157); /* neither idle nor waiting for a disk */
 }
 
-/* ---- what it can be measured with ------------------------------------------
- */
+/* ---- sensors and counters --------------------------------------------- */
 
 static int counter_opens(void)
 {
@@ -177,7 +176,7 @@ static void check_missing(const struct machine_offers *offers, const char *want)
     str_release(&line);
 }
 
-TEST(nothing_is_missing_where_all_is_there)
+TEST(nothing_is_missing_if_everything_is_available)
 {
     const char *root = test_path("all");
     struct machine_offers offers;
@@ -192,7 +191,7 @@ TEST(nothing_is_missing_where_all_is_there)
     check_missing(&offers, "");
 }
 
-TEST(what_is_missing_is_said_with_the_way_to_it)
+TEST(what_is_missing_is_named_with_advice)
 {
     const char *root = test_path("none");
     struct machine_offers offers;
@@ -209,7 +208,7 @@ TEST(what_is_missing_is_said_with_the_way_to_it)
     CHECK_HAS(offers.counters.way, "virtual");
 }
 
-TEST(a_sensor_that_cannot_be_read_says_who_may)
+TEST(an_unreadable_sensor_says_who_may_read_it)
 {
     const char *root = test_path("rapl");
     struct machine_offers offers;

@@ -1,4 +1,5 @@
-/* Mean average precision: answers by hand, and those of pycocotools. */
+/* Mean average precision: answers computed by hand, and those of
+ * pycocotools. */
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "metrics/coco_map.h"
@@ -38,7 +39,7 @@ static struct coco_summary summary_of(struct coco_map *map)
     return summary;
 }
 
-/* A square of 50, which is of medium size, and what is found at x. */
+/* A square of 50, which is of medium size, and a detection at x. */
 #define TRUTH(at)                                                              \
     {                                                                          \
         .x = at, .width = 50, .height = 50, .area = 2500                       \
@@ -48,7 +49,7 @@ static struct coco_summary summary_of(struct coco_map *map)
         .x = at, .width = 50, .height = 50, .score = how_sure                  \
     }
 
-TEST(all_found_is_one_and_sizes_that_are_not_there_have_no_value)
+TEST(all_found_is_one_and_missing_sizes_have_no_value)
 {
     const struct coco_truth truth = TRUTH(0);
     const struct coco_found found = FOUND(0, .5);
@@ -73,9 +74,9 @@ TEST(nothing_found_is_zero)
     CHECK_NEAR(summary_of(map).map, 0, 0);
 }
 
-/* Moved by 10 of 50: 40 of 60 are shared, which is above .5, .55, .6 and .65.
- */
-TEST(overlaps_count_up_to_the_one_that_there_is)
+/* Moved by 10 of 50: they share 40 of 60, which is above .5, .55, .6 and
+ * .65. */
+TEST(overlaps_count_up_to_the_actual_one)
 {
     const struct coco_truth truth = TRUTH(0);
     const struct coco_found found = FOUND(10, .5);
@@ -89,8 +90,8 @@ TEST(overlaps_count_up_to_the_one_that_there_is)
     CHECK_NEAR(summary.map_75, 0, 0);
 }
 
-/* Right, wrong, right, of two: precision 1 up to a recall of a half, which is
- * 51 of the 101 recalls, and 2/3 up to one, which is the other 50. */
+/* Right, wrong, right, of two objects: precision is 1 up to a recall of a half,
+ * which is 51 of the 101 recalls, and 2/3 up to one, which is the other 50. */
 TEST(precision_is_read_at_101_recalls)
 {
     const struct coco_truth truths[] = {TRUTH(0), TRUTH(100)};
@@ -112,13 +113,13 @@ TEST(an_object_is_found_once)
     const struct coco_found founds[] = {FOUND(0, .5), FOUND(0, .9)};
     struct coco_map *map = new_map(1, COCO_BOXES);
 
-    /* The second is wrong, but comes behind full recall. */
+    /* The second is wrong, but comes after full recall. */
     add(map, &truth, 1, founds, 2);
     add(map, &truth, 1, NULL, 0);
     CHECK_NEAR(summary_of(map).map, 51 / 101., 1e-12);
 }
 
-TEST(what_is_found_in_a_crowd_is_neither_right_nor_wrong)
+TEST(detections_in_a_crowd_are_neither_right_nor_wrong)
 {
     const struct coco_truth truths[] = {TRUTH(0),
                                         {.x = 400,
@@ -137,7 +138,7 @@ TEST(what_is_found_in_a_crowd_is_neither_right_nor_wrong)
     CHECK(isnan(summary.map_large));
 }
 
-TEST(an_ignored_object_counts_for_no_one)
+TEST(an_ignored_object_does_not_count)
 {
     const struct coco_truth truths[] = {TRUTH(0),
                                         {.x = 100,
@@ -152,7 +153,7 @@ TEST(an_ignored_object_counts_for_no_one)
     CHECK_NEAR(summary_of(map).map, 1, 1e-12);
 }
 
-/* Category 1 has no object: what is found of it counts nowhere. */
+/* Category 1 has no object: detections of it do not count. */
 TEST(categories_without_objects_are_left_out_of_the_mean)
 {
     const struct coco_truth truths[] = {
@@ -168,7 +169,7 @@ TEST(categories_without_objects_are_left_out_of_the_mean)
 
 TEST(masks_overlap_by_their_pixels)
 {
-    /* Columns of 4: 8 on, the same but 2, of 4x4. */
+    /* Columns of 4, in 4x4: 8 pixels on, and the same without 2. */
     const uint8_t on[16] = {1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0};
     const uint8_t less[16] = {0, 1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0};
     struct mask truth_mask = {0}, found_mask = {0};
@@ -188,7 +189,7 @@ TEST(masks_overlap_by_their_pixels)
     mask_release(&found_mask);
 }
 
-TEST(what_cannot_be_ranked_is_refused)
+TEST(detections_that_cannot_be_ranked_are_refused)
 {
     const struct coco_found unsure = FOUND(0, NAN);
     const struct coco_found strange = {.score = 1, .category = 3};
@@ -201,7 +202,7 @@ TEST(what_cannot_be_ranked_is_refused)
     err = (struct error){0};
     CHECK_STATUS(coco_map_add(map, NULL, 0, &strange, 1, &err), ASSAY_BAD_INPUT,
                  &err);
-    CHECK_HAS(err.text, "category 3; there are 3");
+    CHECK_HAS(err.text, "category 3, but there are 3");
     coco_map_free(map);
 }
 
@@ -239,7 +240,7 @@ struct row {
     double score, dx, dy, scale;
 };
 
-/* What is found on one image. */
+/* The detections on one image. */
 struct page {
     struct coco_found founds[MOST_OF_IMAGE];
     struct mask masks[MOST_OF_IMAGE];
@@ -256,7 +257,7 @@ static size_t label_of(const struct dataset *dataset, int64_t id)
     return 0;
 }
 
-/* Scaled about the middle of the box, then shifted. */
+/* Scaled around the middle of the box, then shifted. */
 static void move(const struct dataset_object *object, const struct row *row,
                  const double *from, double *to)
 {
@@ -390,7 +391,7 @@ static bool read_row(FILE *file, struct row *row)
                   &row->scale) == 7;
 }
 
-TEST(twelve_figures_of_boxes_and_masks_are_those_of_pycocotools)
+TEST(twelve_figures_of_boxes_and_masks_match_pycocotools)
 {
     const char *path = test_shared("datasets/coco_tiny80");
     struct dataset_options options = {.kind = DATASET_COCO,
@@ -431,4 +432,65 @@ TEST(twelve_figures_of_boxes_and_masks_are_those_of_pycocotools)
     check_figures(maps[1], want[1]);
     dataset_close(dataset);
     fclose(file);
+}
+
+/* The surest is right, the next wrong, the third right: precision 1 up to half
+ * of the objects, then two thirds. The other category has no objects. */
+TEST(a_curve_has_the_best_precision_at_each_recall_or_later)
+{
+    const struct coco_truth truths[] = {TRUTH(0), TRUTH(200)};
+    const struct coco_found founds[] = {FOUND(0, .9), FOUND(400, .8),
+                                        FOUND(200, .7)};
+    struct coco_map *map = new_map(2, COCO_BOXES);
+    double curve[N_COCO_RECALLS];
+    struct error err = {0};
+    bool has_any;
+
+    add(map, truths, 2, founds, 3);
+    CHECK_STATUS(coco_map_curve(map, SIZE_MAX, 0, curve, &has_any, &err),
+                 ASSAY_OK, &err);
+    CHECK(has_any);
+    CHECK_NEAR(curve[0], 1, 1e-12);
+    CHECK_NEAR(curve[50], 1, 1e-12);
+    CHECK_NEAR(curve[51], 2. / 3, 1e-12);
+    CHECK_NEAR(curve[100], 2. / 3, 1e-12);
+    CHECK_STATUS(coco_map_curve(map, 1, 0, curve, &has_any, &err), ASSAY_OK,
+                 &err);
+    CHECK(!has_any);
+    coco_map_free(map);
+}
+
+TEST(a_category_has_figures_of_its_own)
+{
+    struct coco_truth truths[] = {TRUTH(0), TRUTH(200)};
+    const struct coco_found found = FOUND(0, .9);
+    struct coco_map *map = new_map(2, COCO_BOXES);
+    struct coco_summary summary;
+    struct error err = {0};
+
+    truths[1].category = 1;
+    add(map, truths, 2, &found, 1);
+    CHECK_STATUS(coco_map_summarize_category(map, 0, &summary, &err), ASSAY_OK,
+                 &err);
+    CHECK_NEAR(summary.map, 1, 1e-12);
+    CHECK_STATUS(coco_map_summarize_category(map, 1, &summary, &err), ASSAY_OK,
+                 &err);
+    CHECK_NEAR(summary.map, 0, 0);
+    CHECK_NEAR(summary_of(map).map, .5, 1e-12);
+}
+
+/* Its box is large, its mask or area small: a wrong detection of another size
+ * does not count. */
+TEST(the_area_given_for_a_detection_decides_its_size)
+{
+    const struct coco_truth truth = TRUTH(0);
+    struct coco_found founds[] = {FOUND(400, .9), FOUND(0, .8)};
+    struct coco_map *map = new_map(1, COCO_BOXES);
+
+    add(map, &truth, 1, founds, 2);
+    CHECK_NEAR(summary_of(map).map_medium, .5, 1e-12);
+    founds[0].area = 100;
+    map = new_map(1, COCO_BOXES);
+    add(map, &truth, 1, founds, 2);
+    CHECK_NEAR(summary_of(map).map_medium, 1, 1e-12);
 }

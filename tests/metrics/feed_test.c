@@ -1,4 +1,4 @@
-/* Models on datasets of files: what they are fed, and how they fare. */
+/* Models on datasets of files: their inputs and their scores. */
 #include "data/made_files.h"
 #include "formats/onnx_build.h"
 #include "metrics/feed_internal.h"
@@ -31,14 +31,15 @@ static const char *colour_model(void)
     return test_path("colour.onnx");
 }
 
-/* As YOLOv8 has it: a box of class 0 in the middle, one of class 1 near the
- * corner, where anything is white. */
+/* Like YOLOv8: a box of class 0 in the middle, one of class 1 near the corner,
+ * if anything is white. */
 static const char *box_model(void)
 {
-    static const float boxes[] = {5,   2, /* x */ 5,       2, /* y */
-                                  4,   2, /* w */ 2,       2, /* h */
-                                  .9f, 0, /* class 0 */ 0, .8f};
-    const int64_t dims[] = {1, 6, 2};
+    /* x, y, w, h, class 0, class 1 of six boxes: the grids of 10x10 pixels
+     * have 4, 1 and 1 cells. */
+    static const float boxes[6][6] = {{5, 2}, {5, 2},   {4, 2},
+                                      {2, 2}, {.9f, 0}, {0, .8f}};
+    const int64_t dims[] = {1, 6, 6};
     struct str graph = {0}, tensor = make_tensor("k", ONNX_FLOAT, dims, 3);
     struct str most = make_node("ReduceMax", "most", "x", "m");
 
@@ -48,7 +49,7 @@ static const char *box_model(void)
     put_int_attribute(&most, "keepdims", 0);
     put_message(&graph, GRAPH_NODE, most);
     put_message(&graph, GRAPH_NODE, make_node("Mul", "scale", "k m", "y"));
-    put_message(&graph, GRAPH_OUTPUT, make_value("y", ONNX_FLOAT, "1x6x2"));
+    put_message(&graph, GRAPH_OUTPUT, make_value("y", ONNX_FLOAT, "1x6x6"));
     write_model(test_path("box.onnx"), graph);
     return test_path("box.onnx");
 }
@@ -68,7 +69,7 @@ static struct assay_model *load(const char *name, int64_t batch,
 
 /* ---- small datasets ------------------------------------------------------ */
 
-/* Three classes, of which two pictures of the first; one of them is blue. */
+/* Three classes, with two pictures of the first; one of them is blue. */
 static const char *colour_data(void)
 {
     write_photo(test_path("colours/a/1.png"), 4, 4, red);
@@ -172,17 +173,17 @@ static void check_colours(int64_t batch)
     assay_model_free(model);
 }
 
-TEST(a_classifier_is_right_where_its_largest_score_is_the_class)
+TEST(a_classifier_is_right_if_its_largest_score_is_the_class)
 {
     check_colours(1);
 }
 
-TEST(a_batch_that_is_not_full_counts_what_is_in_it)
+TEST(a_batch_that_is_not_full_counts_only_its_samples)
 {
     check_colours(3);
 }
 
-/* Class a is found, class b is found where it is not and missed where it is. */
+/* Class a is found; class b is found where it is not and missed where it is. */
 TEST(detections_are_scored_in_pixels_of_the_picture)
 {
     struct assay_model *model = load(box_model(), 1, 0);
@@ -199,6 +200,10 @@ TEST(detections_are_scored_in_pixels_of_the_picture)
     CHECK_NEAR(value_of(profiler, "eval_metric"), .5, 1e-12);
     CHECK_NEAR(value_of(profiler, "eval_map_75"), .5, 1e-12);
     CHECK_NEAR(value_of(profiler, "eval_map_small"), .5, 1e-12);
+    /* One of its two objects is found, by the surest detection. */
+    CHECK_NEAR(value_of(profiler, "eval_ar_1"), .5, 1e-12);
+    CHECK_NEAR(value_of(profiler, "eval_ar_100"), .5, 1e-12);
+    CHECK_NEAR(value_of(profiler, "eval_ar_small"), .5, 1e-12);
     CHECK(assay_profiler_compute(profiler, "eval_map_large", 0, &result,
                                  &error) != ASSAY_OK);
     CHECK(assay_profiler_compute(profiler, "eval_top5", 0, &result, &error) ==
@@ -208,8 +213,7 @@ TEST(detections_are_scored_in_pixels_of_the_picture)
     assay_model_free(model);
 }
 
-/* ---- what does not fit ----------------------------------------------------
- */
+/* ---- mismatches --------------------------------------------------------- */
 
 static void check_refused(const char *name, enum dataset_kind kind,
                           const char *path, enum decode decode, const char *why)
@@ -225,7 +229,7 @@ static void check_refused(const char *name, enum dataset_kind kind,
     assay_model_free(model);
 }
 
-TEST(images_with_objects_and_a_class_are_scored_for_what_the_model_gives)
+TEST(the_model_decides_between_the_objects_and_the_class_of_an_image)
 {
     const struct feed_options options = {
         .data = {.kind = DATASET_SYNTHETIC,
@@ -252,23 +256,23 @@ TEST(images_with_objects_and_a_class_are_scored_for_what_the_model_gives)
 TEST(a_dataset_for_another_task_is_refused)
 {
     check_refused(box_model(), DATASET_IMAGEFOLDER, colour_data(),
-                  DECODE_YOLOV8, "has one class an image");
+                  DECODE_YOLOV8, "has one class per image");
     check_refused(colour_model(), DATASET_COCO, box_data(), DECODE_NONE,
-                  "--decode says how");
+                  "with --decode");
     check_refused("resnet18", DATASET_IMAGEFOLDER, colour_data(), DECODE_NONE,
-                  "tells 1000 classes apart, and the dataset has 3");
+                  "has 1000 classes, and the dataset has 3");
     check_refused("resnet18", DATASET_COCO, box_data(), DECODE_NONE,
                   "this dataset has objects");
 }
 
-TEST(a_detector_that_knows_no_class_of_the_dataset_is_refused)
+TEST(a_detector_that_knows_none_of_the_classes_is_refused)
 {
     check_refused("fasterrcnn_resnet50_fpn", DATASET_VOC,
                   voc_data("masks", "with_mask"), DECODE_NONE,
                   "knows none of the 1 classes");
 }
 
-TEST(classes_of_voc_are_found_under_coco_s_names)
+TEST(classes_of_voc_are_found_by_the_names_of_coco)
 {
     struct assay_model *model = load("fasterrcnn_resnet50_fpn", 1, 1);
     struct error err = {0};

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Asks pycocotools what coco_tiny80 looks like, and how made-up detections on
-it fare. Run by hand, in an environment that has pycocotools from PyPI (the
-files say which version they came from); the tests read what it wrote:
+"""Records what pycocotools reads from coco_tiny80, and how it scores made-up
+detections on it. Run by hand, in an environment with pycocotools from PyPI (the
+files name its version); the tests read what it writes:
 
     python3 tests/metrics/make_coco_map.py ../shared/data/datasets/coco_tiny80
 
-tests/data/coco_masks.txt     a line an annotation: image id, its place among
+tests/data/coco_masks.txt     one line per annotation: image id, its index among
                               the image's annotations, area and CRC-32 of the
                               compressed mask; then polygons with their masks
 tests/metrics/coco_map.txt    the twelve figures for boxes and for masks, then
-                              a line a detection: image id, the annotation it
+                              one line per detection: image id, the annotation it
                               is made from, category id, score, shift in x and
                               y, scale
 """

@@ -1,5 +1,5 @@
-/* A plug-in whose functions go wrong, each in its own way; and one that counts
- * samples. PLUGIN_API_VERSION makes it one of another time. */
+/* A plug-in whose functions fail, each in its own way, and one that counts
+ * samples. PLUGIN_API_VERSION makes it one of another version. */
 #include <assay/metric.h>
 
 #include <math.h>

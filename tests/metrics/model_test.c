@@ -1,4 +1,4 @@
-/* Models of the public interface: what they are, and what they compute. */
+/* Models of the public interface: their properties, and what they compute. */
 #include "test.h"
 
 #include <assay/profiler.h>
@@ -36,7 +36,7 @@ static double value_of(struct assay_model *model, const char *key,
     return shown;
 }
 
-/* The table people know: kuangliu's ResNet-18 on CIFAR-100. */
+/* The well-known table: kuangliu's ResNet-18 on CIFAR-100. */
 TEST(resnet18_for_cifar100_has_the_known_metrics)
 {
     const struct assay_model_options options = {.variant = "cifar100",
@@ -52,8 +52,8 @@ TEST(resnet18_for_cifar100_has_the_known_metrics)
     assay_model_free(model);
 }
 
-/* A batch has more values, but an image as many multiply-adds. */
-TEST(a_batch_makes_the_footprint_larger_and_nothing_else)
+/* A batch has more values, but as many multiply-adds per image. */
+TEST(a_batch_only_makes_the_footprint_larger)
 {
     const struct assay_model_options options = {
         .variant = "cifar100", .batch = 4, .has_no_weights = 1};

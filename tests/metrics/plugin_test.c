@@ -22,7 +22,7 @@ static struct assay_profiler *with_misfit(struct assay_model *model)
     return profiler;
 }
 
-/* No value, for that reason; the profiler lives on. */
+/* There is no value, for that reason; the profiler survives. */
 static void check_reason(struct assay_profiler *profiler, const char *key,
                          const char *reason)
 {
@@ -36,7 +36,7 @@ static void check_reason(struct assay_profiler *profiler, const char *key,
     CHECK_STR(error.text, reason);
 }
 
-TEST(what_goes_wrong_in_a_plugin_costs_its_own_value_alone)
+TEST(a_failure_in_a_plugin_costs_only_its_own_value)
 {
     struct assay_model *model = small_model();
     struct assay_profiler *profiler = with_misfit(model);
@@ -44,16 +44,16 @@ TEST(what_goes_wrong_in_a_plugin_costs_its_own_value_alone)
     check_reason(profiler, "leaves",
                  "'leave' ended without a value (exit code 7)");
     check_reason(profiler, "hangs",
-                 "'hang' gave no value within 0.3 s and was stopped");
+                 "'hang' returned no value within 0.3 s and was stopped");
     check_reason(profiler, "nan",
-                 "'not_a_number' gave a value that is not a number");
+                 "'not_a_number' returned a value that is not a number");
     check_reason(profiler, "fails", "'fail': the moon is full");
     CHECK_INT(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
     assay_profiler_free(profiler);
     assay_model_free(model);
 }
 
-TEST(a_crash_is_told_and_survived)
+TEST(a_crash_is_reported_and_survived)
 {
     struct assay_model *model = small_model();
     struct assay_profiler *profiler = with_misfit(model);
@@ -115,7 +115,7 @@ TEST(plugins_are_found_in_a_folder)
     assay_model_free(model);
 }
 
-TEST(what_is_no_plugin_of_this_api_is_refused_in_one_line)
+TEST(what_is_not_a_plugin_of_this_api_is_refused_in_one_line)
 {
     struct assay_model *model = small_model();
     struct assay_profiler *profiler = small_profiler(model, NULL);
@@ -123,12 +123,12 @@ TEST(what_is_no_plugin_of_this_api_is_refused_in_one_line)
 
     CHECK_INT(assay_profiler_load_plugin(profiler, OLD, 0, &error),
               ASSAY_UNSUPPORTED);
-    CHECK_HAS(error.text, "api_version 999, this is 1");
+    CHECK_HAS(error.text, "api_version 999, but this is 1");
     error = (struct assay_error){0};
     CHECK_INT(assay_profiler_load_plugin(
                   profiler, TEST_BINARY_DIR "/libassay.so", 0, &error),
               ASSAY_BAD_INPUT);
-    CHECK_HAS(error.text, "no metric plug-in");
+    CHECK_HAS(error.text, "not a metric plug-in");
     error = (struct assay_error){0};
     CHECK_INT(assay_profiler_load_plugin(profiler, TEST_SOURCE_DIR "/README.md",
                                          0, &error),
@@ -142,9 +142,9 @@ TEST(what_is_no_plugin_of_this_api_is_refused_in_one_line)
     assay_model_free(model);
 }
 
-/* resnet18 for CIFAR-10: PyTorch starts norms with 1 and 0, so that of all
- * biases of norms (4800) nothing is left. */
-TEST(the_example_finds_how_many_weights_are_zero)
+/* resnet18 for CIFAR-10: PyTorch initialises norms with 1 and 0, so that all
+ * biases of norms (4800) are zero. */
+TEST(the_example_counts_the_weights_that_are_zero)
 {
     const struct assay_model_options options = {.variant = "cifar10"};
     const struct assay_result *result;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A function that counts its calls and remembers what it was handed. */
+/* A function that counts its calls and remembers its input. */
 struct witness {
     int n_calls, n_samples;
     struct assay_metric_input seen; /* evaluated: until the call returns */
@@ -106,7 +106,7 @@ TEST(values_are_kept_until_recomputation_is_asked_for)
     assay_model_free(model);
 }
 
-TEST(a_function_is_handed_only_what_it_asks_for)
+TEST(a_function_receives_only_what_it_asks_for)
 {
     struct assay_model *model = small_model();
     struct assay_profiler_options options = {.iterations = 2};
@@ -129,7 +129,7 @@ TEST(a_function_is_handed_only_what_it_asks_for)
     assay_model_free(model);
 }
 
-TEST(weights_have_data_for_those_that_need_them_alone)
+TEST(weights_have_data_only_for_functions_that_need_them)
 {
     const struct assay_model_options options = {.variant = "cifar10"};
     struct assay_error error = {0};
@@ -154,7 +154,7 @@ TEST(weights_have_data_for_those_that_need_them_alone)
     assay_model_free(model);
 }
 
-TEST(a_function_that_cannot_be_served_is_refused_with_the_reason)
+TEST(a_function_whose_needs_are_not_met_is_refused_with_the_reason)
 {
     static const struct assay_argument arguments[] = {
         {"teacher", NULL, "a file"}};
@@ -196,7 +196,7 @@ TEST(a_function_that_cannot_be_served_is_refused_with_the_reason)
     assay_model_free(model);
 }
 
-TEST(an_argument_that_no_function_takes_is_refused_with_those_that_are_taken)
+TEST(an_unknown_argument_is_refused_with_a_list_of_valid_ones)
 {
     static const struct assay_argument arguments[] = {
         {"threshold", "0.5", "a number"}, {"teacher", "", "a model"}};
@@ -209,7 +209,7 @@ TEST(an_argument_that_no_function_takes_is_refused_with_those_that_are_taken)
 
     CHECK_INT(assay_profiler_set(profiler, "bogus", "1", &error),
               ASSAY_BAD_USAGE);
-    CHECK_HAS(error.text, "no metric takes 'bogus', nor any other argument");
+    CHECK_HAS(error.text, "no metric takes 'bogus' or any other argument");
     function.arguments = arguments;
     function.n_arguments = 2;
     add(profiler, &function);
@@ -218,7 +218,7 @@ TEST(an_argument_that_no_function_takes_is_refused_with_those_that_are_taken)
     add(profiler, &other);
     CHECK_INT(assay_profiler_set(profiler, "bogus", "1", &error),
               ASSAY_BAD_USAGE);
-    CHECK_STR(error.text, "no metric takes 'bogus'; arguments that are taken: "
+    CHECK_STR(error.text, "no metric takes 'bogus'; valid arguments: "
                           "threshold, teacher");
     CHECK_INT(assay_profiler_set(profiler, "treshold", "1", &error),
               ASSAY_BAD_USAGE);
@@ -229,7 +229,7 @@ TEST(an_argument_that_no_function_takes_is_refused_with_those_that_are_taken)
     assay_model_free(model);
 }
 
-TEST(an_argument_has_its_default_and_the_profilers_own_are_there)
+TEST(an_argument_has_its_default_and_the_profiler_adds_its_own)
 {
     static const struct assay_argument arguments[] = {
         {"batch", NULL, "images"},
@@ -266,7 +266,7 @@ TEST(an_unknown_key_is_not_found)
     CHECK_INT(assay_profiler_compute(profiler, "weight", 0, &result, &error),
               ASSAY_NOT_FOUND);
     CHECK(result == NULL);
-    CHECK_STR(error.text, "there is no metric 'weight'");
+    CHECK_STR(error.text, "no metric 'weight'");
     assay_profiler_free(profiler);
     assay_model_free(model);
 }
@@ -308,7 +308,7 @@ static enum assay_status cannot_read(void *context, size_t i,
     return ASSAY_BAD_INPUT;
 }
 
-TEST(a_sample_that_cannot_be_read_leaves_the_rest_of_the_metrics)
+TEST(a_sample_that_cannot_be_read_spares_the_other_metrics)
 {
     const struct assay_dataset dataset = {
         .name = "cut", .n = 4, .read = cannot_read};
@@ -329,7 +329,7 @@ TEST(a_sample_that_cannot_be_read_leaves_the_rest_of_the_metrics)
     assay_model_free(model);
 }
 
-TEST(two_models_are_compared_by_the_metrics_own_way)
+TEST(two_models_are_compared_as_each_metric_says)
 {
     const struct assay_model_options options = {.has_no_weights = 1};
     struct assay_model *models[2];

@@ -1,5 +1,5 @@
 /* Which function computes which key. */
-#include "metrics/registry.h"
+#include "metrics/registry_internal.h"
 
 #include "base/mem.h"
 #include "test.h"
@@ -29,7 +29,7 @@ static const struct assay_metric_function b_again = {.name = "b_again",
                                                      .n_metrics = 1,
                                                      .compute = compute};
 
-/* Registers in turn; what was warned of is in text. */
+/* Registers functions in turn; warnings go to text. */
 struct scene {
     struct registry registry;
     struct str text;
@@ -72,15 +72,14 @@ TEST(a_later_function_takes_a_key_with_a_warning)
     CHECK_INT(add(&scene, &both, false), ASSAY_OK);
     CHECK_STR(str_text(&scene.text), "");
     CHECK_INT(add(&scene, &only_b, false), ASSAY_OK);
-    CHECK_STR(str_text(&scene.text),
-              "metric 'b': 'only_b' takes the place of 'both'\n");
+    CHECK_STR(str_text(&scene.text), "metric 'b': 'only_b' replaces 'both'\n");
     CHECK_STR(owner(&scene, "a"), "both");
     CHECK_STR(owner(&scene, "b"), "only_b");
     CHECK_INT(scene.registry.n_keys, 2);
     scene_release(&scene);
 }
 
-TEST(an_override_takes_a_key_for_good_and_in_silence)
+TEST(an_override_takes_a_key_for_good_without_a_warning)
 {
     struct scene scene = {0};
 
@@ -89,7 +88,7 @@ TEST(an_override_takes_a_key_for_good_and_in_silence)
     CHECK_STR(str_text(&scene.text), "");
     CHECK_INT(add(&scene, &b_again, false), ASSAY_OK);
     CHECK_STR(owner(&scene, "b"), "only_b");
-    CHECK_HAS(str_text(&scene.text), "'b_again' is passed over");
+    CHECK_HAS(str_text(&scene.text), "'b_again' is ignored");
     scene_release(&scene);
 }
 
@@ -106,7 +105,7 @@ TEST(two_overrides_of_a_key_are_an_error_that_names_both)
     scene_release(&scene);
 }
 
-TEST(functions_that_are_not_in_order_are_refused)
+TEST(invalid_functions_are_refused)
 {
     static const struct assay_unit no_scale[] = {{"x", 0, 0}, {0}};
     static const struct assay_metric bad[] = {
@@ -116,7 +115,7 @@ TEST(functions_that_are_not_in_order_are_refused)
         {"c", "C", "d", NULL, (enum assay_comparison)9},
     };
     static const char *const parts[] = {"a-z, 0-9 and _", "has no name",
-                                        "scale 0", "there is not"};
+                                        "scale 0", "unknown comparison"};
     struct scene scene = {0};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -147,18 +146,18 @@ TEST(a_key_twice_in_one_function_is_refused)
     scene_release(&scene);
 }
 
-TEST(a_function_that_needs_what_is_unknown_is_refused)
+TEST(a_function_with_unknown_needs_is_refused)
 {
     struct assay_metric_function function = both;
     struct scene scene = {0};
 
     function.needs = 1u << 9;
     CHECK_INT(add(&scene, &function, false), ASSAY_UNSUPPORTED);
-    CHECK_HAS(scene.err.text, "needs what is not known here");
+    CHECK_HAS(scene.err.text, "has unknown needs");
     scene_release(&scene);
 }
 
-TEST(registering_leaves_nothing_half_done_without_memory)
+TEST(registering_without_memory_leaves_nothing_half_done)
 {
     long nth = 0, before = mem_live();
     enum assay_status st;

@@ -23,7 +23,7 @@ struct assay_model *small_model(void)
     return model;
 }
 
-/* So many classes are likelier than the right one. */
+/* The number of classes more likely than the right one. */
 static size_t rank_of(size_t i)
 {
     return i < 7 ? 0 : i < 11 ? 3 : 5;

@@ -7,12 +7,12 @@
 
 #include <assay/profiler.h>
 
-/* Ten images at once, scores of 20 classes each: a softmax. Skips the test
- * where the ONNX project's files are not installed. */
+/* Ten images at once, with scores of 20 classes each: a softmax. Skips the test
+ * if the ONNX project's files are not installed. */
 struct assay_model *small_model(void);
 
-/* 13 samples: of seven the right class is first, of four fourth, of two
- * sixth. Labels are 0 to 12; each has a box that is as wide as its number. */
+/* 13 samples: the right class is first in seven, fourth in four, sixth in two.
+ * Labels are 0 to 12; each sample has a box as wide as its number. */
 extern const struct assay_dataset small_dataset;
 
 struct assay_profiler *

@@ -1,18 +1,16 @@
-"""Trains a model of torchvision for some steps and writes, into the folder given,
-what went in, the losses, the gradients of the first step and what became of
-parameters and running statistics.
+"""Trains a model of torchvision for some steps and writes its inputs, the
+losses, the gradients of the first step and the resulting parameters and running
+statistics into a folder.
 
     make_training.py FOLDER CASE STEPS
 
-FOLDER/CASE.safetensors has, beside the inputs: losses [steps, n] in the order
+Besides the inputs, FOLDER/CASE.safetensors has losses [steps, n] in the order
 of LOSSES, "grad.NAME", "step1.NAME" of the running statistics and "last.NAME"
-of the parameters that are not large; of one detector "found.boxes",
-"found.scores", "found.labels" and "found.counts", what it finds in its images
-then.
-Weights come from the formula of make_zoo.py, those of norms from calm().
-Whatever is drawn at random is made to be all there is, or nothing. Images of
-detectors are such that rounding decides nothing: see is_settled(). Exits with 77
-where there is no torchvision.
+of small parameters; for one detector also "found.boxes", "found.scores",
+"found.labels" and "found.counts", its detections after training. Weights come
+from the formula of make_zoo.py, those of norms from calm(). Random samples are
+set to take all or nothing. Images of detectors are chosen so that rounding does
+not matter: see is_settled(). Exits with 77 if torchvision is missing.
 """
 import contextlib
 import os
@@ -37,13 +35,13 @@ CLASSES = 7
 LARGE = 1 << 16
 LOSSES = ["loss_classifier", "loss_box_reg", "loss_mask", "loss_objectness",
           "loss_rpn_box_reg"]
-# Resized by 0.8: places in the image are exact then. Versions of PyTorch round
-# others differently, and other proposals come first.
+# Resized by 0.8, which keeps positions exact. For other factors versions of
+# PyTorch round differently, and other proposals come first.
 SIZES = [(120, 160), (160, 120)]
 BOXES = [[[10, 20, 90, 100], [60, 30, 150, 110], [5, 5, 40, 38]],
          [[20.5, 30.25, 80, 140]]]
 LABELS = [[1, 6, 3], [2]]
-# More than rounding adds up to, a few times; and how many images to try.
+# A few times more than rounding errors; and how many images to try.
 NOISE, SHAKES, DRAWS = 1e-5, 4, 12
 
 
@@ -68,7 +66,7 @@ def mask_of(box, size):
 
 
 def shaken(images, noise):
-    """The images with each value off by about that share of itself."""
+    """The images with a relative error of that size in each value."""
     return [i * (1 + noise * torch.randn(i.shape)) for i in images]
 
 
@@ -103,7 +101,7 @@ def classifier_batch(out):
 
 
 def build(case, draw, out):
-    """The model and what makes its losses."""
+    """The model and the function that computes its losses."""
     parts = case.split("-")
     if parts[0] not in ("fasterrcnn", "maskrcnn"):
         model = make_zoo.build(case)
@@ -117,11 +115,11 @@ def build(case, draw, out):
 
 
 def calm(model, losses_of, out):
-    """Keeps what norms make clear of the kinks of activations, five standard
-    deviations away; one channel of four is always off. Which side of a kink a
-    value falls on may depend on rounding, and then so do gradients: float32
-    itself is 1e-2 away from float64 in those of mobilenet_v2. Frozen norms get
-    the statistics of what comes into them. "start.NAME": what they have then.
+    """Keeps the outputs of norms five standard deviations away from the kinks
+    of activations; one channel of four is always off. Otherwise rounding would
+    decide on which side of a kink a value falls, and so the gradients: with
+    mobilenet_v2, float32 differs from float64 by 1e-2. Frozen norms get the
+    statistics of their inputs. "start.NAME" are the resulting values.
     """
     def take_statistics(norm, inputs):
         norm.running_mean.copy_(inputs[0].mean(dim=(0, 2, 3)))
@@ -149,7 +147,7 @@ def calm(model, losses_of, out):
 
 @contextlib.contextmanager
 def same_statistics(model):
-    """Norms have the running statistics afterwards that they had before."""
+    """Restores the running statistics of norms afterwards."""
     before = {name: value.clone() for name, value in model.named_buffers()}
     yield
     for name, value in model.named_buffers():
@@ -184,9 +182,9 @@ def calm_hidden(model, losses_of, out):
 
 @torch.no_grad()
 def is_settled(model, losses_of):
-    """Whether images that are a little different give the same losses. Of two
-    proposals that overlap and score alike, rounding chooses one, and then
-    another processor chooses the other."""
+    """Whether slightly different images have the same losses. Of two proposals
+    that overlap and have similar scores, rounding chooses one, and another
+    processor may choose the other."""
     with same_statistics(model):
         calm_losses = losses_of(model)
         for _ in range(SHAKES):
@@ -197,12 +195,12 @@ def is_settled(model, losses_of):
 
 
 def is_used(case):
-    """Whether what the detector finds then is compared, too."""
+    """Whether the detections after training are compared, too."""
     return case == "fasterrcnn-18-batch"
 
 
 def train(case, steps, draw):
-    """The model and what is written of it; None where rounding matters."""
+    """The model and what is written about it; None if rounding matters."""
     out = {}
     model, losses_of = build(case, draw, out)
     with torch.no_grad():
@@ -242,7 +240,7 @@ def train(case, steps, draw):
 
 @torch.no_grad()
 def find(model, out):
-    """Whether something is found in which rounding has no part."""
+    """Whether there are detections that do not depend on rounding."""
     images = [out["image_%d" % i] for i in range(len(SIZES))]
     model.roi_heads.score_thresh = 0.01
     found = model.eval()(images)

@@ -1,13 +1,13 @@
-"""Builds torchvision's classifiers and writes, into the folder given, what
-they answer and what they are made of.
+"""Builds torchvision's classifiers and writes their outputs, tensors and modules
+into a folder.
 
     make_zoo.py FOLDER
 
 zoo.safetensors has, for each model, NAME.images and NAME.logits; NAME.txt the
 names and shapes of its tensors, then the paths and classes of its modules.
-Weights come from a formula of an element's number and its tensor's name, which
-the test computes too: no checkpoint has to be written. Exits with 77 where
-there is no torchvision.
+Weights come from a formula of an element's number and its tensor's name. The
+test computes the same, so no checkpoint is needed. Exits with 77 if torchvision
+is missing.
 """
 import json
 import math
@@ -26,10 +26,10 @@ NAMES = ["alexnet", "googlenet", "mnasnet1_0", "mobilenet_v2", "resnet18",
          "resnet34", "resnet50", "resnet101", "squeezenet1_0",
          "squeezenet1_1", "vgg11", "vgg11_bn", "vgg16", "vgg16_bn", "vgg19",
          "vgg19_bn"]
-# The last norm of a residual block: as training makes it. With full branches a
-# random network multiplies rounding errors.
+# The last norm of a residual block is small, as after training: with full
+# branches a random network multiplies rounding errors.
 QUIET = (".bn3.weight",)
-# What a detector answers with: as it begins, not too sure.
+# A detector's last layers start with small weights, as before training.
 GENTLE = (".bbox_pred.weight", ".cls_logits.weight", ".cls_score.weight")
 CIFAR = ["resnet18", "mobilenet_v2", "vgg11_bn"]
 
@@ -43,7 +43,7 @@ def name_hash(name):
 
 
 def uniform(name, n):
-    """n numbers from -1 to 1; they come again after 2**20."""
+    """n numbers from -1 to 1; they repeat after 2**20."""
     bits = numpy.arange(min(n, 1 << 20), dtype=numpy.uint32)
     bits *= numpy.uint32(2654435761)
     bits += numpy.uint32(name_hash(name))
@@ -56,8 +56,8 @@ def uniform(name, n):
 
 
 def fill(model):
-    """Layers keep the size of what passes them, norms are near doing nothing
-    and all differ."""
+    """Layers keep the magnitude of their inputs, norms are all different and
+    close to the identity."""
     for name, tensor in model.state_dict().items():
         if name.endswith("num_batches_tracked"):
             continue
@@ -86,7 +86,7 @@ def build(name):
 
 
 def build_cifar(name):
-    """As these are changed for images of 32x32."""
+    """The model as it is usually changed for images of 32x32."""
     model = build(name)
     if name.startswith("resnet"):
         model.conv1 = torch.nn.Conv2d(3, 64, 3, 1, 1, bias=False)
@@ -134,8 +134,8 @@ def write_safetensors(path, tensors):
 def main(folder):
     answers = {}
 
-    # Everything is filled afterwards; the random numbers would take longer
-    # than the models.
+    # Everything is filled afterwards, and random numbers would take longer than
+    # the models.
     for name in ("kaiming_normal_", "kaiming_uniform_", "normal_", "uniform_",
                  "trunc_normal_"):
         setattr(torch.nn.init, name, lambda tensor, *_, **__: tensor)

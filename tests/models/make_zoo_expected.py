@@ -1,12 +1,12 @@
-"""Builds the seeded classifiers of torchvision's own tests and writes, into the
-folder given, their checkpoints, their input and what torchvision's repository
-expects of them.
+"""Builds the seeded classifiers of torchvision's own tests and writes their
+checkpoints, their input and the expected outputs of torchvision's repository
+into a folder.
 
     make_zoo_expected.py FOLDER EXPECT NAME...
 
 Arguments, seed and input are those of test_classification_model in
 torchvision 0.14's test/test_models.py; EXPECT is the folder of its .pkl files.
-Exits with 77 where there is no torchvision.
+Exits with 77 if torchvision is missing.
 """
 import random
 import sys

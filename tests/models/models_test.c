@@ -1,4 +1,4 @@
-/* The built-in models: names, shapes and counts are torchvision's. */
+/* The built-in models have torchvision's names, shapes and counts. */
 #include "models/models.h"
 #include "ops/ops.h"
 #include "test.h"
@@ -31,9 +31,9 @@ static uint64_t parameters(const char *name, enum model_norm norm)
 }
 
 /* Published with torchvision's weights: weights_meta.csv of ../shared. With
- * BatchNorm2d its scale and shift are trained too. Of the small one there are
- * no weights: torchvision's own classes were put together and counted. */
-TEST(the_parameters_are_as_many_as_published)
+ * BatchNorm2d its scale and shift are trained, too. The small one has no
+ * published weights: its count is from torchvision's own classes. */
+TEST(the_number_of_parameters_is_as_published)
 {
     CHECK_INT(parameters("fasterrcnn_resnet50_fpn", NORM_FROZEN), 41755286);
     CHECK_INT(parameters("faster-rcnn", NORM_BATCH), 41808406);
@@ -42,7 +42,7 @@ TEST(the_parameters_are_as_many_as_published)
     CHECK_INT(parameters("fasterrcnn_resnet18_fpn", NORM_BATCH), 28739606);
 }
 
-TEST(a_model_is_known_by_both_of_its_names)
+TEST(a_model_has_two_names)
 {
     CHECK_STR(model_full_name("mask-rcnn"), "maskrcnn_resnet50_fpn");
     CHECK_STR(model_full_name("maskrcnn_resnet50_fpn"),
@@ -140,9 +140,9 @@ static void check_fill(const struct graph *graph, const char *name,
     CHECK_NEAR(sqrt(squares / (double)n) / deviation, 1, 0.02);
 }
 
-/* torch.nn.init: kaiming_normal_ with fan out has deviation sqrt(2 / fan),
- * kaiming_uniform_ with a = 1 sqrt(1 / fan in), Linear's own sqrt(1 / 3 fan
- * in), the heads of the RPN 0.01. */
+/* Deviations of torch.nn.init: kaiming_normal_ with fan out sqrt(2 / fan),
+ * kaiming_uniform_ with a = 1 sqrt(1 / fan in), Linear's default sqrt(1 / (3
+ * fan in)), the RPN's heads 0.01. */
 TEST(random_weights_have_the_deviations_of_torchvision)
 {
     struct model_options options = model_defaults();
@@ -167,7 +167,7 @@ TEST(random_weights_have_the_deviations_of_torchvision)
     pool_free(pool);
 }
 
-TEST(random_weights_depend_on_the_seed_alone)
+TEST(random_weights_depend_only_on_the_seed)
 {
     struct model_options options = model_defaults();
     struct graph *graphs[3];
@@ -190,7 +190,7 @@ TEST(random_weights_depend_on_the_seed_alone)
     pool_free(pool);
 }
 
-TEST(classes_of_coco_have_their_names)
+TEST(coco_classes_have_their_names)
 {
     CHECK_STR(model_coco_class(1), "person");
     CHECK_STR(model_coco_class(18), "dog");

@@ -1,5 +1,5 @@
-/* Pruning every model of the zoo: what is left is a network, and the same one
- * where only channels went that are zero. */
+/* Prunes every model of the zoo: the result is a valid network, and computes
+ * the same if only zero channels were removed. */
 #include "backend/backend.h"
 #include "base/random.h"
 #include "engine/engine.h"
@@ -30,8 +30,7 @@ static struct graph *build(const char *name)
     return graph;
 }
 
-/* The same values over and over: quick, and good enough to tell channels
- * apart. */
+/* Repeats the same values: quick, and good enough to tell channels apart. */
 static void fill(struct graph *graph)
 {
     enum { n_values = 4099 };
@@ -87,7 +86,7 @@ static void run(const char *name, const struct graph *graph,
                 struct tensor *output)
 {
     struct engine_options options = {
-        .backend = backend_best(),
+        .device = device_cpu(),
         .backend_options = {.n_threads = 2, .is_plain = true}};
     struct tensor image, outputs[8] = {{0}};
     struct shape shape = image_shape(name);
@@ -107,7 +106,7 @@ static void run(const char *name, const struct graph *graph,
     engine_free(engine);
 }
 
-/* ---- every model is a network at every level ----------------------------- */
+/* ---- every model at every level ------------------------------------------ */
 
 static size_t count_filters(const struct graph *graph)
 {
@@ -132,7 +131,8 @@ static void check_level(const char *name, double percent, bool has_run)
     double share;
 
     pruned = prune(name, graph, &options, &report);
-    /* Of what may go, the share asked for; rounding moves small layers. */
+    /* The requested fraction of what may be removed; small layers are rounded.
+     */
     share = (double)(report.filters - report.kept_filters) /
             (double)(report.filters - report.bound_filters);
     CHECK_NEAR(share, percent / 100, 0.02);
@@ -158,14 +158,13 @@ static void check_level(const char *name, double percent, bool has_run)
     graph_free(graph);
 }
 
-/* ---- and can be trained ----------------------------------------------------
- */
+/* ---- training ------------------------------------------------------------ */
 
 /* One step: a loss, and a gradient for every parameter. */
 static void train(const struct graph *graph)
 {
     struct engine_options options = {
-        .backend = backend_best(),
+        .device = device_cpu(),
         .backend_options = {.n_threads = 2, .is_training = true}};
     struct shape image =
         shape_of(4, (int64_t)2, (int64_t)3, (int64_t)64, (int64_t)64);
@@ -240,7 +239,7 @@ static void check_levels(const char *name)
     check_level(name, 80, true);
 }
 
-TEST(every_model_is_a_network_at_every_level)
+TEST(every_model_is_a_valid_network_at_every_level)
 {
     for_each_model(check_levels);
 }
@@ -250,7 +249,7 @@ TEST(every_pruned_classifier_makes_a_training_step)
     for_each_model(check_training);
 }
 
-TEST(what_no_level_may_remove_is_what_makes_the_outputs)
+TEST(no_level_removes_what_makes_the_outputs)
 {
     static const struct {
         const char *name;
@@ -300,8 +299,7 @@ TEST(a_residual_stage_is_one_group)
     pool_free(pool);
 }
 
-/* ---- what is zero can go ---------------------------------------------------
- */
+/* ---- zero channels ------------------------------------------------------- */
 
 static void check_zeros(const char *name)
 {
@@ -310,7 +308,7 @@ static void check_zeros(const char *name)
     struct prune_report report;
     struct tensor want, got;
 
-    /* The deeper ones of a family have the same parts. */
+    /* The deeper models of a family have the same parts. */
     if (model_task(name) == TASK_DETECTION || strstr(name, "vgg1") ||
         strcmp(name, "resnet101") == 0)
         return;
@@ -335,7 +333,7 @@ static void check_zeros(const char *name)
     graph_free(graph);
 }
 
-TEST(channels_that_are_zero_go_without_a_trace)
+TEST(zero_channels_can_be_pruned_without_effect)
 {
     for_each_model(check_zeros);
 }

@@ -1,5 +1,4 @@
-/* Detectors that are built for training: what goes in, what comes out, what is
- * left alone. */
+/* Detectors built for training: inputs, outputs, frozen layers. */
 #include "models/models.h"
 #include "ops/ops.h"
 #include "test.h"
@@ -37,7 +36,7 @@ static void check_inputs(const struct graph *graph, const char *const *names)
     CHECK_INT(graph_input_count(graph), n);
 }
 
-TEST(targets_go_in_behind_the_images_and_the_seed_behind_them)
+TEST(inputs_are_images_then_targets_then_the_seed)
 {
     static const char *const faster[] = {
         "image_0", "image_1", "boxes", "labels", "counts", "seed", NULL};
@@ -68,7 +67,7 @@ static bool has_output(const struct graph *graph, const char *wanted)
     return false;
 }
 
-TEST(losses_come_out_and_no_detections)
+TEST(outputs_are_losses_and_not_detections)
 {
     static const char *const losses[] = {"loss_objectness", "loss_rpn_box_reg",
                                          "loss_classifier", "loss_box_reg",
@@ -83,7 +82,7 @@ TEST(losses_come_out_and_no_detections)
 }
 
 /* ResNet-50 has 53 norms. */
-TEST(new_statistics_of_trained_norms_come_out_under_the_names_of_the_old)
+TEST(new_statistics_of_trained_norms_are_outputs_named_after_the_old)
 {
     struct model_options options = training(NORM_BATCH);
     struct graph *graph = build("faster-rcnn", &options);
@@ -120,7 +119,7 @@ static uint64_t trained(enum model_norm norm, int64_t n_layers)
  * model.backbone.body.parameters() if p.requires_grad) of
  * fasterrcnn_resnet50_fpn(weights=None, weights_backbone=...,
  * trainable_backbone_layers=n), with either norm. */
-TEST(the_layers_that_torchvision_leaves_alone_are_frozen)
+TEST(the_layers_that_torchvision_does_not_train_are_frozen)
 {
     static const uint64_t frozen[] = {0,        14942208, 22020096,
                                       23232512, 23445504, 23454912};
@@ -145,14 +144,14 @@ TEST(impossible_trainings_are_refused)
     CHECK_INT(model_build("faster-rcnn", &options, &graph, &err),
               ASSAY_BAD_USAGE);
     CHECK_STR(err.text,
-              "6 layers of the backbone cannot be trained; 0 to 5 can");
+              "cannot train 6 layers of the backbone; 0 to 5 are possible");
     options = training(NORM_FROZEN);
     options.sampling.boxes = 0;
     CHECK_INT(model_build("faster-rcnn", &options, &graph, &err),
               ASSAY_BAD_USAGE);
 }
 
-TEST(a_classifier_in_training_takes_labels_and_gives_a_loss)
+TEST(a_classifier_in_training_takes_labels_and_returns_a_loss)
 {
     static const char *const inputs[] = {"images", "labels", "seed", NULL};
     struct model_options options =
@@ -172,7 +171,7 @@ TEST(a_classifier_in_training_takes_labels_and_gives_a_loss)
     graph_free(graph);
 }
 
-TEST(weights_of_a_training_can_be_copied_into_the_model_in_use)
+TEST(weights_can_be_copied_from_training_to_inference)
 {
     struct model_options options = training(NORM_BATCH);
     const char *name = "roi_heads.box_predictor.cls_score.bias";

@@ -1,15 +1,15 @@
-/* Models in training against torchvision's: the same weights, images and
- * targets; losses, the gradient of every parameter, running statistics, and
- * some steps of SGD. make_training.py asks torchvision. */
+/* Compares models in training with torchvision's, with the same weights, images
+ * and targets: losses, the gradient of every parameter, running statistics, and
+ * some steps of SGD. make_training.py runs torchvision. */
 #include "backend/backend.h"
 #include "base/mem.h"
-#include "detect/torchvision.h"
 #include "engine/engine.h"
 #include "engine/optimizer.h"
 #include "models/models.h"
 #include "passes/fuse.h"
 #include "passes/train_pass.h"
 #include "test.h"
+#include "torchvision.h"
 #include "zoo_fill.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ static struct model_options options_of(const struct training *training)
     return options;
 }
 
-/* Nothing is dropped: what is could not be the same. */
+/* Turns dropout off: random choices would differ. */
 static struct graph *build(const struct training *training)
 {
     struct train_pass_options nothing = {.drops_nothing = true};
@@ -87,7 +87,7 @@ static double tensor_norm(const struct tensor *tensor)
     return sqrt(sum);
 }
 
-/* The norm of the difference against that of what is wanted. */
+/* The norm of the difference relative to that of the expected tensor. */
 static double norm_error(const struct tensor *got, const struct tensor *want)
 {
     double norm = tensor_norm(want), sum = 0;
@@ -98,8 +98,8 @@ static double norm_error(const struct tensor *got, const struct tensor *want)
     return norm > 0 ? sqrt(sum) / norm : sqrt(sum);
 }
 
-/* Borrows nothing: "PREFIX.NAME" of the answers against a tensor; 0 where they
- * have none. */
+/* Compares "PREFIX.NAME" of torchvision's results with a tensor; 0 if there is
+ * none. */
 static double answer_error(const struct checkpoint *answers, const char *prefix,
                            const char *name, const struct tensor *got)
 {
@@ -137,8 +137,8 @@ static double all_gradients(const struct checkpoint *answers, size_t *n)
     return sqrt(sum);
 }
 
-/* The bias of a norm that another norm follows changes nothing: of its
- * gradient there is only rounding, which is not compared, but small. */
+/* The bias of a norm before another norm has no effect: its gradient is only
+ * rounding, which must be small but is not compared. */
 static double gradient_error(const struct checkpoint *answers, const char *name,
                              const struct tensor *got, double vanishing)
 {
@@ -155,7 +155,7 @@ static double gradient_error(const struct checkpoint *answers, const char *name,
     return off;
 }
 
-/* Every parameter that they have a gradient for has one, and no other. */
+/* Exactly the parameters with a gradient in torchvision have one. */
 static void compare_gradients(const struct graph *graph,
                               const struct engine *engine,
                               const struct checkpoint *answers,
@@ -182,7 +182,7 @@ static void compare_gradients(const struct graph *graph,
     CHECK_INT(n, n_wanted);
 }
 
-/* Norms begin with what calm() of make_training.py gave them. */
+/* Norms start with the values of calm() in make_training.py. */
 static void start_norms(struct graph *graph, const struct checkpoint *answers)
 {
     for (size_t i = 0; i < checkpoint_count(answers); i++) {
@@ -205,7 +205,7 @@ static const char *const loss_names[] = {"loss_classifier",  "loss_box_reg",
                                          "loss_mask",        "loss_objectness",
                                          "loss_rpn_box_reg", "loss"};
 
-/* Our losses in their order. */
+/* Our losses in torchvision's order. */
 static size_t list_losses(const struct graph *graph,
                           const struct tensor *outputs, double *losses)
 {
@@ -240,7 +240,7 @@ static double compare_losses(const struct graph *graph,
     return worst;
 }
 
-/* New statistics are outputs with the names of the buffers they replace. */
+/* New statistics are outputs named after the buffers they replace. */
 static void take_statistics(struct graph *graph, struct tensor *outputs,
                             const struct checkpoint *answers,
                             struct errors *errors)
@@ -279,7 +279,7 @@ static void train(struct graph *graph, const struct checkpoint *answers,
                   int n_steps, struct errors *errors)
 {
     struct engine_options engine_options = {
-        .backend = backend_best(),
+        .device = device_cpu(),
         .backend_options = {
             .n_threads = 2, .is_training = true, .is_plain = true}};
     struct optimizer_options sgd = optimizer_defaults(OPTIMIZER_SGD);
@@ -293,13 +293,11 @@ static void train(struct graph *graph, const struct checkpoint *answers,
 
     sgd.momentum = 0.9;
     sgd.weight_decay = 5e-4;
-    sgd.n_threads = 2;
     CHECK(outputs != NULL);
     n_inputs = bring_inputs(graph, answers, inputs);
     CHECK_STATUS(engine_new(graph, pool, &engine_options, &engine, &err),
                  ASSAY_OK, &err);
-    CHECK_STATUS(optimizer_new(graph, pool, &sgd, &optimizer, &err), ASSAY_OK,
-                 &err);
+    CHECK_STATUS(optimizer_new(engine, &sgd, &optimizer, &err), ASSAY_OK, &err);
     for (int step = 0; step < n_steps; step++) {
         double off;
 
@@ -313,7 +311,7 @@ static void train(struct graph *graph, const struct checkpoint *answers,
             compare_gradients(graph, engine, answers, errors);
         take_statistics(graph, outputs, step == 0 ? answers : NULL, errors);
         CHECK_STATUS(
-            optimizer_step(optimizer, engine, (double)*tensor_f32(&rate), &err),
+            optimizer_step(optimizer, (double)*tensor_f32(&rate), &err),
             ASSAY_OK, &err);
         for (size_t i = 0; i < n_outputs; i++)
             tensor_release(&outputs[i]);
@@ -341,11 +339,11 @@ static void compare_parameters(const struct graph *graph,
     }
 }
 
-/* ---- what it finds then -------------------------------------------------- */
+/* ---- detections afterwards ----------------------------------------------- */
 
 enum { boxes_out, scores_out, labels_out, counts_out, n_found_out };
 
-/* How far the nearest box of that class and score is, in pixels. */
+/* The distance in pixels to the nearest box of that class and score. */
 static double nearest(const struct tensor *boxes, const struct tensor *scores,
                       const struct tensor *labels, const float *box,
                       float score, int64_t label)
@@ -391,13 +389,13 @@ static void compare_found(const struct tensor found[n_found_out],
         tensor_release(&want[i]);
 }
 
-/* The model in use with the weights of the one that learnt. */
+/* The model for inference with the trained weights. */
 static void check_found(const struct training *training,
                         const struct graph *learnt,
                         const struct checkpoint *answers)
 {
     struct engine_options engine_options = {
-        .backend = backend_best(),
+        .device = device_cpu(),
         .backend_options = {.n_threads = 2, .is_plain = true}};
     struct model_options options = options_of(training);
     struct tensor inputs[max_inputs], found[n_found_out];
@@ -462,7 +460,7 @@ static void check_training(const struct training *training)
     CHECK_INT(remove(path), 0); /* they are large */
 }
 
-TEST(faster_rcnn_with_frozen_norms_trains_three_layers_as_torchvision_does)
+TEST(faster_rcnn_with_frozen_norms_trains_three_layers_as_in_torchvision)
 {
     check_training(&(struct training){
         .model = "fasterrcnn_resnet50_fpn",
@@ -472,7 +470,7 @@ TEST(faster_rcnn_with_frozen_norms_trains_three_layers_as_torchvision_does)
     });
 }
 
-TEST(faster_rcnn_with_norms_in_training_trains_all_layers_as_torchvision_does)
+TEST(faster_rcnn_with_trained_norms_trains_all_layers_as_in_torchvision)
 {
     check_training(&(struct training){
         .model = "fasterrcnn_resnet50_fpn",
@@ -482,7 +480,7 @@ TEST(faster_rcnn_with_norms_in_training_trains_all_layers_as_torchvision_does)
     });
 }
 
-TEST(the_small_faster_rcnn_trains_as_torchvision_s_does)
+TEST(the_small_faster_rcnn_trains_as_in_torchvision)
 {
     check_training(&(struct training){
         .model = "fasterrcnn_resnet18_fpn",
@@ -493,7 +491,7 @@ TEST(the_small_faster_rcnn_trains_as_torchvision_s_does)
     });
 }
 
-TEST(mask_rcnn_trains_as_torchvision_does)
+TEST(mask_rcnn_trains_as_in_torchvision)
 {
     check_training(&(struct training){
         .model = "maskrcnn_resnet50_fpn",
@@ -509,7 +507,7 @@ TEST(mask_rcnn_trains_as_torchvision_does)
     });
 }
 
-TEST(classifiers_train_as_torchvision_s_do)
+TEST(classifiers_train_as_in_torchvision)
 {
     static const char *const models[] = {"resnet18", "mobilenet_v2",
                                          "squeezenet1_1"};

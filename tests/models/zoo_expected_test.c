@@ -1,13 +1,13 @@
-/* The classifiers against the outputs that torchvision's repository keeps for
- * its own tests: files that nobody here made. make_zoo_expected.py makes the
- * seeded checkpoints they belong to. */
+/* Compares the classifiers with the outputs in torchvision's repository, which
+ * are for its own tests. make_zoo_expected.py makes the seeded checkpoints that
+ * they belong to. */
 #include "backend/backend.h"
-#include "detect/torchvision.h"
 #include "engine/engine.h"
 #include "formats/weights/load_weights.h"
 #include "models/models.h"
 #include "passes/fuse.h"
 #include "test.h"
+#include "torchvision.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void check_near(const struct tensor *got, const struct tensor *want)
 static void check_answer(const char *folder, const char *name)
 {
     struct engine_options options = {
-        .backend = backend_best(),
+        .device = device_cpu(),
         .backend_options = {.n_threads = 2, .tuning_seconds = 0.2}};
     struct checkpoint *answer = answer_open(folder, name);
     struct tensor images, want, got;
@@ -74,7 +74,7 @@ static void check_answer(const char *folder, const char *name)
     checkpoint_free(answer);
 }
 
-TEST(seeded_classifiers_answer_what_torchvision_s_own_tests_expect)
+TEST(seeded_classifiers_match_the_outputs_of_torchvisions_own_tests)
 {
     static const char *const models[] = {"googlenet", "resnet18", "resnet50",
                                          "squeezenet1_0", "squeezenet1_1"};

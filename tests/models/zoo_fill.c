@@ -20,7 +20,7 @@ static uint32_t name_hash(const char *name)
     return hash;
 }
 
-/* From -1 to 1, as make_zoo.py has it. */
+/* From -1 to 1, as in make_zoo.py. */
 static float uniform(uint32_t seed, size_t i)
 {
     uint32_t bits = (uint32_t)(i % period) * 2654435761U + seed;
@@ -38,7 +38,7 @@ static bool ends_with(const char *text, const char *ending)
     return n >= n_ending && strcmp(text + n - n_ending, ending) == 0;
 }
 
-/* What a detector answers with; see GENTLE of make_zoo.py. */
+/* A detector's last layers; see GENTLE in make_zoo.py. */
 static bool is_gentle(const char *name)
 {
     return ends_with(name, ".bbox_pred.weight") ||

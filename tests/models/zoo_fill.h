@@ -1,5 +1,5 @@
-/* tests/models/zoo_fill.h - weights by the formula of make_zoo.py, of an
- * element's number and its tensor's name: no checkpoint has to be written.
+/* tests/models/zoo_fill.h - weights by the formula of make_zoo.py, from an
+ * element's number and its tensor's name, so that no checkpoint is needed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_MODELS_ZOO_FILL_H
@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-/* All parameters and buffers. */
+/* Fills all parameters and buffers. */
 void zoo_fill(struct graph *graph, struct pool *pool);
 
 #endif

@@ -1,12 +1,12 @@
-/* The classifiers against torchvision's own, with the same weights: tensors,
- * modules and logits. make_zoo.py asks torchvision. */
+/* Compares the classifiers with torchvision's, with the same weights: tensors,
+ * modules and logits. make_zoo.py runs torchvision. */
 #include "backend/backend.h"
 #include "base/file.h"
-#include "detect/torchvision.h"
 #include "engine/engine.h"
 #include "models/models.h"
 #include "passes/fuse.h"
 #include "test.h"
+#include "torchvision.h"
 #include "zoo_fill.h"
 
 #include <math.h>
@@ -34,8 +34,7 @@ static struct graph *build(const char *name, enum model_variant variant)
     return graph;
 }
 
-/* ---- what they are made of ------------------------------------------------
- */
+/* ---- tensors and modules ------------------------------------------------- */
 
 static bool has_scope(const struct graph *graph, const char *path,
                       const char *class_name)
@@ -97,8 +96,7 @@ static void check_parts(const struct graph *graph, const char *name)
     CHECK_INT(graph_scope_count(graph), n_modules);
 }
 
-/* ---- what they answer ------------------------------------------------------
- */
+/* ---- logits -------------------------------------------------------------- */
 
 static void check_logits(const struct tensor *got, const struct tensor *want,
                          const char *name)
@@ -121,7 +119,7 @@ static void check_answer(struct graph *graph, bool is_plain,
                          const struct checkpoint *answers, const char *name)
 {
     struct engine_options options = {
-        .backend = backend_best(),
+        .device = device_cpu(),
         .backend_options = {
             .n_threads = 2, .is_plain = is_plain, .tuning_seconds = 0.2}};
     struct tensor images, want, got;
@@ -161,7 +159,7 @@ static void check_model(const char *model, enum model_variant variant)
     checkpoint_free(answers);
 }
 
-TEST(every_classifier_answers_as_torchvision_s_does)
+TEST(every_classifier_computes_what_torchvisions_does)
 {
     static const char *const models[] = {
         "alexnet",       "googlenet",     "mnasnet1_0", "mobilenet_v2",
@@ -173,7 +171,7 @@ TEST(every_classifier_answers_as_torchvision_s_does)
         check_model(models[i], MODEL_IMAGENET);
 }
 
-TEST(variants_for_cifar_answer_as_torchvision_s_models_changed_by_hand)
+TEST(variants_for_cifar_match_torchvisions_models_changed_by_hand)
 {
     check_model("resnet18", MODEL_CIFAR10);
     check_model("mobilenet_v2", MODEL_CIFAR100);

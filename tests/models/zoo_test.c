@@ -1,4 +1,4 @@
-/* The classifiers: as many parameters and multiply-adds as torchvision
+/* The classifiers have the parameters and multiply-adds that torchvision
  * publishes. */
 #include "base/file.h"
 #include "graph/survey.h"
@@ -39,7 +39,7 @@ static struct count count_of(const char *name,
     return count;
 }
 
-/* Which row of weights_meta.csv a model is: its enum there. */
+/* A model's row of weights_meta.csv: its enum there. */
 static const struct {
     const char *name, *published;
 } rows[] = {
@@ -61,8 +61,8 @@ static const struct {
     {"vgg19_bn", "VGG19_BN_Weights"},
 };
 
-/* Column 3 and 4 of the row whose column 1 is the enum; the last one with
- * both. "" where the file leaves one out. */
+/* Columns 3 and 4 of the last row with the enum in column 1 and both values; ""
+ * if the file leaves one out. */
 static bool find_row(const char *csv, const char *published, char *parameters,
                      char *gflops)
 {
@@ -84,7 +84,7 @@ static bool find_row(const char *csv, const char *published, char *parameters,
     return false;
 }
 
-TEST(parameters_and_multiply_adds_are_as_many_as_published)
+TEST(parameters_and_multiply_adds_are_as_published)
 {
     const char *path = test_shared("torchvision/weights_meta.csv");
     struct str csv = {0};
@@ -106,7 +106,8 @@ TEST(parameters_and_multiply_adds_are_as_many_as_published)
     str_release(&csv);
 }
 
-/* Those that the file leaves out, from torchvision's sources (num_params). */
+/* The file leaves these out; they are from torchvision's sources (num_params).
+ */
 TEST(the_mobile_networks_have_the_parameters_of_torchvision)
 {
     struct model_options mobile =
@@ -116,7 +117,7 @@ TEST(the_mobile_networks_have_the_parameters_of_torchvision)
     CHECK_INT(count_of("mnasnet1_0", &mobile).parameters, 4383312);
 }
 
-TEST(googlenet_s_heads_for_training_are_parameters_only)
+TEST(the_auxiliary_heads_of_googlenet_are_only_parameters)
 {
     struct model_options options =
         model_options_for("googlenet", MODEL_IMAGENET);
@@ -129,8 +130,8 @@ TEST(googlenet_s_heads_for_training_are_parameters_only)
     CHECK_NEAR(full.gmacs, plain.gmacs, 0);
 }
 
-/* The figures of the issue, 11.2201 million and 0.5555: a stem of 3x3, 100
- * classes, images of 32x32. */
+/* Known figures: 11.2201 million parameters and 0.5555 GMACs for a 3x3 stem,
+ * 100 classes and images of 32x32. */
 TEST(resnet18_for_cifar100_has_the_known_counts)
 {
     struct model_options options =
@@ -153,7 +154,7 @@ TEST(a_model_without_a_variant_for_cifar_says_so)
                         "and mobilenet_v2 have one");
 }
 
-TEST(an_image_that_is_too_small_is_refused_by_the_layer_it_vanishes_in)
+TEST(an_image_that_is_too_small_is_refused_and_names_the_layer)
 {
     struct model_options options = model_options_for("vgg11", MODEL_IMAGENET);
     struct shape input =

@@ -1,4 +1,4 @@
-/* Every model of the zoo can be trained, all of it. */
+/* Every model of the zoo can be trained completely. */
 #include "base/mem.h"
 #include "models/models.h"
 #include "ops/ops.h"
@@ -47,7 +47,7 @@ TEST(gradients_pass_through_every_classifier)
 
 /* ---- detectors ---------------------------------------------------------- */
 
-/* What chooses, matches and samples: no gradient is meant to pass. */
+/* Ops that choose, match and sample: no gradient passes through them. */
 static bool is_choice(const struct op_class *op)
 {
     static const struct op_class *const choices[] = {
@@ -63,7 +63,7 @@ static bool is_choice(const struct op_class *op)
     return false;
 }
 
-/* Marks what gradients of the losses reach. */
+/* Marks the values that gradients of the losses reach. */
 static void mark_reached(const struct graph *graph, bool *is_reached)
 {
     for (size_t i = 0; i < graph_output_count(graph); i++) {
@@ -119,7 +119,7 @@ static void check_detector(const char *name, enum model_norm norm,
     graph_free(graph);
 }
 
-TEST(gradients_reach_all_that_a_detector_trains)
+TEST(gradients_reach_everything_that_a_detector_trains)
 {
     for (const char *const *name = model_names(); *name; name++) {
         if (model_task(*name) != TASK_DETECTION)

@@ -39,7 +39,7 @@ static void check_refused(const struct op_class *op, const void *attrs,
 
 static const float to_nine[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
 
-TEST(padding_is_divided_by_only_where_it_is_counted)
+TEST(a_mean_includes_padding_only_if_it_is_counted)
 {
     /* Windows at the corners of a 3x3 map: one value, two, two, four. */
     static const float alone[] = {1, 2.5f, 5.5f, 7};
@@ -54,7 +54,7 @@ TEST(padding_is_divided_by_only_where_it_is_counted)
     tensor_release(&x);
 }
 
-TEST(a_window_that_ceil_adds_is_divided_by_what_is_inside)
+TEST(the_mean_of_a_window_that_ceil_adds_covers_only_what_is_inside)
 {
     static const float want[] = {3, 4.5f, 7.5f, 9};
     struct avg_pool2d_attrs attrs = {.kernel = {2, 2},
@@ -81,7 +81,7 @@ TEST(max_pool_rounds_up_but_starts_no_window_in_the_padding)
     tensor_release(&x);
 }
 
-TEST(adaptive_windows_overlap_where_the_size_does_not_divide)
+TEST(adaptive_windows_overlap_if_the_size_does_not_divide)
 {
     /* 5 into 3: pixels 0-1, 1-3, 3-4. */
     static const float row[] = {1, 2, 4, 8, 16};
@@ -105,11 +105,11 @@ TEST(a_map_without_pixels_has_no_mean)
     const struct tensor *inputs[] = {&x};
 
     check_refused(&op_adaptive_avg_pool2d, &attrs, inputs, 1,
-                  "a map of 0x4 has no mean");
+                  "an empty map of 0x4 has no mean");
     tensor_release(&x);
 }
 
-TEST(channels_are_put_behind_one_another_image_by_image)
+TEST(channels_are_concatenated_image_by_image)
 {
     static const float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8, 9, 10, 11, 12};
     static const float want[] = {1, 2, 5, 6, 7, 8, 3, 4, 9, 10, 11, 12};
@@ -132,7 +132,7 @@ TEST(channels_are_put_behind_one_another_image_by_image)
     op_release(x, 3);
 }
 
-TEST(what_does_not_fit_behind_one_another_is_named)
+TEST(tensors_that_cannot_be_joined_are_named)
 {
     struct concat_attrs attrs = {.axis = 1};
     struct tensor x[] = {floats(NULL, dims(4, 1, 1, 2, 2)),
@@ -141,18 +141,18 @@ TEST(what_does_not_fit_behind_one_another_is_named)
     const struct tensor *shapes[] = {&x[0], &x[1]}, *types[] = {&x[0], &x[2]};
 
     check_refused(&op_concat, &attrs, shapes, 2,
-                  "float32 1x1x2x2 and float32 1x1x3x2 do not fit behind one "
-                  "another along axis 1");
+                  "float32 1x1x2x2 and float32 1x1x3x2 cannot be joined along "
+                  "axis 1");
     check_refused(&op_concat, &attrs, types, 2,
-                  "float32 1x1x2x2 and int64 1x1x2x2 do not fit behind one "
-                  "another along axis 1");
+                  "float32 1x1x2x2 and int64 1x1x2x2 cannot be joined along "
+                  "axis 1");
     attrs.axis = 4;
     check_refused(&op_concat, &attrs, shapes, 1,
-                  "axis 4 of 1x1x2x2 cannot be; it has rank 4");
+                  "axis 4 does not exist in 1x1x2x2, which has rank 4");
     op_release(x, 3);
 }
 
-TEST(clip_keeps_both_bounds_and_lets_a_nan_pass)
+TEST(clip_applies_both_bounds_and_keeps_a_nan)
 {
     static const float values[] = {-1, 0, 3, 6, 7}, want[] = {0, 0, 3, 6, 6};
     struct clip_attrs attrs = {.low = 0, .high = 6};
@@ -168,7 +168,7 @@ TEST(clip_keeps_both_bounds_and_lets_a_nan_pass)
     tensor_release(&x);
 }
 
-TEST(softmax_adds_up_to_one_along_its_axis)
+TEST(softmax_sums_to_one_along_its_axis)
 {
     /* ln 1, ln 3; 1000 + ln 1, 1000 + ln 4. */
     static const float values[] = {0, 1000, 1.0986123f, 1001.3862944f};
@@ -189,7 +189,7 @@ TEST(softmax_adds_up_to_one_along_its_axis)
     tensor_release(&x);
 }
 
-TEST(sigmoid_is_a_half_at_zero_and_ends_at_its_bounds)
+TEST(sigmoid_is_a_half_at_zero_and_stays_within_its_bounds)
 {
     static const float values[] = {0, 1.0986123f, -200, 200};
     static const float want[] = {0.5f, 0.75f, 0, 1};
@@ -200,7 +200,7 @@ TEST(sigmoid_is_a_half_at_zero_and_ends_at_its_bounds)
     tensor_release(&x);
 }
 
-TEST(dropout_lets_everything_pass_without_a_copy)
+TEST(dropout_passes_everything_without_a_copy)
 {
     struct tensor x = floats(to_nine, dims(1, 9, 0, 0, 0)), y = {0};
     const struct tensor *inputs[] = {&x};

@@ -1,5 +1,5 @@
-/* tests/ops/detection_ops_test.c - the detection ops on cases that can be
- * worked out by hand, and on what is damaged or empty. */
+/* tests/ops/detection_ops_test.c - the detection ops on cases worked out by
+ * hand, and on damaged or empty inputs. */
 #include "base/mem.h"
 #include "op_run.h"
 #include "ops/detection/anchor_grid.h"
@@ -68,7 +68,7 @@ TEST(the_longer_side_is_limited)
     CHECK_INT(height, 133);
 }
 
-TEST(a_photograph_of_which_nothing_would_be_left_is_refused)
+TEST(a_photograph_that_would_be_resized_to_nothing_is_refused)
 {
     struct tensor in = floats(NULL, dims(3, 3, 1, 100, 0));
     const struct tensor *inputs[] = {&in};
@@ -81,11 +81,11 @@ TEST(a_photograph_of_which_nothing_would_be_left_is_refused)
     tensor_release(&in);
 }
 
-TEST(anchors_stand_at_every_place_of_every_level)
+TEST(every_place_of_every_level_has_its_anchors)
 {
     struct anchor_grid_attrs attrs = {
         .n_levels = 2, .n_ratios = 1, .sizes = {4, 9}, .ratios = {1}};
-    /* Half of 9 is rounded to the even one. */
+    /* Half of 9 is rounded to even. */
     static const float want[] = {-2, -2, 2, 2, 6,  -2, 10, 2,  -2, 6,
                                  2,  10, 6, 6, 10, 10, -4, -4, 4,  4};
     struct tensor batch = floats(NULL, dims(4, 1, 3, 16, 16));
@@ -106,7 +106,7 @@ TEST(anchors_stand_at_every_place_of_every_level)
     tensor_release(&coarse);
 }
 
-TEST(the_best_scores_of_a_level_come_in_the_order_of_anchors)
+TEST(equal_scores_of_a_level_are_ordered_by_anchor)
 {
     /* Two ratios at two places: anchors 0..3 have 1 5 5 nan. */
     static const float fine[] = {1, 5, 5, NAN}, coarse[] = {7};
@@ -161,10 +161,10 @@ TEST(deltas_move_and_stretch_an_anchor_and_the_image_clips_it)
     op_release(t, 5);
 }
 
-TEST(a_box_goes_where_it_overlaps_a_better_one_of_its_group)
+TEST(a_box_that_overlaps_a_better_one_of_its_group_is_removed)
 {
-    /* 0 and 1 share 8 of 12: IoU 2/3. 2 is 1's twin in another group. 3
-     * overlaps only 1, which is gone, by more than the threshold. */
+    /* 0 and 1 share 8 of 12: IoU 2/3. 2 is 1's twin in another group. 3 exceeds
+     * the threshold only with 1, which is removed. */
     static const struct box boxes[] = {
         {0, 0, 10, 1}, {2, 0, 12, 1}, {2, 0, 12, 1}, {4, 0, 14, 1}};
     static const float scores[] = {0.9F, 0.8F, 0.7F, 0.95F - 0.3F};
@@ -183,7 +183,7 @@ TEST(a_box_goes_where_it_overlaps_a_better_one_of_its_group)
         CHECK_INT(suppress(op_ways[way], &input, kept), 4);
 }
 
-TEST(exactly_the_threshold_is_not_too_much)
+TEST(an_overlap_of_exactly_the_threshold_is_allowed)
 {
     static const struct box boxes[] = {{0, 0, 4, 1}, {0, 0, 2, 1}};
     static const float scores[] = {1, 0.5F};
@@ -195,10 +195,10 @@ TEST(exactly_the_threshold_is_not_too_much)
         CHECK_INT(suppress(op_ways[way], &input, kept), 2);
 }
 
-TEST(few_boxes_are_rounded_as_where_torchvision_moves_groups_apart)
+TEST(few_boxes_are_rounded_as_when_torchvision_shifts_groups)
 {
-    /* Group 90 is moved by 90 * 1000001, where floats are 8 apart: 11 becomes
-     * 8, and boxes that share 8/11 become the same. */
+    /* Group 90 is shifted by 90 * 1000001, where floats are 8 apart: 11 becomes
+     * 8, and boxes that share 8/11 become equal. */
     static const struct box boxes[] = {
         {0, 0, 1e6F, 1}, {0, 0, 8, 8}, {0, 0, 11, 8}};
     static const float scores[] = {1, 0.9F, 0.8F};
@@ -213,9 +213,9 @@ TEST(few_boxes_are_rounded_as_where_torchvision_moves_groups_apart)
 static const struct rpn_nms_attrs rpn_nms = {
     .min_size = 1e-3F, .score = 0, .iou = 0.7F, .keep = 4};
 
-TEST(proposals_that_are_small_or_have_no_score_are_dropped)
+TEST(proposals_that_are_small_or_have_no_score_are_removed)
 {
-    /* Large, a line, not a number, without a score, another, a third. */
+    /* Large, a line, NaN, without a score, another, a third. */
     static const float boxes[] = {0,  0, 9,  9, 5,  5, 5,  9, NAN, 0, 9,  9,
                                   20, 0, 29, 9, 40, 0, 49, 9, 60,  0, 69, 9};
     static const float logits[] = {1, 9, 9, NAN, 2, 0};
@@ -241,9 +241,9 @@ TEST(proposals_that_are_small_or_have_no_score_are_dropped)
     op_release(t, 3);
 }
 
-/* Five boxes, of which the second of level 1 lies on its first, and the best
- * four of both levels may stay; the last has the lowest score. */
-TEST(proposals_are_counted_level_by_level_as_they_stay)
+/* Five boxes; the second of level 1 equals its first, and the best four of both
+ * levels may stay. The last has the lowest score. */
+TEST(kept_proposals_are_counted_by_level)
 {
     static const float boxes[] = {0,  0, 9,  9, 20, 0, 29, 9, 40, 0, 49, 9,
                                   40, 0, 49, 8, 60, 0, 69, 9, 80, 0, 89, 9};
@@ -279,13 +279,13 @@ TEST(counts_that_do_not_add_up_are_refused)
     CHECK_INT(op_run(&op_rpn_nms, &rpn_nms, op_ways[OP_TWO_THREADS], inputs, 3,
                      out, RPN_NMS_OUTPUTS),
               ASSAY_BAD_INPUT);
-    CHECK_STR(op_err.text, "count 1 is 2, where 1 of 2 are left");
+    CHECK_STR(op_err.text, "count 1 is 2, but 1 of 2 are left");
     op_release(t, 3);
 }
 
 TEST(pooling_a_ramp_gives_the_middle_of_each_bin)
 {
-    /* A map whose value is its column, of a 32 pixels wide image: a quarter.
+    /* A map whose values are the columns, a quarter of an image 32 pixels wide.
      * The box covers columns 1 to 5: bins 1-3 and 3-5. */
     static const float box[] = {4, 4, 20, 20};
     static const int64_t counts[] = {1}, size[] = {32, 32};
@@ -349,10 +349,10 @@ static const struct box_detections_attrs one_detection = {
     .iou = 0.5F,
     .keep = 2};
 
-TEST(the_background_and_what_is_not_a_number_is_never_detected)
+TEST(background_and_nan_scores_are_never_detected)
 {
-    /* Proposals: background; NaN; class 1 and 2 evenly; class 2, overlapping
-     * the one before, a little surer. */
+    /* Proposals: background; NaN; classes 1 and 2 equally; class 2, overlapping
+     * the one before, with a slightly higher score. */
     static const float logits[] = {9, 0, 0, NAN, 0, 0, 0, 9, 9, -9, 0, 9};
     static const float proposals[] = {0,  0,  9,  9,  0,  0,  9,  9,
                                       10, 10, 20, 20, 10, 10, 20, 20};
@@ -431,7 +431,7 @@ TEST(a_mask_is_the_probability_of_its_class)
     CHECK_INT(op_run(&op_mask_select, NULL, op_ways[OP_TWO_THREADS], inputs, 2,
                      &out, 1),
               ASSAY_BAD_INPUT);
-    CHECK_STR(op_err.text, "label 3, where masks are of 3 classes");
+    CHECK_STR(op_err.text, "label 3 is not one of 3 classes");
     op_release(t, 2);
 }
 
@@ -459,8 +459,8 @@ TEST(boxes_are_scaled_by_their_own_image)
 TEST(a_mask_fills_its_box_and_fades_outside)
 {
     /* A mask of 2x2 ones with its frame is 4x4; the box of 4 pixels becomes one
-     * from -1 to 7, 9 pixels. The first and last inside have 11/18 of a one,
-     * which is more than half in a row, less in a corner. */
+     * from -1 to 7, 9 pixels. The first and last ones inside are 11/18, which
+     * is more than half along a row but less in a corner. */
     static const float mask[] = {1, 1, 1, 1}, box[] = {1, 1, 5, 5};
     static const int64_t counts[] = {1}, size[] = {6, 7};
     static const uint8_t want[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0,

@@ -1,6 +1,6 @@
-/* The ops that detectors learn with, against torchvision's own functions and
- * what autograd makes of them (make_detection_training.py). */
-#include "detect/torchvision.h"
+/* The ops that train detectors, against torchvision's functions and their
+ * gradients by autograd (make_detection_training.py). */
+#include "models/torchvision.h"
 #include "op_run.h"
 #include "op_step.h"
 #include "ops/detection/anchor_match.h"
@@ -16,12 +16,12 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { all = 1 << 20 }; /* to sample: more than there are */
+enum { all = 1 << 20 }; /* sample size: more than there are */
 
 static const struct anchor_match_attrs anchors_attrs = {
     .rule = {.high = 0.7F, .low = 0.3F, .keeps_best = true}};
 
-/* ---- what torchvision said --------------------------------------------- */
+/* ---- torchvision's answers --------------------------------------------- */
 
 static struct answer {
     char name[64];
@@ -40,7 +40,7 @@ static struct checkpoint *open_answers(void)
     return file;
 }
 
-/* Held until the program ends. */
+/* Kept until the program ends. */
 static const struct tensor *answer(const char *name)
 {
     struct answer *found = answers;
@@ -86,7 +86,7 @@ static void run(const struct op_class *op, const void *attrs, int way,
         ASSAY_OK, &op_err);
 }
 
-/* A gradient of a node that ran: dy are numbers, one an output. */
+/* A gradient of a node that ran: dy is one number per output. */
 static void run_back(const struct node *node,
                      const struct tensor *const *inputs, const float *dy,
                      uint64_t wanted, struct tensor *dx)
@@ -114,7 +114,7 @@ static void run_back(const struct node *node,
 
 static const struct detection_targets_attrs six_classes = {.n_classes = 6};
 
-TEST(boxes_of_objects_follow_the_resizing_of_their_image)
+TEST(boxes_of_objects_are_resized_like_their_image)
 {
     const struct tensor *inputs[] = {
         answer("targets.boxes"), answer("targets.labels"),
@@ -151,23 +151,23 @@ static enum assay_status try_object(struct box box, int64_t label)
     return st;
 }
 
-TEST(objects_that_teach_nothing_are_refused_by_name)
+TEST(objects_without_a_valid_box_or_class_are_refused_by_name)
 {
     CHECK_INT(try_object((struct box){1, 2, 3, 4}, 5), ASSAY_OK);
     CHECK_INT(try_object((struct box){1, 2, 1, 4}, 5), ASSAY_BAD_INPUT);
-    CHECK_STR(op_err.text, "object 0 of image 1 has no inside: its box goes "
-                           "from 1,2 to 1,4");
+    CHECK_STR(op_err.text, "object 0 of image 1 has an invalid box, from 1,2 "
+                           "to 1,4");
     CHECK_INT(try_object((struct box){1, 2, 3, INFINITY}, 5), ASSAY_BAD_INPUT);
     CHECK_INT(try_object((struct box){1, 2, 3, NAN}, 5), ASSAY_BAD_INPUT);
     CHECK_INT(try_object((struct box){1, 2, 3, 4}, 6), ASSAY_BAD_INPUT);
-    CHECK_STR(op_err.text, "object 0 of image 1 is of class 6; the model has "
-                           "1 to 5");
+    CHECK_STR(op_err.text, "object 0 of image 1 has class 6; the model has "
+                           "classes 1 to 5");
     CHECK_INT(try_object((struct box){1, 2, 3, 4}, 0), ASSAY_BAD_INPUT);
 }
 
 /* ---- the region proposal network --------------------------------------- */
 
-TEST(anchors_stand_for_the_objects_torchvision_finds_for_them)
+TEST(anchors_match_the_same_objects_as_in_torchvision)
 {
     const struct tensor *inputs[] = {answer("anchors.anchors"),
                                      answer("anchors.boxes"),
@@ -183,7 +183,7 @@ TEST(anchors_stand_for_the_objects_torchvision_finds_for_them)
     }
 }
 
-TEST(where_all_anchors_are_sampled_they_are_torchvision_s)
+TEST(if_all_anchors_are_sampled_they_equal_torchvision_s)
 {
     struct anchor_sample_attrs attrs = {.rule = {.n = all, .share = 0.5F}};
     struct tensor seed = integers((int64_t[]){3}, dims(1, 1, 0, 0, 0));
@@ -214,7 +214,7 @@ static void rpn_inputs(const struct tensor *inputs[n_rpn_inputs])
     }
 }
 
-TEST(losses_of_the_proposal_network_and_their_slopes_are_torchvision_s)
+TEST(losses_of_the_proposal_network_and_their_slopes_equal_torchvision_s)
 {
     struct rpn_loss_attrs attrs = {.beta = 1.0F / 9};
     struct node node = {.op = &op_rpn_loss,
@@ -249,7 +249,7 @@ static const struct roi_sample_attrs heads = {
     .sample = {.n = all, .share = 0.25F},
     .weights = {10, 10, 5, 5}};
 
-TEST(where_all_proposals_are_sampled_they_are_torchvision_s)
+TEST(if_all_proposals_are_sampled_they_equal_torchvision_s)
 {
     static const char *const names[ROI_SAMPLE_OUTPUTS] = {
         "samples.found", "samples.found_counts", "samples.found_labels",
@@ -271,7 +271,7 @@ TEST(where_all_proposals_are_sampled_they_are_torchvision_s)
     tensor_release(&seed);
 }
 
-TEST(the_loss_of_boxes_and_its_slope_are_torchvision_s)
+TEST(the_loss_of_boxes_and_its_slope_equal_torchvision_s)
 {
     struct box_loss_attrs attrs = {.beta = 1.0F / 9};
     struct node node = {.op = &op_box_loss,
@@ -319,7 +319,7 @@ TEST(only_objects_go_to_the_mask_head)
 
 /* ---- masks -------------------------------------------------------------- */
 
-TEST(targets_of_masks_are_the_parts_torchvision_cuts_out_of_resized_ones)
+TEST(mask_targets_equal_those_torchvision_cuts_from_resized_masks)
 {
     struct mask_targets_attrs attrs = {.size = 28};
     const struct tensor *inputs[] = {
@@ -338,7 +338,7 @@ TEST(targets_of_masks_are_the_parts_torchvision_cuts_out_of_resized_ones)
     }
 }
 
-TEST(a_mask_that_is_not_there_is_refused)
+TEST(a_missing_mask_is_refused)
 {
     struct mask_targets_attrs attrs = {.size = 28};
     struct tensor in[] = {
@@ -364,7 +364,7 @@ static struct node mask_node(void)
         .op = &op_mask_loss, .n_inputs = MASK_LOSS_INPUTS, .n_outputs = 1};
 }
 
-TEST(the_loss_of_masks_and_its_slope_are_torchvision_s)
+TEST(the_loss_of_masks_and_its_slope_equal_torchvision_s)
 {
     struct node node = mask_node();
     const struct tensor *inputs[] = {answer("masks.logits"),
@@ -380,7 +380,7 @@ TEST(the_loss_of_masks_and_its_slope_are_torchvision_s)
     op_release(dx, OP_STEP_MAX);
 }
 
-TEST(without_objects_masks_lose_nothing)
+TEST(without_objects_the_loss_of_masks_is_zero)
 {
     struct node node = mask_node();
     struct tensor in[] = {op_tensor(DTYPE_F32, dims(4, 0, 6, 28, 28), NULL),
@@ -402,7 +402,7 @@ TEST(without_objects_masks_lose_nothing)
 
 enum { n_labels = 400, n_objects = 100, n_drawn = 64 };
 
-/* A quarter are objects, a quarter is not to be drawn. */
+/* A quarter are objects, a quarter may not be drawn. */
 static void make_labels(int64_t labels[n_labels])
 {
     for (int i = 0; i < n_labels; i++)
@@ -438,7 +438,7 @@ TEST(a_sample_is_balanced_and_in_order)
     CHECK_INT(n_found, n_drawn / 4);
 }
 
-TEST(a_seed_draws_the_same_again_and_another_does_not)
+TEST(a_seed_repeats_its_draw_and_another_seed_differs)
 {
     int64_t a[n_drawn], b[n_drawn];
 
@@ -451,9 +451,9 @@ TEST(a_seed_draws_the_same_again_and_another_does_not)
     CHECK(memcmp(a, b, sizeof a) != 0);
 }
 
-/* Each object is drawn 32 times of 100; over 1000 draws that is 320, give or
- * take 15 (a standard deviation). */
-TEST(no_object_is_drawn_more_often_than_another)
+/* Each object is drawn with a chance of 32 in 100: in 1000 draws 320 times,
+ * with a standard deviation of 15. */
+TEST(all_objects_are_drawn_equally_often)
 {
     int times[n_labels] = {0};
 

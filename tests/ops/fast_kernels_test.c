@@ -1,5 +1,5 @@
-/* tests/ops/fast_kernels_test.c - the fast kernels of the detection ops
- * against the plain ones, over many shapes. */
+/* tests/ops/fast_kernels_test.c - the fast kernels of the detection ops against
+ * the plain ones, on many shapes. */
 #include "op_run.h"
 #include "ops/detection/detection_transform.h"
 #include "ops/detection/mask_ops.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-TEST(ranks_sort_by_falling_score_then_index_and_nan_comes_last)
+TEST(ranks_sort_by_descending_score_then_index_and_nan_comes_last)
 {
     static const float scores[] = {-0.0F, 3, NAN,      -INFINITY,
                                    0,     3, INFINITY, -1};
@@ -61,7 +61,7 @@ TEST(fast_resizing_equals_the_plain_one_at_any_size)
     }
 }
 
-/* Few different values, some NaN: ties everywhere. */
+/* Few distinct values and some NaNs: ties everywhere. */
 static struct tensor coarse_noise(struct random *random, struct shape shape)
 {
     struct tensor tensor = op_tensor(DTYPE_F32, shape, NULL);
@@ -178,7 +178,7 @@ TEST(fast_pooling_equals_the_plain_one)
     }
 }
 
-/* The map in blocks of 16 channels, what is left of the last one NaN. */
+/* The map in blocks of 16 channels; the rest of the last block is NaN. */
 static struct tensor block_map(const struct tensor *map, struct roi_map *out)
 {
     const int64_t *d = map->shape.dims;

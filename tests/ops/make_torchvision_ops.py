@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Writes what torchvision's detection code makes of random inputs.
+"""Writes the results of torchvision's detection code for random inputs.
 
     make_torchvision_ops.py FILE [SEED]
 
 FILE: "ASSAYGLD", version, seed, then named tensors (see torchvision_ops_test.c).
-Ends with 77 where torchvision is missing.
+Exits with 77 if torchvision is missing.
 """
 import struct
 import sys
@@ -44,9 +44,9 @@ def write(path, seed):
 
 
 def size_of(h, w, low, high):
-    """The size after resizing, with a scale in float32 as torchvision has it up
-    to 0.14, and later in what it scripts. Elsewhere it is in double since 0.15,
-    and an image may be a pixel larger."""
+    """The size after resizing, with a scale in float32 as in torchvision up to
+    0.14 and in its scripted code. Since 0.15 its other code uses double, and an
+    image may be a pixel larger."""
     shorter = torch.tensor(min(h, w), dtype=torch.float32)
     longer = torch.tensor(max(h, w), dtype=torch.float32)
     scale = torch.min(float(low) / shorter, float(high) / longer).item()
@@ -74,7 +74,7 @@ def transforms():
         put(f"transform.{k}.batch", batch.tensors)
         put(f"transform.{k}.sizes", batch.image_sizes)
         k += 1
-    # Sizes alone, many of them: where rounding decides about a pixel.
+    # Many sizes, for which rounding decides about a pixel.
     sizes = torch.randint(1, 2500, (2000, 2)).tolist()
     sizes = [(h, w) for h, w in sizes if max(h, w) < 8 * min(h, w)]
     put("sizes.from", sizes)
@@ -96,7 +96,7 @@ def anchors_of(size, maps, n):
 
 
 def distinct_logits(n, maps):
-    """No two probabilities of an image are equal: their order would be free."""
+    """No two probabilities of an image are equal, or their order would be open."""
     counts = [3 * h * w for h, w in maps]
     values = [torch.linspace(-4, 4, sum(counts))[torch.randperm(sum(counts))]
               .split(counts) for _ in range(n)]
@@ -111,7 +111,7 @@ def proposals():
         image_sizes = [size, (size[0] - 9, size[1] - 31)]
         logits = distinct_logits(n, maps)
         deltas = [torch.randn(n, 12, *m) * 0.4 for m in maps]
-        deltas[0][0, 2] += 5  # more than the clamp lets through
+        deltas[0][0, 2] += 5  # more than the clamp allows
         attrs = [1000, 1000] if k == 0 else [60, 50]
         network = rpn.RegionProposalNetwork(
             None, None, 0.7, 0.3, 256, 0.5, {"testing": attrs[0]},
@@ -161,7 +161,7 @@ def pooled():
 
 
 def detections():
-    # The second has more than 1000 candidates an image: another way of NMS.
+    # The second has over 1000 candidates per image: NMS works another way.
     for k, (classes, counts, spread) in enumerate(
             [(91, (200, 150), 2.0), (21, (900, 300), 0.7), (3, (0, 0), 1.0)]):
         sizes = [(400, 500), (333, 200)]

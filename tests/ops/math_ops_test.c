@@ -1,5 +1,5 @@
-/* What ONNX's own cases do not ask of the element-wise ops, the reductions
- * and the products: exactness, odd numbers, threads, what is refused. */
+/* Elementwise ops, reductions and products beyond what ONNX's own cases test:
+ * accuracy, special numbers, threads, refusals. */
 #include "ops/math/arg_max.h"
 #include "ops/math/binary_math.h"
 #include "ops/math/reduce.h"
@@ -25,7 +25,7 @@ static struct tensor run_one(const struct op_class *op, const void *attrs,
     return y;
 }
 
-/* Distance in units of the last place of the wanted float. */
+/* Distance in units in the last place of the expected float. */
 static double ulps(float got, double want)
 {
     double unit = ldexp(1, ilogb(want) - 23);
@@ -33,7 +33,7 @@ static double ulps(float got, double want)
     return fabs((double)got - want) / fmax(unit, ldexp(1, -149));
 }
 
-TEST(vector_functions_are_within_two_units_of_the_last_place)
+TEST(vector_functions_are_within_two_units_in_the_last_place)
 {
     for (double x = -103; x < 88.7; x += 0.0137) {
         float at = (float)x;
@@ -45,7 +45,7 @@ TEST(vector_functions_are_within_two_units_of_the_last_place)
     }
 }
 
-TEST(vector_functions_keep_what_is_no_ordinary_number)
+TEST(vector_functions_keep_nan_and_infinity)
 {
     CHECK(isinf(vector_exp(INFINITY)) && isinf(vector_exp(89)));
     CHECK(vector_exp(-INFINITY) == 0 && vector_exp(-105) == 0);
@@ -76,7 +76,7 @@ TEST(threads_make_no_difference_to_large_maps)
     op_release((struct tensor[]){x, channel, column}, 3);
 }
 
-TEST(division_by_nothing_and_of_the_smallest_number_is_defined)
+TEST(division_by_zero_and_of_the_smallest_integer_is_defined)
 {
     static const int64_t a[] = {INT64_MIN, 7, -7, 7}, b[] = {-1, 0, 2, -2};
     static const int64_t quotients[] = {INT64_MIN, 0, -3, -3};
@@ -96,7 +96,7 @@ TEST(division_by_nothing_and_of_the_smallest_number_is_defined)
     op_release((struct tensor[]){x, z}, 2);
 }
 
-TEST(a_nan_stays_one_whichever_side_of_a_minimum_it_is_on)
+TEST(a_minimum_keeps_a_nan_on_either_side)
 {
     static const float a[] = {NAN, 1, 2}, b[] = {1, NAN, 1};
     struct tensor x = floats(a, dims(1, 3, 0, 0, 0));
@@ -126,12 +126,12 @@ TEST(bytes_wrap_around_and_halves_round_once)
 
     CHECK_INT(((uint8_t *)tensor_data(&sum))[0], 44);
     CHECK_INT(((uint8_t *)tensor_data(&less))[1], 254);
-    /* 2049 lies between two halves; the even one is 2048. */
+    /* 2049 lies between two float16 numbers; the even one is 2048. */
     CHECK_INT(*(uint16_t *)tensor_data(&total), half_from_float(2048));
     op_release((struct tensor[]){x, z, h, sum, less, total}, 6);
 }
 
-TEST(shapes_and_types_that_do_not_go_together_are_named)
+TEST(shapes_and_types_that_do_not_fit_are_named)
 {
     struct tensor a = op_tensor(DTYPE_F32, dims(2, 2, 3, 0, 0), NULL);
     struct tensor b = op_tensor(DTYPE_F32, dims(2, 2, 4, 0, 0), NULL);
@@ -148,7 +148,7 @@ TEST(shapes_and_types_that_do_not_go_together_are_named)
     CHECK_STATUS(op_run(&op_sum, &(struct binary_attrs){0}, op_ways[OP_FAST],
                         types, 2, &y, 1),
                  ASSAY_BAD_INPUT, &op_err);
-    CHECK_STR(op_err.text, "input 1 is int64, float32 is wanted");
+    CHECK_STR(op_err.text, "input 1 is int64; expected float32");
     CHECK_STATUS(op_run(&op_exp, &(struct unary_attrs){0}, op_ways[OP_FAST],
                         one, 1, &y, 1),
                  ASSAY_UNSUPPORTED, &op_err);
@@ -186,7 +186,7 @@ TEST(reductions_of_any_axes_agree_with_plain_loops)
     op_release((struct tensor[]){x, list, sum, most}, 4);
 }
 
-TEST(a_long_sum_of_small_numbers_does_not_lose_them)
+TEST(a_long_sum_of_small_numbers_is_accurate)
 {
     enum { n = 1 << 20 };
     struct tensor x = op_tensor(DTYPE_F32, dims(1, n, 0, 0, 0), NULL), y;
@@ -213,7 +213,7 @@ TEST(products_of_broadcast_batches_agree_with_einsum)
     op_release((struct tensor[]){a, b, want, got}, 4);
 }
 
-TEST(transposed_products_are_those_of_the_transposed)
+TEST(products_with_transpose_flags_equal_those_of_transposed_inputs)
 {
     struct random random = random_seed(9);
     struct tensor a = noise(&random, dims(2, 6, 40, 0, 0));
@@ -249,7 +249,7 @@ TEST(an_equation_that_does_not_fit_is_refused)
     tensor_release(&x);
 }
 
-TEST(the_largest_of_whole_numbers_and_of_an_inner_axis_are_found)
+TEST(top_k_works_on_integers_and_on_an_inner_axis)
 {
     static const int64_t values[] = {3, INT64_MIN, 3, INT64_MAX, 5, -1};
     static const int64_t two[] = {2};

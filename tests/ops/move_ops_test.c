@@ -1,5 +1,5 @@
-/* What ONNX's own cases do not ask of the ops that move elements: large and
- * odd shapes, other types, what lies outside. */
+/* Ops that move elements, beyond what ONNX's own cases test: large and odd
+ * shapes, other types, indices outside. */
 #include "base/mem.h"
 #include "ops/movement/gather.h"
 #include "ops/movement/pad.h"
@@ -23,7 +23,7 @@ static struct tensor list(size_t n, const int64_t *numbers)
     return integers(numbers, dims(1, (int64_t)n, 0, 0, 0));
 }
 
-/* Every element a number of its own. */
+/* Every element is different. */
 static struct tensor counted(enum dtype dtype, struct shape shape)
 {
     struct tensor x = op_tensor(dtype, shape, NULL);
@@ -34,7 +34,7 @@ static struct tensor counted(enum dtype dtype, struct shape shape)
     return x;
 }
 
-TEST(transposing_goes_right_past_the_edges_of_tiles_for_every_size)
+TEST(transposing_is_right_at_tile_edges_for_every_element_size)
 {
     static const enum dtype dtypes[] = {DTYPE_U8, DTYPE_F16, DTYPE_F32,
                                         DTYPE_I64};
@@ -61,7 +61,7 @@ TEST(transposing_goes_right_past_the_edges_of_tiles_for_every_size)
     }
 }
 
-TEST(an_order_that_is_none_is_refused)
+TEST(an_invalid_order_is_refused)
 {
     struct transpose_attrs twice = {.rank = 2, .order = {1, 1}};
     struct transpose_attrs outside = {.rank = 2, .order = {0, 2}};
@@ -71,7 +71,7 @@ TEST(an_order_that_is_none_is_refused)
 
     CHECK_STATUS(run(&op_transpose, &twice, inputs, 1, &y), ASSAY_BAD_INPUT,
                  &op_err);
-    CHECK_STR(op_err.text, "axis 1 is named twice");
+    CHECK_STR(op_err.text, "axis 1 is listed twice");
     CHECK_STATUS(run(&op_transpose, &outside, inputs, 1, &y), ASSAY_BAD_INPUT,
                  &op_err);
     CHECK_STATUS(run(&op_transpose, &other, inputs, 1, &y), ASSAY_BAD_INPUT,
@@ -79,8 +79,8 @@ TEST(an_order_that_is_none_is_refused)
     tensor_release(&x);
 }
 
-/* Slices of 0 1 2 3 4 5 by [start, end, step], as Python has them. */
-TEST(slices_are_pythons_up_to_the_last_number_there_is)
+/* Slices of 0 1 2 3 4 5 by [start, end, step], as in Python. */
+TEST(slices_are_those_of_python_even_for_extreme_numbers)
 {
     static const struct {
         int64_t start, end, step, n, first;
@@ -113,7 +113,7 @@ TEST(slices_are_pythons_up_to_the_last_number_there_is)
     op_release((struct tensor[]){x, axes}, 2);
 }
 
-TEST(an_index_outside_is_named_by_every_op_that_takes_one)
+TEST(every_op_that_takes_indices_names_one_that_is_outside)
 {
     static const int64_t bad[] = {3}, far[] = {-4};
     struct tensor x = op_tensor(DTYPE_F32, dims(1, 3, 0, 0, 0), NULL), y;
@@ -129,7 +129,7 @@ TEST(an_index_outside_is_named_by_every_op_that_takes_one)
 
     CHECK_STATUS(run(&op_gather, &gather, two, 2, &y), ASSAY_BAD_INPUT,
                  &op_err);
-    CHECK_STR(op_err.text, "index 3 lies outside of 3 elements");
+    CHECK_STR(op_err.text, "index 3 is outside an axis of 3 elements");
     CHECK_STATUS(run(&op_gather, &gather, below, 2, &y), ASSAY_BAD_INPUT,
                  &op_err);
     CHECK_STATUS(run(&op_gather_elements, &gather, two, 2, &y), ASSAY_BAD_INPUT,
@@ -140,15 +140,16 @@ TEST(an_index_outside_is_named_by_every_op_that_takes_one)
                  ASSAY_BAD_INPUT, &op_err);
     CHECK_STATUS(run(&op_scatter_nd, &scatter, updates, 3, &y), ASSAY_BAD_INPUT,
                  &op_err);
-    /* Floating point numbers are no indices at all. */
+    /* Floats cannot be indices. */
     CHECK_STATUS(run(&op_gather, &gather,
                      (const struct tensor *const[]){&x, &update}, 2, &y),
                  ASSAY_BAD_INPUT, &op_err);
-    CHECK_STR(op_err.text, "input 1 is float32, indices are wanted");
+    CHECK_STR(op_err.text,
+              "input 1 is float32; indices must be signed integers");
     op_release((struct tensor[]){x, update, index, before, tuple}, 5);
 }
 
-TEST(scattered_updates_of_one_element_come_together)
+TEST(several_updates_of_one_element_are_combined)
 {
     static const int64_t at[] = {1, 1, 1}, values[] = {10, 20, 30};
     static const int64_t updates[] = {5, 40, 2};
@@ -176,7 +177,7 @@ TEST(scattered_updates_of_one_element_come_together)
     op_release((struct tensor[]){x, index, update}, 3);
 }
 
-/* 1 2 3 with two before it and three behind it. */
+/* 1 2 3 with two before it and three after it. */
 TEST(padding_repeats_mirrors_wraps_and_cuts)
 {
     static const struct {
@@ -206,7 +207,7 @@ TEST(padding_repeats_mirrors_wraps_and_cuts)
     op_release((struct tensor[]){x, value}, 2);
 }
 
-TEST(depth_to_space_and_back_is_the_same)
+TEST(depth_to_space_and_back_changes_nothing)
 {
     for (int is_depth_first = 0; is_depth_first < 2; is_depth_first++) {
         struct depth_attrs attrs = {.block = 3,
@@ -224,7 +225,7 @@ TEST(depth_to_space_and_back_is_the_same)
     }
 }
 
-TEST(a_shape_that_no_memory_holds_is_refused_before_it_is_asked_for)
+TEST(a_shape_too_large_for_memory_is_refused_before_it_is_allocated)
 {
     static const int64_t huge[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     static const int64_t less[] = {-1, 4};
@@ -240,7 +241,7 @@ TEST(a_shape_that_no_memory_holds_is_refused_before_it_is_asked_for)
     op_release((struct tensor[]){shape, negative, one}, 3);
 }
 
-TEST(no_failing_allocation_of_a_resize_or_a_sort_goes_unnoticed)
+TEST(every_failing_allocation_of_a_resize_or_a_sort_is_reported)
 {
     static const float scales[] = {1, 1, 2, 1.5F};
     struct random random = random_seed(4);
@@ -272,7 +273,7 @@ TEST(no_failing_allocation_of_a_resize_or_a_sort_goes_unnoticed)
     op_release((struct tensor[]){x, by}, 2);
 }
 
-TEST(asking_for_a_shape_reads_none_of_the_data)
+TEST(asking_for_a_shape_reads_no_data)
 {
     struct shape shape = shape_of(2, (int64_t)1000, (int64_t)1000);
     const struct tensor x = {.dtype = DTYPE_F32, .shape = shape};

@@ -1,5 +1,5 @@
-/* tests/ops/onnx_sink_test.c - ops as ONNX has them, on a sink that writes
- * them as text. */
+/* tests/ops/onnx_sink_test.c - ops written as ONNX, on a sink that writes text.
+ */
 #include "ops/onnx_sink.h"
 
 #include "base/str.h"
@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What is written, and the attributes of the op that comes next. */
+/* The text so far, and the attributes of the next op. */
 struct text_sink {
     struct onnx_sink sink;
     struct str text, attrs;
@@ -128,10 +128,10 @@ TEST(a_convolution_is_a_conv_with_pads_on_all_sides)
                "group=8\n");
     attrs.has_relu = true;
     check_text(&op_conv2d, &attrs, inputs, 4,
-               "refused: something is fused into it\n");
+               "refused: another op is fused into it\n");
 }
 
-TEST(what_onnx_has_no_op_for_is_made_of_several)
+TEST(an_op_that_onnx_does_not_have_becomes_several)
 {
     uint32_t x = 0;
 
@@ -142,7 +142,7 @@ TEST(what_onnx_has_no_op_for_is_made_of_several)
                "y = Mul(x, gate)\n");
 }
 
-TEST(an_op_of_the_same_name_has_all_of_its_inputs)
+TEST(an_op_of_the_same_name_keeps_all_its_inputs)
 {
     uint32_t inputs[] = {0, 1};
 

@@ -1,5 +1,5 @@
-/* tests/ops/op_answers_test.c - what every op says of itself beside its
- * kernels, against the list in op_answers.txt. */
+/* tests/ops/op_answers_test.c - what every op supports besides its kernels,
+ * against the list in op_answers.txt. */
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
 #include "ops/onnx_sink.h"
@@ -33,7 +33,7 @@ static void make_line(const struct op_class *op, char line[line_size])
              op->counted || op->is_view ? "prediction" : "-");
 }
 
-TEST(every_op_answers_or_declines_by_name)
+TEST(the_list_says_what_every_op_supports)
 {
     for (size_t i = 0; op_classes[i]; i++) {
         char listed[line_size] = "", made[line_size];
@@ -45,7 +45,7 @@ TEST(every_op_answers_or_declines_by_name)
     }
 }
 
-TEST(the_list_of_answers_names_no_op_that_is_gone)
+TEST(the_list_names_no_op_that_is_gone)
 {
     FILE *file = fopen(TEST_SOURCE_DIR "/tests/ops/op_answers.txt", "r");
     char line[line_size], word[line_size];

@@ -1,5 +1,5 @@
-/* tests/ops/op_run.h - one op on tensors, without a graph; its fast kernel
- * against its plain one.
+/* tests/ops/op_run.h - runs one op without a graph, and compares its fast
+ * kernel with its plain one.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_OPS_OP_RUN_H
@@ -23,7 +23,7 @@ static inline struct pool *op_pool(void)
     return pool;
 }
 
-/* A tensor of the op's pool with a copy of the values; NULL: zeros. */
+/* A tensor from op_pool with a copy of the values; NULL: zeros. */
 static inline struct tensor op_tensor(enum dtype dtype, struct shape shape,
                                       const void *values)
 {
@@ -48,8 +48,8 @@ enum { OP_REFERENCE, OP_FAST, OP_TWO_THREADS, OP_WAYS };
 static const struct op_way op_ways[OP_WAYS] = {
     {true, 1}, {false, 1}, {false, 2}};
 
-/* Infers where the op can, then runs it. The outputs are the caller's where it
- * went well; the error is in op_err. */
+/* Infers if the op can, then runs it. On success the caller owns the outputs;
+ * the error is in op_err. */
 static inline enum assay_status op_run(const struct op_class *op,
                                        const void *attrs, struct op_way way,
                                        const struct tensor *const *inputs,

@@ -1,5 +1,4 @@
-/* The portable kernels of the plain ops, on cases small enough to work out by
- * hand. */
+/* The portable kernels of the plain ops, on cases worked out by hand. */
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_transpose2d.h"
 #include "ops/norm/batch_norm.h"
@@ -33,7 +32,7 @@ static struct tensor tensor(const float *values, int rank, ...)
     return made;
 }
 
-/* Infers and runs one op; *output is the caller's. */
+/* Infers and runs one op; the caller owns *output. */
 static enum assay_status run_op(const struct op_class *op, const void *attrs,
                                 const struct tensor *const *inputs, size_t n,
                                 struct tensor *output)
@@ -102,7 +101,7 @@ TEST(a_scale_multiplies_each_output_channel_before_the_bias)
     check_values(&y, want, 4);
     inputs[CONV2D_SCALE] = &three;
     CHECK_INT(run_op(&op_conv2d, &attrs, inputs, 5, &y), ASSAY_BAD_INPUT);
-    CHECK_STR(err.text, "a scale of 3 for 2 channels");
+    CHECK_STR(err.text, "a scale of 3 does not fit 2 channels");
     tensor_release(&in);
     tensor_release(&w);
     tensor_release(&b);
@@ -137,7 +136,7 @@ TEST(a_convolution_that_does_not_fit_names_both_shapes)
     struct tensor y;
 
     CHECK_INT(run_op(&op_conv2d, &attrs, inputs, 4, &y), ASSAY_BAD_INPUT);
-    CHECK_STR(err.text, "x 1x3x5x5 and weight 8x4x3x3 in 1 groups do not fit");
+    CHECK_STR(err.text, "x 1x3x5x5 and weight 8x4x3x3 do not fit");
     tensor_release(&in);
     tensor_release(&w);
 }
@@ -160,7 +159,7 @@ TEST(batch_norm_scales_and_shifts_each_channel)
         tensor_release(&t[i]);
 }
 
-TEST(max_pool_lets_padding_never_win)
+TEST(padding_never_wins_in_a_max_pool)
 {
     static const float x[] = {-1, -2, -3, -4, -5, -6, -7, -8, -9};
     static const float want[] = {-1, -2, -4, -5};

@@ -98,7 +98,7 @@ static void make_goldens(void)
     read_goldens(path);
 }
 
-/* NULL where there is none. */
+/* NULL if there is none. */
 static struct tensor *find_golden(const char *format, int number,
                                   const char *part)
 {
@@ -147,9 +147,9 @@ static void check_shape(const struct tensor *got, const struct tensor *want)
     CHECK_INT(got->dtype, want->dtype);
 }
 
-/* Within 1e-5 of the largest value there is, and what is said besides. */
+/* Within 1e-5 of the largest value, plus `more`. */
 static void check_near(const struct tensor *got, const struct tensor *want,
-                       double besides)
+                       double more)
 {
     size_t n = tensor_elements(want);
     double most = 0, worst = 0;
@@ -160,7 +160,7 @@ static void check_near(const struct tensor *got, const struct tensor *want,
     for (size_t i = 0; i < n; i++)
         worst = fmax(worst, fabs((double)tensor_f32(got)[i] -
                                  (double)tensor_f32(want)[i]));
-    CHECK_NEAR(worst, 0, 1e-5 * most + besides);
+    CHECK_NEAR(worst, 0, 1e-5 * most + more);
 }
 
 static void check_floats(const struct tensor *got, const struct tensor *want)
@@ -187,9 +187,9 @@ static struct detection_transform_attrs transform_attrs(int64_t min_size,
     };
 }
 
-/* What two versions of PyTorch may differ by: a place in the image is computed
- * in float32, with or without a fused multiply-add (2.6 has one), so that it is
- * known to a rounding of the longest side. Neighbours differ by up to 1, which
+/* How much two versions of PyTorch may differ: a place in the image is computed
+ * in float32, with or without a fused multiply-add (2.6 has one), so it is
+ * exact to a rounding of the longest side. Neighbours differ by up to 1, which
  * is then divided by the smallest deviation. */
 static double rounded_places(const struct tensor *const *images, size_t n)
 {
@@ -229,7 +229,7 @@ TEST(images_are_resized_and_batched_as_torchvision_does)
             op_release(out, TRANSFORM_OUTPUTS);
         }
     }
-    CHECK(k >= 4); /* a version may leave one out: see size_of() there */
+    CHECK(k >= 4); /* some versions leave one out: see size_of() there */
 }
 
 static const struct tensor *golden_named(const char *name)
@@ -262,7 +262,7 @@ TEST(every_size_is_the_one_torchvision_resizes_to)
     }
 }
 
-TEST(anchors_are_torchvision_s)
+TEST(anchors_equal_torchvision_s)
 {
     struct anchor_grid_attrs attrs = {.n_levels = 5,
                                       .n_ratios = 3,
@@ -291,7 +291,7 @@ TEST(anchors_are_torchvision_s)
     }
 }
 
-/* Top-k, decoding and NMS one after the other, as filter_proposals() does. */
+/* Top-k, decoding and NMS in sequence, as in filter_proposals(). */
 static void check_proposals(int k, struct op_way way)
 {
     const int64_t *limits = tensor_i64(golden("rpn", k, "attrs"));
@@ -397,7 +397,7 @@ TEST(detections_are_those_of_torchvision_in_its_order)
     }
 }
 
-TEST(each_detection_s_mask_is_that_of_its_class)
+TEST(each_detection_has_the_mask_of_its_class)
 {
     const struct tensor *inputs[2];
     struct tensor out;
@@ -411,7 +411,7 @@ TEST(each_detection_s_mask_is_that_of_its_class)
     tensor_release(&out);
 }
 
-TEST(boxes_return_to_the_photograph_as_torchvision_s_do)
+TEST(boxes_are_scaled_back_to_the_photograph_as_in_torchvision)
 {
     const struct tensor *inputs[4];
     struct tensor out;
@@ -427,7 +427,7 @@ TEST(boxes_return_to_the_photograph_as_torchvision_s_do)
     tensor_release(&out);
 }
 
-/* 1 where the probability is above one half; either where it is at it. */
+/* 1 if the probability is above one half; either if it is one half. */
 static void check_binary(const struct tensor *got, const struct tensor *soft)
 {
     CHECK_INT(got->dtype, DTYPE_U8);

@@ -1,4 +1,5 @@
-/* Training at the edges: where finite differences see nothing. */
+/* Gradients that finite differences cannot check: at kinks, of dropout, of
+ * ignored labels. */
 #include "ops/convolution/conv2d.h"
 #include "ops/loss/loss.h"
 #include "ops/math/reduce.h"
@@ -13,7 +14,7 @@ static struct op_context context_of(int n_threads)
     return (struct op_context){.pool = op_pool(), .n_threads = n_threads};
 }
 
-/* The gradient of the first input, with everything there to be read. */
+/* The gradient of the first input, with all data present. */
 static enum assay_status gradient(const struct op_class *op, const void *attrs,
                                   const struct tensor *const *inputs, size_t n,
                                   const struct tensor *y,
@@ -55,7 +56,7 @@ TEST(a_relu_has_no_slope_at_zero)
 }
 
 /* torch.maximum and torch.amax give equal shares. */
-TEST(those_that_are_equally_large_share_the_gradient)
+TEST(equally_large_inputs_share_the_gradient)
 {
     static const float a[] = {1, 5, 3}, b[] = {4, 5, 2}, most[] = {4, 5, 3};
     static const float dys[] = {1, 2, 4}, of_a[] = {0, 1, 4};
@@ -82,8 +83,8 @@ TEST(those_that_are_equally_large_share_the_gradient)
     op_release((struct tensor[]){x, y, dy, dx}, 4);
 }
 
-/* F.max_pool2d gives all to the first. */
-TEST(the_first_of_equals_gets_the_gradient_of_a_window)
+/* F.max_pool2d gives all of it to the first. */
+TEST(the_first_of_equal_values_gets_the_gradient_of_a_window)
 {
     static const float values[] = {3, 3, 1, 3}, best[] = {3}, two[] = {2};
     static const float want[] = {2, 0, 0, 0};
@@ -99,7 +100,7 @@ TEST(the_first_of_equals_gets_the_gradient_of_a_window)
     op_release((struct tensor[]){x, y, dy, dx}, 4);
 }
 
-TEST(the_scale_of_a_folded_norm_is_refused_a_gradient)
+TEST(a_gradient_of_a_folded_norm_s_scale_is_refused)
 {
     struct conv2d_attrs attrs = conv2d_defaults();
     struct tensor x = op_tensor(DTYPE_F32, dims(4, 1, 1, 2, 2), NULL);
@@ -160,7 +161,7 @@ static double share_equal(const struct tensor *a, const struct tensor *b)
     return n / many;
 }
 
-TEST(a_quarter_is_dropped_and_the_rest_makes_up_for_it)
+TEST(a_quarter_is_dropped_and_the_rest_is_scaled_up)
 {
     struct tensor y = drop(1, 2, 1);
     double kept = 0;
@@ -174,8 +175,8 @@ TEST(a_quarter_is_dropped_and_the_rest_makes_up_for_it)
     tensor_release(&y);
 }
 
-/* Two that have nothing to do with each other agree at 0.75^2 + 0.25^2. */
-TEST(steps_and_nodes_drop_what_has_nothing_to_do_with_each_other)
+/* Independent draws agree with probability 0.75^2 + 0.25^2. */
+TEST(draws_of_different_steps_and_nodes_are_independent)
 {
     struct tensor first = drop(1, 2, 1), again = drop(1, 2, 2);
     struct tensor step = drop(1, 3, 1), node = drop(2, 2, 1);
@@ -189,7 +190,7 @@ TEST(steps_and_nodes_drop_what_has_nothing_to_do_with_each_other)
 /* ---- losses -----------------------------------------------------------------
  */
 
-TEST(labels_that_are_ignored_leave_no_gradient)
+TEST(ignored_labels_have_no_gradient)
 {
     static const int64_t numbers[] = {1, -100};
     static const float none[] = {0, 0, 0, 0}, one[] = {1};

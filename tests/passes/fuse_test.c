@@ -1,9 +1,11 @@
-/* The fusing pass: the same results from fewer nodes, and who did the work. */
+/* The fusing pass: the same results from fewer nodes, which list their modules.
+ */
 #include "passes/fuse.h"
 
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "ops/math/clip.h"
+#include "ops/math/unary_math.h"
 #include "passes/residual_block.h"
 #include "passes/train_pass.h"
 
@@ -17,7 +19,7 @@ enum { n_outputs = 2 };
 static void run_on(const struct network *net, const struct tensor *x,
                    struct tensor *outputs)
 {
-    struct engine_options options = {.backend = &backend_portable};
+    struct engine_options options = {.device = &device_portable};
     struct engine *engine;
 
     err = (struct error){0};
@@ -100,8 +102,8 @@ TEST(norms_additions_and_activations_go_into_convolutions)
 
     CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
     CHECK(!has_op(net.graph, &op_batch_norm));
-    /* Left: conv1, maxpool, 3 of the block, lateral, its relu and addition,
-     * up, flatten, fc. */
+    /* Remaining: conv1, maxpool, 3 of the block, lateral, its relu and
+     * addition, up, flatten, fc. */
     CHECK_INT(graph_node_count(net.graph), 11);
     conv2 = graph_node(net.graph, node_at(net.graph, "block.conv2"));
     CHECK(conv2->op == &op_conv2d);
@@ -129,7 +131,7 @@ TEST(a_value_that_others_read_is_left_alone)
     network_free(&net);
 }
 
-/* A convolution, a clip and a dropout, whose result is read twice. */
+/* A convolution, a clip, and a dropout that is read twice. */
 static struct network clipped_network(float low, float high)
 {
     struct clip_attrs clip = {.low = low, .high = high};
@@ -149,7 +151,7 @@ static struct network clipped_network(float low, float high)
     return net;
 }
 
-TEST(a_relu6_goes_into_its_convolution_and_a_dropout_away)
+TEST(a_relu6_goes_into_its_convolution_and_a_dropout_is_removed)
 {
     struct network plain = clipped_network(0, 0.5f);
     struct network fused = clipped_network(0, 0.5f);
@@ -181,7 +183,7 @@ TEST(a_clip_that_does_not_begin_at_zero_stays)
     network_free(&net);
 }
 
-TEST(a_convolution_takes_one_addition_only)
+TEST(a_convolution_takes_only_one_addition)
 {
     struct network net = network_new();
     uint32_t values[2], image;
@@ -201,7 +203,7 @@ TEST(a_convolution_takes_one_addition_only)
     network_free(&net);
 }
 
-TEST(nothing_is_fused_behind_an_activation)
+TEST(nothing_is_fused_after_an_activation)
 {
     struct network net = network_new();
     uint32_t values[2], image;
@@ -234,14 +236,14 @@ TEST(a_fused_node_lists_the_modules_it_stands_for)
     CHECK_STATUS(fuse_graph(net.graph, net.pool, &err), ASSAY_OK, &err);
     check_stands_for(net.graph, "conv1", stem);
     check_stands_for(net.graph, "block.conv1", first);
-    /* The addition is the block's own: it is no module of its own. */
+    /* The addition belongs to the block; it is not a module. */
     check_stands_for(net.graph, "block.conv2", second);
     check_stands_for(net.graph, "block.downsample.0", down);
     check_stands_for(net.graph, "fc", head);
     network_free(&net);
 }
 
-TEST(parameters_are_counted_as_before_and_unread_data_is_given_back)
+TEST(parameters_are_counted_as_before_and_unread_data_is_freed)
 {
     struct network net = network_new();
     uint64_t elements = graph_parameter_elements(net.graph);
@@ -284,7 +286,7 @@ TEST(two_norms_in_a_row_become_one_scale)
     network_free(&net);
 }
 
-TEST(a_product_with_its_own_sigmoid_becomes_one_op)
+TEST(a_product_of_x_and_its_sigmoid_becomes_one_op)
 {
     struct network net = network_new();
     struct tensor want, got;
@@ -297,7 +299,7 @@ TEST(a_product_with_its_own_sigmoid_becomes_one_op)
     pair[0] = network_add(&net, &op_sigmoid, NULL, GRAPH_NONE, &conv, 1);
     pair[1] = conv;
     other = network_add(&net, &op_mul, NULL, GRAPH_NONE, pair, 2);
-    /* The sigmoid of something else stays. */
+    /* The sigmoid of another value stays. */
     pair[0] = network_add(&net, &op_sigmoid, NULL, GRAPH_NONE, &other, 1);
     other = network_add(&net, &op_mul, NULL, GRAPH_NONE, pair, 2);
     CHECK_INT(graph_output(net.graph, "y", other, &err), ASSAY_OK);
@@ -311,6 +313,73 @@ TEST(a_product_with_its_own_sigmoid_becomes_one_op)
     tensor_release(&want);
     tensor_release(&got);
     network_free(&net);
+}
+
+/* A convolution of x, an op after it and the output; with is_gated the product
+ * of the convolution and the op. */
+static struct network activated_network(const struct op_class *op,
+                                        const struct unary_attrs *attrs,
+                                        bool is_gated)
+{
+    struct network net = network_new();
+    uint32_t x, y, pair[2];
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &x, &err), ASSAY_OK);
+    pair[0] = network_conv(&net, GRAPH_NONE, "conv", x, 3, 3, 3);
+    y = pair[1] = network_add(&net, op, attrs, GRAPH_NONE, pair, 1);
+    if (is_gated)
+        y = network_add(&net, &op_mul, NULL, GRAPH_NONE, pair, 2);
+    CHECK_INT(graph_output(net.graph, "y", y, &err), ASSAY_OK);
+    return net;
+}
+
+/* Checks that fusing changes no result. */
+static size_t nodes_after_fusing(struct network *net)
+{
+    struct tensor want, got;
+    size_t n;
+
+    run_on(net, &net->x, &want);
+    CHECK_STATUS(fuse_graph(net->graph, net->pool, &err), ASSAY_OK, &err);
+    n = graph_node_count(net->graph);
+    run_on(net, &net->x, &got);
+    check_near(&got, &want);
+    tensor_release(&want);
+    tensor_release(&got);
+    network_free(net);
+    return n;
+}
+
+TEST(smooth_activations_go_into_the_convolution_before_them)
+{
+    static const struct unary_attrs leaky = {.alpha = 0.2};
+    static const struct {
+        const struct op_class *op;
+        const struct unary_attrs *attrs;
+    } cases[] = {{&op_silu, NULL},
+                 {&op_sigmoid, NULL},
+                 {&op_hard_swish, NULL},
+                 {&op_mish, NULL},
+                 {&op_leaky_relu, &leaky}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct network net =
+            activated_network(cases[i].op, cases[i].attrs, false);
+
+        CHECK_INT(nodes_after_fusing(&net), 1);
+    }
+}
+
+TEST(a_product_of_x_and_its_hard_sigmoid_is_a_hard_swish)
+{
+    static const struct unary_attrs sixth = {1.0 / 6, 0.5}, fifth = {0.2, 0.5};
+    struct network net = activated_network(&op_hard_sigmoid, &sixth, true);
+
+    CHECK_INT(nodes_after_fusing(&net), 1);
+    net = activated_network(&op_hard_sigmoid, &fifth, true);
+    CHECK_INT(nodes_after_fusing(&net), 3);
 }
 
 TEST(a_norm_without_data_stays)
@@ -368,7 +437,7 @@ static size_t count_op(const struct graph *graph, const struct op_class *op)
     return n;
 }
 
-TEST(norms_that_are_trained_take_sums_and_activations_and_compute_the_same)
+TEST(trained_norms_take_sums_and_activations_and_compute_the_same)
 {
     struct network plain = network_new(), fused = network_new();
     struct tensor want[most_outputs], got[most_outputs];
@@ -378,8 +447,8 @@ TEST(norms_that_are_trained_take_sums_and_activations_and_compute_the_same)
     CHECK_STATUS(graph_train_norms(fused.graph, &err), ASSAY_OK, &err);
     CHECK_STATUS(fuse_training(fused.graph, &err), ASSAY_OK, &err);
     CHECK_STATUS(graph_check(fused.graph, &err), ASSAY_OK, &err);
-    /* Those behind the norm of the stem, the first one of the block and the
-     * sum of its last with that of the way past it. */
+    /* The activations after the norm of the stem, after the first norm of the
+     * block, and after the sum of its last norm and the shortcut's. */
     CHECK_INT(count_op(plain.graph, &op_relu),
               count_op(fused.graph, &op_relu) + 3);
     CHECK_INT(count_op(plain.graph, &op_add),
@@ -397,7 +466,7 @@ TEST(norms_that_are_trained_take_sums_and_activations_and_compute_the_same)
     network_free(&fused);
 }
 
-TEST(a_norm_that_is_trained_lists_the_activation_it_stands_for)
+TEST(a_trained_norm_lists_the_activation_it_stands_for)
 {
     static const char *const relu[] = {"relu", NULL}, *const none[] = {NULL};
     struct network net = network_new();

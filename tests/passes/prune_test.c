@@ -1,4 +1,4 @@
-/* What goes when a network is pruned, on networks small enough to say so. */
+/* What pruning removes, on networks small enough to work out by hand. */
 #include "passes/prune.h"
 
 #include "base/mem.h"
@@ -10,7 +10,7 @@
 static struct error err;
 static struct pool *pool;
 
-/* Two convolutions, 8 filters and 4, which are the outputs. */
+/* Two convolutions with 8 and 4 filters; the latter are the outputs. */
 static const char two[] =
     "assay-net 1\n"
     "input x float32 1x3x4x4\n"
@@ -32,7 +32,7 @@ static struct graph *make(const char *text)
     return graph;
 }
 
-/* The first input has the shape that it declares. */
+/* The first input has its declared shape. */
 static enum assay_status prune(const struct graph *graph,
                                const struct prune_options *options,
                                struct graph **pruned)
@@ -74,7 +74,7 @@ static void set_rows(struct graph *graph, const char *name,
     CHECK_INT(graph_set_data(graph, id, data, &err), ASSAY_OK);
 }
 
-TEST(filters_go_with_the_columns_that_read_them)
+TEST(filters_are_removed_with_the_columns_that_read_them)
 {
     struct prune_options options = {.percent = 25};
     struct graph *graph = make(two), *pruned;
@@ -116,7 +116,7 @@ TEST(l1_needs_weights)
     close_all(graph, pruned);
 }
 
-/* Which rows are left, as bits. */
+/* Which rows remain, as bits. */
 static unsigned rows_left(const struct graph *pruned)
 {
     const struct value *a = graph_value(pruned, graph_find_value(pruned, "a"));
@@ -127,7 +127,7 @@ static unsigned rows_left(const struct graph *pruned)
     return bits;
 }
 
-TEST(lots_are_the_same_for_a_seed_and_differ_between_seeds)
+TEST(random_choices_repeat_for_a_seed_and_differ_between_seeds)
 {
     static const float rows[] = {0, 1, 2, 3, 4, 5, 6, 7};
     unsigned first = 0, n_same = 0;
@@ -151,7 +151,7 @@ TEST(lots_are_the_same_for_a_seed_and_differ_between_seeds)
     CHECK(n_same < 4);
 }
 
-TEST(levels_end_at_95_and_begin_at_0)
+TEST(levels_go_from_0_to_95)
 {
     struct prune_options options = {.percent = 95.5};
     struct graph *graph = make(two), *pruned;
@@ -178,7 +178,7 @@ TEST(a_level_that_would_remove_a_layer_entirely_is_refused)
     close_all(graph, pruned);
 }
 
-TEST(outputs_are_never_cut_so_there_may_be_nothing_to_remove)
+TEST(outputs_are_never_cut_so_nothing_may_be_left_to_remove)
 {
     static const char text[] =
         "assay-net 1\ninput x float32 1x3x4x4\n"
@@ -189,12 +189,12 @@ TEST(outputs_are_never_cut_so_there_may_be_nothing_to_remove)
     struct graph *graph = make(text), *pruned;
 
     CHECK_INT(prune(graph, &options, &pruned), ASSAY_UNSUPPORTED);
-    CHECK_HAS(err.text, "no filters that could be removed");
+    CHECK_HAS(err.text, "no filters that can be removed");
     close_all(graph, pruned);
 }
 
 /* A squeeze-excite block between two convolutions, a shuffle of two groups, a
- * split and a flatten behind it. */
+ * split, then a flatten. */
 static const char rich[] =
     "assay-net 1\n"
     "input x float32 2x3x4x4\n"
@@ -227,7 +227,7 @@ static const char rich[] =
     "%16 = Linear(%15, fc, -)\n"
     "output y %16\n";
 
-TEST(all_kinds_of_dependence_follow_one_another)
+TEST(all_kinds_of_dependent_layers_are_pruned_together)
 {
     struct prune_options options = {.percent = 50};
     struct graph *graph = make(rich), *pruned;
@@ -238,7 +238,7 @@ TEST(all_kinds_of_dependence_follow_one_another)
     CHECK_INT(size_of(pruned, "down", 0), 4);
     CHECK_INT(size_of(pruned, "depth", 0), 8);
     CHECK_INT(size_of(pruned, "half", 0), 4);
-    /* 4x4 pixels a channel, of the two halves. */
+    /* 4x4 pixels per channel, of the two halves. */
     CHECK_INT(size_of(pruned, "fc", 1),
               16 * (size_of(pruned, "half", 0) + size_of(pruned, "grouped", 0) -
                     size_of(pruned, "half", 1)));

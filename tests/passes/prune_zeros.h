@@ -1,8 +1,8 @@
-/* tests/passes/prune_zeros.h - finds out which filters pruning removes, and
- * makes them zero: without them, a network then computes the same.
+/* tests/passes/prune_zeros.h - finds the filters that pruning removes and sets
+ * them to zero, so that the network computes the same without them.
  *
- * What is chosen by lot does not depend on the weights. So a copy of the model
- * whose rows of weights all hold their own number shows which rows are left.
+ * Random choices do not depend on the weights. So a copy of the model with its
+ * rows of weights numbered shows which rows remain.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_PASSES_PRUNE_ZEROS_H
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Whether it has a number, or a row of them, for each filter. */
+/* Whether the value has a number, or a row of them, for each filter. */
 static inline bool has_rows(const struct value *value)
 {
     size_t n = strlen(value->name);
@@ -48,7 +48,7 @@ static inline void number_rows(const struct graph *graph)
     }
 }
 
-/* Rows that the numbered and pruned copy has no more. */
+/* Rows that the numbered, pruned copy no longer has. */
 static inline size_t clear_removed_rows(const struct graph *graph,
                                         const struct graph *numbered)
 {

@@ -177,7 +177,7 @@ static uint32_t network_head(struct network *net, uint32_t x, int64_t depth)
     return network_add(net, &op_relu, NULL, GRAPH_NONE, &x, 1);
 }
 
-/* A new one each time, with the same weights. */
+/* A new graph each time, with the same weights. */
 static struct network network_new(void)
 {
     struct network net = {.random = random_seed(3)};

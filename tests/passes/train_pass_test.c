@@ -1,4 +1,4 @@
-/* The pass that makes a graph for use one for training. */
+/* The pass that prepares a graph for training. */
 #include "passes/train_pass.h"
 
 #include "base/mem.h"
@@ -16,7 +16,7 @@ static struct error err;
 
 enum { images = 6, features = 5, classes = 4 };
 
-/* norm, dropout, linear, softmax; called by name below. */
+/* norm, dropout, linear, softmax; found by name below. */
 struct classifier {
     struct graph *graph;
     struct random random;
@@ -149,7 +149,7 @@ struct step {
 static struct step run(const struct graph *graph, int64_t seed)
 {
     struct random random = random_seed(5);
-    struct engine_options options = {.backend = &backend_portable};
+    struct engine_options options = {.device = &device_portable};
     struct step step = {.n = graph_output_count(graph)};
     int64_t labels[images];
     struct engine *engine;
@@ -214,9 +214,9 @@ TEST(a_classifier_gets_labels_a_seed_and_a_loss)
     graph_free(c.graph);
 }
 
-/* Of PyTorch's BatchNorm2d(momentum=0.25): the batch's variance over n in the
- * norm itself, over n - 1 in the statistics. */
-TEST(running_statistics_take_in_the_batch_as_pytorch_has_it)
+/* From PyTorch's BatchNorm2d(momentum=0.25): the norm divides the variance by
+ * n, the statistics by n - 1. */
+TEST(running_statistics_are_updated_as_in_pytorch)
 {
     struct classifier c = classifier_new(VALUE_PARAMETER);
     struct step step;
@@ -244,7 +244,7 @@ TEST(running_statistics_take_in_the_batch_as_pytorch_has_it)
     graph_free(c.graph);
 }
 
-TEST(what_is_dropped_follows_from_the_seed)
+TEST(the_seed_decides_what_is_dropped)
 {
     struct classifier c = classifier_new(VALUE_PARAMETER);
     struct step first, again, other;
@@ -261,7 +261,7 @@ TEST(what_is_dropped_follows_from_the_seed)
     graph_free(c.graph);
 }
 
-TEST(norms_and_dropouts_stay_where_that_is_asked_for)
+TEST(norms_and_dropouts_stay_if_the_options_ask_for_it)
 {
     struct train_pass_options options = {.keeps_statistics = true,
                                          .drops_nothing = true};
@@ -316,7 +316,7 @@ TEST(a_norm_that_is_called_twice_has_one_set_of_statistics)
     graph_free(c.graph);
 }
 
-TEST(a_node_that_lets_no_gradient_pass_is_named)
+TEST(a_node_that_passes_no_gradient_is_named)
 {
     struct classifier c;
     uint32_t x = start(&c, VALUE_PARAMETER);
@@ -324,11 +324,11 @@ TEST(a_node_that_lets_no_gradient_pass_is_named)
     finish(&c, add(&c, &op_floor, NULL, "steps", &x, 1));
     err = (struct error){0};
     CHECK_INT(graph_make_training(c.graph, NULL, &err), ASSAY_UNSUPPORTED);
-    CHECK_HAS(err.text, "steps (Floor) lets no gradient pass");
+    CHECK_HAS(err.text, "steps (Floor) passes no gradient");
     graph_free(c.graph);
 }
 
-/* What comes before it is not trained. */
+/* Nothing before it is trained. */
 TEST(a_step_is_harmless_before_the_first_parameter)
 {
     struct classifier c;
@@ -339,7 +339,7 @@ TEST(a_step_is_harmless_before_the_first_parameter)
     graph_free(c.graph);
 }
 
-TEST(norms_that_were_folded_away_are_refused)
+TEST(folded_norms_are_refused)
 {
     struct conv2d_attrs attrs = conv2d_defaults();
     struct classifier c;
@@ -365,7 +365,7 @@ TEST(nothing_leaks_whichever_allocation_fails)
         mem_fail_at(nth++);
         st = graph_make_training(c.graph, NULL, &err);
         mem_fail_at(-1);
-        CHECK(mem_live() - live < 8); /* what the graph owns by now */
+        CHECK(mem_live() - live < 8); /* owned by the graph by now */
         graph_free(c.graph);
     } while (st == ASSAY_NOMEM);
     CHECK_STATUS(st, ASSAY_OK, &err);

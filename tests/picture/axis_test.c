@@ -45,7 +45,7 @@ TEST(ticks_are_round_numbers_inside_the_axis)
                 5);
 }
 
-TEST(an_axis_without_extent_has_no_ticks_but_does_no_harm)
+TEST(an_axis_without_extent_has_no_ticks)
 {
     CHECK_INT(axis_ticks(&(struct axis){.low = 5, .high = 5}, 5).n, 0);
     CHECK_INT(

@@ -70,7 +70,7 @@ static int count_ink(const struct picture *picture, struct colour ground)
     return n;
 }
 
-TEST(a_label_can_be_read_on_any_ground_and_in_any_colour)
+TEST(a_label_is_readable_on_any_background_and_in_any_colour)
 {
     for (int class_index = 0; class_index < 91; class_index++) {
         const struct target target = {100,         150,      300,  350,
@@ -95,7 +95,7 @@ static int count_changed(const struct picture *a, const struct picture *b,
     return n;
 }
 
-TEST(labels_stay_on_the_picture_and_off_each_other)
+TEST(labels_stay_inside_the_picture_and_do_not_overlap)
 {
     const struct target top = {-50, -20, 900, 200, 1, "sky", 1.0F, NULL};
     const struct target twins[] = {{100, 150, 300, 350, 1, "cat", 0.9F, NULL},
@@ -135,7 +135,7 @@ TEST(a_mask_tints_its_object_and_has_an_outline)
     picture_release(&picture);
 }
 
-TEST(odd_targets_do_no_harm)
+TEST(odd_targets_are_harmless)
 {
     const struct target odd[] = {
         {NAN, NAN, NAN, NAN, 0, "nan", NAN, NULL},

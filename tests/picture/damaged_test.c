@@ -18,7 +18,7 @@ static enum assay_status read_shared(const char *name, struct picture *picture,
     return picture_read(found, picture, err);
 }
 
-TEST(corner_cases_of_others_are_read_or_refused_as_they_should)
+TEST(published_corner_cases_are_read_or_refused_correctly)
 {
     static const struct {
         const char *name;
@@ -80,7 +80,7 @@ TEST(interlaced_and_plain_rows_give_the_same_picture)
     picture_release(&interlaced);
 }
 
-/* What is cut behind the last pixel may be read. */
+/* A file cut after the last pixel may be read. */
 static void check_prefixes(struct str file, size_t n_behind_pixels)
 {
     for (size_t n = 4; n < file.n; n++) {
@@ -100,7 +100,7 @@ static void check_prefixes(struct str file, size_t n_behind_pixels)
     str_release(&file);
 }
 
-TEST(a_file_that_is_cut_off_anywhere_is_refused)
+TEST(a_file_truncated_anywhere_is_refused)
 {
     enum { checksums_and_end = 4 + 4 + 12 }; /* of zlib, IDAT; IEND */
 
@@ -108,7 +108,7 @@ TEST(a_file_that_is_cut_off_anywhere_is_refused)
     check_prefixes(as_png(quarters(40, 40)), checksums_and_end);
 }
 
-TEST(a_byte_that_is_wrong_never_does_harm)
+TEST(a_wrong_byte_is_harmless)
 {
     struct str files[] = {as_jpeg(quarters(20, 20)), as_png(quarters(20, 20))};
 
@@ -132,8 +132,8 @@ TEST(a_byte_that_is_wrong_never_does_harm)
     }
 }
 
-/* The same scan again says nothing new, and takes as long as the first. */
-TEST(a_jpeg_that_repeats_itself_for_hours_is_refused)
+/* Repeating a scan adds nothing, and takes as long as the first. */
+TEST(a_jpeg_that_would_take_hours_is_refused)
 {
     enum { last_coefficient = 12, end_marker = 2 }; /* in SOS; at the end */
     struct str file = as_jpeg(quarters(16, 16)), scan = {0};

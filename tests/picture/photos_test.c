@@ -1,4 +1,4 @@
-/* What the arguments of a command stand for: picture/photos.h. */
+/* Which photographs an argument means: picture/photos.h. */
 #include "base/mem.h"
 #include "encoded.h"
 #include "picture/photos.h"
@@ -21,7 +21,7 @@ static void write_text(const char *path, const char *text)
     write_file(path, text, strlen(text));
 }
 
-/* A folder with these in it; made once. */
+/* A folder with these files; made once. */
 static const char *album(void)
 {
     static const char *const names[] = {
@@ -132,7 +132,7 @@ static void check_refused(const char *argument, enum assay_status status,
     photos_release(&photos);
 }
 
-TEST(an_argument_that_gives_none_says_what_was_looked_for)
+TEST(an_argument_without_photographs_says_what_was_looked_for)
 {
     const char *folder = test_path("nothing");
     const char *list = test_path("empty.txt");
@@ -142,7 +142,7 @@ TEST(an_argument_that_gives_none_says_what_was_looked_for)
     write_text(list, "# nothing\n\n");
     write_file(binary, "a\0b", 3);
     check_refused(folder, ASSAY_BAD_INPUT, "looked for JPEG and PNG files");
-    check_refused(list, ASSAY_BAD_INPUT, "should have one path a line");
+    check_refused(list, ASSAY_BAD_INPUT, "should have one path per line");
     check_refused(binary, ASSAY_BAD_INPUT, "is not a text");
     check_refused("/nowhere/x.jpg", ASSAY_NOT_FOUND,
                   "cannot read /nowhere/x.jpg: No such file");
@@ -166,7 +166,7 @@ TEST(the_drawn_file_is_named_after_the_photograph)
     }
 }
 
-TEST(photographs_of_one_name_are_drawn_into_files_of_their_own)
+TEST(photographs_with_one_name_are_drawn_into_separate_files)
 {
     static const char *const paths[] = {"a/dog.jpg", "b/dog.jpg", "dog.2.png",
                                         "cat.jpg", "dog.png"};

@@ -1,4 +1,4 @@
-/* Pictures in other sizes: as Pillow makes them, and by hand. */
+/* Resized pictures: compared with Pillow's, and by hand. */
 #include "picture/picture_resize.h"
 
 #include "test.h"
@@ -29,7 +29,7 @@ static void check_equal(const struct picture *got, const struct picture *want)
                  (size_t)want->width * (size_t)want->height * 3) == 0);
 }
 
-TEST(every_size_is_bit_for_bit_pillow_s)
+TEST(every_size_matches_pillow_bit_for_bit)
 {
     static const char *const sizes[] = {"61x43",  "30x21",  "7x5",
                                         "61x20",  "20x43",  "1x1",
@@ -68,7 +68,7 @@ TEST(every_size_is_bit_for_bit_pillow_s)
     free(folder);
 }
 
-TEST(points_look_at_the_nearest_pixels_only)
+TEST(points_use_only_the_nearest_pixels)
 {
     /* 4 into 2: the centre of the first half lies between pixels 0 and 1. */
     static const uint8_t values[] = {10, 30, 200, 100};
@@ -89,7 +89,7 @@ TEST(points_look_at_the_nearest_pixels_only)
     picture_release(&row);
 }
 
-TEST(a_size_that_cannot_be_is_refused)
+TEST(an_impossible_size_is_refused)
 {
     struct picture picture, got;
 

@@ -33,7 +33,7 @@ static void check_colour(const struct picture *picture, int x, int y,
     CHECK(false);
 }
 
-TEST(a_png_comes_back_to_the_last_bit)
+TEST(a_png_is_read_back_exactly)
 {
     struct picture picture = quarters(31, 17), back;
     struct str file = {0};
@@ -52,7 +52,7 @@ TEST(a_png_comes_back_to_the_last_bit)
     str_release(&file);
 }
 
-TEST(a_jpeg_comes_back_nearly_and_with_sharp_colours)
+TEST(a_jpeg_is_read_back_nearly_and_with_sharp_colours)
 {
     struct str file = as_jpeg(quarters(32, 20));
     struct picture back;
@@ -73,7 +73,7 @@ TEST(a_jpeg_comes_back_nearly_and_with_sharp_colours)
 }
 
 /* Exif 2.3: where the stored picture's first row and first column belong. */
-TEST(a_camera_held_in_any_way_gives_an_upright_picture)
+TEST(pictures_are_upright_however_the_camera_was_held)
 {
     static const struct {
         const char *top_left, *top_right, *bottom_left, *bottom_right;
@@ -188,7 +188,7 @@ TEST(every_colour_space_of_jpeg_becomes_rgb)
     }
 }
 
-TEST(a_file_is_read_for_its_content_whatever_its_name)
+TEST(a_file_is_read_by_its_contents_whatever_its_name)
 {
     const char *path = test_path("really_a_png.jpg");
     struct str bytes = as_png(quarters(5, 4));
@@ -284,7 +284,7 @@ static void check_refused(struct str file, const char *says)
     str_release(&file);
 }
 
-TEST(a_size_that_is_no_good_is_refused_before_memory_is_taken)
+TEST(an_unusable_size_is_refused_before_memory_is_allocated)
 {
     check_refused(jpeg_that_claims(20000, 20000),
                   "x.jpg is 20000x20000 pixels and would take 1.1 GiB");
@@ -296,7 +296,7 @@ TEST(a_size_that_is_no_good_is_refused_before_memory_is_taken)
     check_refused(png_that_claims(8, 0), "8x0 pixels");
 }
 
-TEST(a_picture_cannot_be_made_of_a_size_that_is_no_good)
+TEST(a_picture_cannot_have_an_unusable_size)
 {
     struct picture picture;
 
@@ -331,7 +331,7 @@ TEST(nothing_leaks_whichever_allocation_fails)
     }
 }
 
-TEST(writing_a_png_survives_every_allocation_that_fails)
+TEST(writing_a_png_survives_every_failing_allocation)
 {
     struct picture picture = quarters(9, 9);
     FILE *nowhere = fopen("/dev/null", "w");
@@ -352,7 +352,7 @@ TEST(writing_a_png_survives_every_allocation_that_fails)
     picture_release(&picture);
 }
 
-TEST(a_full_disk_is_told)
+TEST(a_full_disk_is_reported)
 {
     struct picture picture = quarters(600, 600);
     FILE *full = fopen("/dev/full", "w");
@@ -362,12 +362,12 @@ TEST(a_full_disk_is_told)
     setvbuf(full, NULL, _IONBF, 0);
     CHECK_INT(picture_write_jpeg(&picture, 90, &sink, &err), ASSAY_IO);
     CHECK_STR(err.text, "writing out.jpg: the disk is full; free some space or "
-                        "name another place");
+                        "write elsewhere");
     err = (struct error){0};
     sink = sink_to_file(full, "out.png");
     CHECK_INT(picture_write_png(&picture, &sink, &err), ASSAY_IO);
     CHECK_STR(err.text, "writing out.png: the disk is full; free some space or "
-                        "name another place");
+                        "write elsewhere");
     fclose(full);
     picture_release(&picture);
 }

@@ -1,4 +1,4 @@
-/* Pillow, which decodes on its own, sees the same pixels in every file. */
+/* Pillow decodes the same pixels from every file. */
 #include "base/file.h"
 #include "picture/picture.h"
 #include "test.h"
@@ -56,7 +56,7 @@ static void make_pictures(const char *folder, struct str *command)
     CHECK_INT(status, 0);
 }
 
-/* The picture that FOLDER/NAME holds, or the file that it names. */
+/* The picture in FOLDER/NAME, or in the file that it names. */
 static struct picture read_case(const char *path)
 {
     const char *dot = strrchr(path, '.');

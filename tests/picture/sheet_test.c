@@ -48,7 +48,7 @@ static int count_dark(const struct picture *picture, int from_x, int to_x)
     return n;
 }
 
-TEST(a_rectangle_is_where_its_points_say_at_two_pixels_a_point)
+TEST(a_rectangle_is_drawn_at_two_pixels_per_point)
 {
     struct error err = {0};
     struct sheet *sheet = NULL;
@@ -100,7 +100,7 @@ TEST(text_that_is_too_long_is_shortened_to_its_area)
     picture_release(&picture);
 }
 
-TEST(text_goes_nowhere_where_nothing_fits)
+TEST(no_text_is_drawn_if_nothing_fits)
 {
     struct error err = {0};
     struct sheet *sheet = NULL;
@@ -128,7 +128,7 @@ TEST(text_that_is_not_utf8_does_not_spoil_the_sheet)
     picture_release(&picture);
 }
 
-TEST(the_other_formats_are_what_they_say)
+TEST(the_other_formats_are_written_as_such)
 {
     struct error err = {0};
     struct sheet *sheet = NULL;

@@ -7,7 +7,7 @@
 #include "predict/campaign_config.h"
 
 void case_write(const char *path, const char *text);
-/* Reads a configuration that is right, by way of a file of that name. */
+/* Reads a valid configuration through a file of that name. */
 void case_read(const char *name, const char *text,
                struct campaign_config *config);
 

@@ -1,4 +1,4 @@
-/* What a configuration of a campaign asks for, and where it is wrong. */
+/* The configuration of a campaign, and messages about mistakes in it. */
 #include "predict/campaign_config.h"
 
 #include "test.h"
@@ -16,10 +16,9 @@ static void write_file(const char *path, const char *text)
     CHECK_INT(fclose(file), 0);
 }
 
-/* ---- the configuration ----------------------------------------------------
- */
+/* ---- the configuration --------------------------------------------------- */
 
-/* All keys, as the field's tool has them. */
+/* All keys, as perf4sight has them. */
 static const char everything[] =
     "[create_network_dataset]\n#{{{\n"
     "networks= ['alexnet', 'resnet18', 'mobilenetv2']\n"
@@ -79,7 +78,7 @@ TEST(all_keys_of_the_configuration_are_read)
     campaign_config_release(&config);
 }
 
-TEST(the_same_can_be_said_in_toml)
+TEST(a_toml_file_can_say_the_same)
 {
     struct campaign_config config;
 
@@ -108,7 +107,7 @@ TEST(logs_to_learn_from_are_levels_or_folders)
     CHECK_INT(config.fingerprint.train_logs.folders.n, 2);
     CHECK_STR(config.fingerprint.train_logs.folders.items[1], "more");
     CHECK_STR(config.fingerprint.eval_logs.folders.items[0], "other");
-    /* Both models are learned unless one is declined. */
+    /* Both models are learned unless one is turned off. */
     CHECK(config.fingerprint.memory_model && config.fingerprint.latency_model);
     campaign_config_release(&config);
     CHECK_INT(read_config("logs.ini", "[fingerprint]\neval_logs= [0, 'x']\n",
@@ -126,30 +125,32 @@ static void check_refused(const char *text, const char *part)
     campaign_config_release(&config);
 }
 
-TEST(what_a_configuration_says_wrong_is_shown_with_its_place)
+TEST(mistakes_in_a_configuration_are_reported_with_their_place)
 {
-    check_refused("[prune]\n", "line 1: there is no section 'prune'");
+    check_refused("[prune]\n", "line 1: unknown section 'prune'");
     check_refused("[profile]\nbs= [1]\nlog_dir= l\nbatch= 3\n",
-                  "line 4: [profile] has no key 'batch'");
-    check_refused("[profile]\nlog_dri= l\n", "is 'log_dir' meant?");
+                  "line 4: unknown key 'batch' in [profile]");
+    check_refused("[profile]\nlog_dri= l\n", "did you mean 'log_dir'?");
     check_refused("[profile]\nbs= [1, 2\nlog_dir= l\n",
-                  "line 2, column 5: a list that does not end");
-    check_refused("[profile]\nbs= [1, 'x']\n", "whole numbers are wanted");
-    check_refused("[profile]\nbs= [0]\n", "0 is not between 1 and");
-    check_refused("[profile]\nsave= yes\n", "save is True or False");
+                  "line 2, column 5: the list is not closed");
+    check_refused("[profile]\nbs= [1, 'x']\n", "must be a whole number");
+    check_refused("[profile]\nbs= [0]\n", "is 0; it must be from 1");
+    check_refused("[profile]\nsave= yes\n", "save must be True or False");
     check_refused("[profile]\nbs= [1]\n", "[profile] has no log_dir");
-    check_refused("[profile]\nbs= [1]\nlog_dir= l\nstage= ['eval']\n",
-                  "line 4: stage 'eval' is none of training, inference");
-    check_refused("[profile]\nbs= [1]\ndataset= mnist\nlog_dir= l\n",
-                  "line 3: dataset 'mnist' is none of imagenet, cifar10");
+    check_refused(
+        "[profile]\nbs= [1]\nlog_dir= l\nstage= ['eval']\n",
+        "line 4: stage is 'eval'; it must be one of training, inference");
+    check_refused(
+        "[profile]\nbs= [1]\ndataset= mnist\nlog_dir= l\n",
+        "line 3: dataset is 'mnist'; it must be one of imagenet, cifar10");
     check_refused("[profile]\nbs= [1]\nprofile_variables= heat\n",
-                  "line 3: profile_variables 'heat' is none of");
-    check_refused("[fingerprint]\nstage= 'eval'\n", "line 2: stage 'eval'");
+                  "line 3: profile_variables is 'heat'; it must be one of");
+    check_refused("[fingerprint]\nstage= 'eval'\n", "line 2: stage is 'eval'");
     check_refused("[create_network_dataset]\nnetworks= ['resnet18']\n"
                   "model_path= x\npruning_perc= [0, 96]\n",
-                  "96 is not between 0 and 95");
+                  "is 96; it must be from 0 to 95");
     check_refused("[create_network_dataset]\nnetworks= ['resnet18']\n"
                   "pruning_perc= [0]\nmodel_path= x\nmode= best\n",
-                  "line 5: mode 'best' is none of");
+                  "line 5: mode is 'best'; it must be one of");
     check_refused("# nothing\n", "it asks for nothing");
 }

@@ -1,5 +1,5 @@
-/* The log of a campaign: what it holds, who writes it, whose a database is,
- * what lies beside it. */
+/* The log of a campaign: what it holds, who writes it, and what SQLite may
+ * touch next to it. */
 #include "predict/campaign.h"
 
 #include "campaign_case.h"
@@ -39,11 +39,10 @@ static void execute(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
-/* ---- what is in it ---------------------------------------------------------
- */
+/* ---- its contents -------------------------------------------------------- */
 
 /* As the first version of this program wrote them. */
-TEST(a_log_without_rounds_is_read_as_one_of_one_round)
+TEST(a_log_without_rounds_reads_as_one_round)
 {
     const char *path = test_path("first_version.sqlite");
     struct campaign_result before;
@@ -61,7 +60,7 @@ TEST(a_log_without_rounds_is_read_as_one_of_one_round)
     campaign_log_close(log);
 }
 
-TEST(a_log_that_is_none_is_refused)
+TEST(a_file_that_is_not_a_log_is_refused)
 {
     const char *path = test_path("text.sqlite");
     struct campaign_log *log;
@@ -73,10 +72,9 @@ TEST(a_log_that_is_none_is_refused)
     CHECK_HAS(err.text, "text.sqlite");
 }
 
-/* ---- two at once -----------------------------------------------------------
- */
+/* ---- two at once --------------------------------------------------------- */
 
-/* A process that has the log open until it is killed. */
+/* A process that keeps the log open until it is killed. */
 static pid_t start_holder(const char *path)
 {
     struct campaign_log *log;
@@ -99,7 +97,7 @@ static pid_t start_holder(const char *path)
     return pid;
 }
 
-TEST(a_second_campaign_on_one_log_is_told_who_has_it)
+TEST(a_second_campaign_on_one_log_learns_who_has_it)
 {
     const char *path = test_path("one.sqlite");
     pid_t holder = start_holder(path);
@@ -120,7 +118,7 @@ TEST(a_second_campaign_on_one_log_is_told_who_has_it)
     make_log(path);
 }
 
-TEST(a_log_is_read_while_a_campaign_has_it)
+TEST(a_log_can_be_read_while_a_campaign_writes_it)
 {
     const char *path = test_path("read.sqlite");
     struct campaign_log *log;
@@ -139,8 +137,7 @@ TEST(a_log_is_read_while_a_campaign_has_it)
     CHECK_INT(waitpid(holder, NULL, 0), holder);
 }
 
-/* ---- whose it is -----------------------------------------------------------
- */
+/* ---- databases of other programs ----------------------------------------- */
 
 static size_t read_file(const char *path, char *bytes, size_t most)
 {
@@ -160,7 +157,7 @@ static void check_refused(enum assay_status st, const struct error *err)
     CHECK_HAS(err->text, "places.sqlite");
 }
 
-TEST(the_database_of_another_program_is_left_alone)
+TEST(the_database_of_another_program_is_not_touched)
 {
     static char before[1 << 16], after[1 << 16];
     const char *path = test_path("places.sqlite");
@@ -194,7 +191,7 @@ static enum assay_status count(void *context, const struct campaign_test *test,
     return ASSAY_OK;
 }
 
-/* As the first version wrote them; one that is only read stays as it is. */
+/* As the first version wrote them; one that is only read does not change. */
 TEST(an_old_log_is_joined_without_being_changed)
 {
     static char before[1 << 16], after[1 << 16];
@@ -218,12 +215,11 @@ TEST(an_old_log_is_joined_without_being_changed)
     CHECK(memcmp(before, after, n) == 0);
 }
 
-/* ---- what lies beside it ---------------------------------------------------
- */
+/* ---- files next to it ---------------------------------------------------- */
 
-/* A journal that names a further file: SQLite would remove that. Its last
- * bytes are the mark of such a journal. */
-TEST(a_journal_beside_a_log_does_not_delete_a_file)
+/* A journal that names another file, which SQLite would remove. Its last bytes
+ * mark such a journal. */
+TEST(a_journal_next_to_a_log_does_not_delete_a_file)
 {
     static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9,
                                           0x20, 0xa1, 0x63, 0xd7};
@@ -239,7 +235,7 @@ TEST(a_journal_beside_a_log_does_not_delete_a_file)
     CHECK_INT(symlink("trap.sqlite", test_path("link.sqlite")), 0);
     memcpy(bytes, magic, sizeof magic);
     memcpy(bytes + 8, "\xff\xff\xff\xff\0\0\0\0\0\x10\0\0\0\0\2\0\0\0\x10", 20);
-    memcpy(at, "\0\4\0\1", 4); /* the page that is none */
+    memcpy(at, "\0\4\0\1", 4); /* a page that does not exist */
     memcpy(at + 4, victim, n);
     for (uint32_t i = 0; i < n; i++)
         sum += (unsigned char)victim[i];
@@ -260,8 +256,8 @@ TEST(a_journal_beside_a_log_does_not_delete_a_file)
     CHECK(access(journal, F_OK) == 0);
 }
 
-/* Where it would be waited for, this test would not end. */
-TEST(a_pipe_beside_a_log_is_not_waited_for)
+/* If it waited, this test would not end. */
+TEST(a_pipe_next_to_a_log_is_not_waited_for)
 {
     const char *path = test_path("piped.sqlite");
     struct campaign_log *log;

@@ -28,15 +28,15 @@ static void check_network_refused(const char *name, const char *part)
     campaign_config_release(&config);
 }
 
-TEST(networks_that_are_not_there_are_named)
+TEST(unknown_networks_are_named)
 {
-    check_network_refused("resnet19", "there is no network 'resnet19'");
+    check_network_refused("resnet19", "unknown network 'resnet19'");
     check_network_refused("models/resnet.py", "written in Python");
     check_network_refused("x.onnx", "x.onnx");
     check_network_refused("faster-rcnn", "a campaign measures classifiers");
 }
 
-/* What was told of networks: "made PATH", "left NETWORK LEVEL". */
+/* What was reported about networks: "made PATH", "left NETWORK LEVEL". */
 static char told[1024];
 
 static void tell_made(void *context, const char *path)
@@ -78,11 +78,11 @@ static enum assay_status make_all(const char *networks, const char *folder,
     return st;
 }
 
-TEST(a_network_that_cannot_be_pruned_is_there_as_it_is)
+TEST(a_network_that_cannot_be_pruned_is_kept_at_level_0)
 {
     char networks[512];
 
-    /* Both convolutions make an output, whose shape stays. */
+    /* Its only convolution makes the output, whose shape must not change. */
     case_write(test_path("whole.net"),
                "assay-net 1\nmodel whole Net\nmodule a Conv2d\n"
                "input images float32 ?x3x8x8\n"
@@ -99,7 +99,7 @@ TEST(a_network_that_cannot_be_pruned_is_there_as_it_is)
                     "made mobilenetv2_0.net\nmade mobilenetv2_50.net\n");
 }
 
-TEST(a_network_that_the_dataset_has_no_variant_of_is_left_out)
+TEST(a_network_without_a_variant_for_the_dataset_is_left_out)
 {
     CHECK_STATUS(make_all("'squeezenet', 'faster-rcnn', 'mobilenetv2'",
                           "variants",
@@ -108,15 +108,15 @@ TEST(a_network_that_the_dataset_has_no_variant_of_is_left_out)
                  ASSAY_OK, &err);
     CHECK_STR(told, "left squeezenet -1\nleft faster-rcnn -1\n"
                     "made mobilenetv2_0.net\nmade mobilenetv2_50.net\n");
-    /* Weights were there to be compared. */
+    /* There were weights to compare. */
     CHECK(access(test_path("variants/mobilenetv2_0.safetensors"), F_OK) != 0);
 }
 
-TEST(a_name_that_means_no_network_is_refused_before_any_is_made)
+TEST(an_unknown_name_is_refused_before_any_network_is_made)
 {
     CHECK_INT(make_all("'mobilenetv2', 'resnet19'", "early", ""),
               ASSAY_BAD_INPUT);
-    CHECK_HAS(err.text, "there is no network 'resnet19'");
+    CHECK_HAS(err.text, "unknown network 'resnet19'");
     CHECK_STR(told, "");
     CHECK_INT(make_all("'mobilenetv2', 'x.onnx'", "early", ""),
               ASSAY_NOT_FOUND);
@@ -151,7 +151,7 @@ static void write_network(const char *name, bool has_weights)
     pool_free(pool);
 }
 
-TEST(by_norm_pruned_networks_keep_the_weights_that_were_compared)
+TEST(networks_pruned_by_norm_keep_the_weights_that_were_compared)
 {
     struct campaign_config config;
     char text[2048];

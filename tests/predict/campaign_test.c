@@ -1,4 +1,4 @@
-/* Campaigns: the log survives whatever happens to a test, or to the campaign
+/* Campaigns: the log survives whatever happens to a test or to the campaign
  * itself. */
 #include "predict/campaign.h"
 
@@ -20,10 +20,9 @@
 
 static struct error err;
 
-/* ---- networks and tests ---------------------------------------------------
- */
+/* ---- networks and tests -------------------------------------------------- */
 
-/* In a folder of its own; networks are small. */
+/* Small networks in a folder of their own. */
 static void make_config(struct campaign_config *config, const char *more)
 {
     char text[1024];
@@ -44,7 +43,7 @@ static void make_tests(const struct campaign_config *config,
     CHECK_STATUS(campaign_list_tests(config, tests, &err), ASSAY_OK, &err);
 }
 
-TEST(tests_are_networks_by_levels_by_batches_by_stages_by_variables)
+TEST(tests_combine_networks_levels_batches_stages_and_variables)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -72,7 +71,7 @@ static void check_split(const struct campaign_config *config, const char *path,
     CHECK_INT(file.repeat, repeat);
 }
 
-TEST(a_file_tells_network_level_and_repeat_also_of_names_with_numbers)
+TEST(a_file_name_splits_into_network_level_and_repeat_even_with_numbers)
 {
     struct campaign_config config;
     struct network_file file;
@@ -94,7 +93,7 @@ TEST(a_file_tells_network_level_and_repeat_also_of_names_with_numbers)
     campaign_config_release(&config);
 }
 
-TEST(a_file_of_tests_says_what_is_measured_of_its_networks)
+TEST(a_file_of_tests_says_what_to_measure_for_its_networks)
 {
     struct campaign_config config;
     struct campaign_tests tests = {0};
@@ -135,21 +134,20 @@ static void check_list_refused(const char *list, const char *part)
     campaign_config_release(&config);
 }
 
-TEST(a_file_of_tests_that_is_wrong_is_told_with_its_place)
+TEST(a_mistake_in_a_file_of_tests_is_reported_with_its_place)
 {
     check_list_refused("[a]\nmodel= ['a_0.net']\n",
                        "line 1: [a] has no list of batches");
     check_list_refused("[a]\nbs= [0]\nmodel= ['a_0.net']\n",
-                       "line 2: bs: batches lie between 1 and 65536");
+                       "line 2: bs: batches must be from 1 to 65536");
     check_list_refused("[a]\nbs= [1]\nexec_stage= ['x']\n",
-                       "line 3: exec_stage is a list of training and");
+                       "line 3: exec_stage must be a list of training and");
     check_list_refused("[a]\nbs= [1]\n", "line 1: [a] has no list of models");
     check_list_refused("[a]\nbs= [1]\nmodel= ['a_97.net']\n",
                        "with a level of 0 to 95");
 }
 
-/* ---- tests that go wrong ---------------------------------------------------
- */
+/* ---- tests that fail ----------------------------------------------------- */
 
 static enum assay_status be_quick(const struct campaign_test *test,
                                   const struct campaign_limits *limits,
@@ -185,7 +183,7 @@ static enum assay_status hang(const struct campaign_test *test,
     return ASSAY_OK;
 }
 
-/* More than the limit, through the pool that everything comes from. */
+/* More than the limit, through the pool that all memory comes from. */
 static enum assay_status take_much(const struct campaign_test *test,
                                    const struct campaign_limits *limits,
                                    struct campaign_result *result,
@@ -229,7 +227,7 @@ TEST(a_test_that_crashes_hangs_or_runs_out_of_memory_says_why)
     check_reason(take_much, 64 << 20, 60, "out of memory at a limit of 64");
 }
 
-TEST(a_test_that_ends_well_hands_its_result_over)
+TEST(a_test_that_ends_well_returns_its_result)
 {
     struct campaign_limits limits = {.seconds = 60, .measure = be_quick};
     struct campaign_result result;
@@ -241,7 +239,7 @@ TEST(a_test_that_ends_well_hands_its_result_over)
     CHECK(result.capacity_mb > 0);
 }
 
-/* Channels that kernels compute together: a prediction rounds up to them. */
+/* Channels that kernels compute together: predictions round up to them. */
 TEST(a_result_says_how_wide_the_kernels_were)
 {
     struct campaign_limits limits = {.seconds = 60, .measure = be_quick};
@@ -258,8 +256,7 @@ TEST(a_result_says_how_wide_the_kernels_were)
     CHECK_NEAR(result.lane, 8, 0);
 }
 
-/* ---- the whole ------------------------------------------------------------
- */
+/* ---- the whole ----------------------------------------------------------- */
 
 static struct campaign_log *open_log(const char *name)
 {
@@ -287,7 +284,7 @@ static struct campaign_progress run(const struct campaign_config *config,
     return progress;
 }
 
-TEST(where_memory_ran_out_larger_batches_are_skipped_if_that_is_asked_for)
+TEST(larger_batches_are_skipped_after_memory_ran_out_if_configured)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -298,23 +295,23 @@ TEST(where_memory_ran_out_larger_batches_are_skipped_if_that_is_asked_for)
                          "profile_variables= ['memory']\n");
     make_tests(&config, &tests);
     log = open_log("fail.sqlite");
-    /* 1 GiB for each image of the batch, of 3. */
+    /* 1 GiB per image of the batch, of 3. */
     progress = run(&config, &tests, log, take_much, (size_t)3 << 30, 0, 0);
     CHECK_INT(progress.n_done, 6);
-    CHECK_INT(progress.n_failed, 2); /* batch 4 of both levels */
+    CHECK_INT(progress.n_failed, 2); /* batch 4 at both levels */
     CHECK_INT(progress.n_skipped, 0);
     campaign_log_close(log);
 
     log = open_log("fail2.sqlite");
     progress = run(&config, &tests, log, take_much, (size_t)1 << 29, 0, 0);
-    CHECK_INT(progress.n_failed, 2); /* batch 1 of both */
+    CHECK_INT(progress.n_failed, 2); /* batch 1 at both */
     CHECK_INT(progress.n_skipped, 4);
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
 }
 
-/* Batch 2 has an op that nobody knows, batch 4 would do. */
+/* Batch 2 has an unknown op, batch 4 would work. */
 static enum assay_status refuse_two(const struct campaign_test *test,
                                     const struct campaign_limits *limits,
                                     struct campaign_result *result,
@@ -324,7 +321,7 @@ static enum assay_status refuse_two(const struct campaign_test *test,
                             : be_quick(test, limits, result, error);
 }
 
-TEST(a_failure_that_is_not_of_memory_skips_no_larger_batches)
+TEST(a_failure_other_than_memory_skips_no_larger_batches)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -337,7 +334,7 @@ TEST(a_failure_that_is_not_of_memory_skips_no_larger_batches)
     log = open_log("other.sqlite");
     progress = run(&config, &tests, log, refuse_two, 0, 0, 0);
     CHECK_INT(progress.n_done, 6);
-    CHECK_INT(progress.n_failed, 2); /* batch 2 of both levels */
+    CHECK_INT(progress.n_failed, 2); /* batch 2 at both levels */
     CHECK_INT(progress.n_skipped, 0);
     campaign_log_close(log);
     campaign_tests_release(&tests);
@@ -354,7 +351,7 @@ static void log_failure(struct campaign_log *log,
                  &err);
 }
 
-TEST(a_campaign_that_goes_on_skips_what_it_would_have_skipped_before)
+TEST(a_resumed_campaign_skips_what_it_would_have_skipped)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -369,14 +366,14 @@ TEST(a_campaign_that_goes_on_skips_what_it_would_have_skipped_before)
     log_failure(log, &tests.items[3], "no answer within 600 s");
     progress = run(&config, &tests, log, be_quick, 0, 0, 0);
     CHECK_INT(progress.n_before, 2);
-    CHECK_INT(progress.n_skipped, 2); /* of the first level */
+    CHECK_INT(progress.n_skipped, 2); /* at the first level */
     CHECK_INT(progress.n_failed, 0);
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
 }
 
-/* Also while a campaign writes it; an empty one where there is none. */
+/* Works while a campaign writes it; empty if there is none. */
 static struct campaign_log *read_log(const char *name)
 {
     struct campaign_log *log = NULL;
@@ -423,7 +420,7 @@ static size_t count_tests(const char *name)
     return n;
 }
 
-TEST(a_killed_campaign_loses_the_test_in_flight_and_goes_on)
+TEST(a_killed_campaign_loses_only_the_running_test_and_resumes)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -435,7 +432,7 @@ TEST(a_killed_campaign_loses_the_test_in_flight_and_goes_on)
     make_tests(&config, &tests);
     child = fork();
     if (child == 0) {
-        setpgid(0, 0); /* its tests go with it */
+        setpgid(0, 0); /* its tests die with it */
         log = open_log("kill.sqlite");
         run(&config, &tests, log, stop_at_four, 0, 0, 0);
         _exit(1);
@@ -486,12 +483,12 @@ static enum assay_status count_rounds(void *context,
     }
     CHECK_INT(result->n_rounds, 3);
     CHECK_INT(result->n_steps, 3);
-    /* 12 tests of the first round and 6 of the second came before. */
+    /* 12 tests of the first round and 6 of the second came first. */
     *n_least += result->latency_ms < 1000 - 18;
     return ASSAY_OK;
 }
 
-TEST(latency_is_measured_in_rounds_of_which_the_least_counts)
+TEST(the_least_latency_of_all_rounds_counts)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -511,14 +508,14 @@ TEST(latency_is_measured_in_rounds_of_which_the_least_counts)
                  &err);
     CHECK_INT(n_least, 6);
     progress = run(&config, &tests, log, crash, 0, 0, 0);
-    CHECK_INT(progress.n_before, 12); /* and nothing is measured again */
+    CHECK_INT(progress.n_before, 12); /* nothing is measured again */
     CHECK_INT(progress.n_failed, 0);
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
 }
 
-TEST(a_round_that_fails_leaves_what_was_measured)
+TEST(a_round_that_fails_keeps_the_earlier_measurement)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -542,7 +539,7 @@ TEST(a_round_that_fails_leaves_what_was_measured)
     campaign_config_release(&config);
 }
 
-TEST(parts_make_all_tests_once_and_their_logs_join)
+TEST(shards_run_all_tests_once_and_their_logs_join)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -578,7 +575,7 @@ TEST(parts_make_all_tests_once_and_their_logs_join)
     campaign_config_release(&config);
 }
 
-TEST(the_data_folder_of_a_campaign_is_one_that_fingerprints_read)
+TEST(fingerprints_can_read_the_data_folder_of_a_campaign)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -594,7 +591,7 @@ TEST(the_data_folder_of_a_campaign_is_one_that_fingerprints_read)
                  &err);
     campaign_log_close(log);
     CHECK_STATUS(data_set_read(&set, test_path("data"), &err), ASSAY_OK, &err);
-    CHECK_INT(set.n_rows, 12); /* both variables in a row */
+    CHECK_INT(set.n_rows, 12); /* both variables in one row */
     CHECK_INT(set.n_descriptions, 2);
     CHECK_INT(set.n_undescribed, 0);
     for (size_t i = 0; i < set.n_rows; i++) {
@@ -603,7 +600,7 @@ TEST(the_data_folder_of_a_campaign_is_one_that_fingerprints_read)
         CHECK_NEAR(set.rows[i].value[TARGET_MEMORY], set.rows[i].batch * 100,
                    0);
     }
-    /* mobilenet_v2 for CIFAR-10: as torchvision's with 10 classes. */
+    /* mobilenet_v2 for CIFAR-10: like torchvision's with 10 classes. */
     CHECK_INT(set.descriptions[0].n_convs, 52);
     CHECK_NEAR(set.descriptions[0].counts.parameters, 2236682, 0);
     data_set_release(&set);
@@ -611,7 +608,7 @@ TEST(the_data_folder_of_a_campaign_is_one_that_fingerprints_read)
     campaign_config_release(&config);
 }
 
-TEST(rows_are_expected_of_what_passed_and_of_what_is_not_measured_yet)
+TEST(rows_are_expected_of_passed_tests_and_of_those_not_yet_measured)
 {
     struct campaign_config config;
     struct campaign_tests tests;
@@ -635,7 +632,7 @@ TEST(rows_are_expected_of_what_passed_and_of_what_is_not_measured_yet)
     CHECK_STATUS(campaign_log_add(log, &other, &passed, false, &err), ASSAY_OK,
                  &err);
     CHECK_STATUS(campaign_expect_rows(&tests, log, &set, &err), ASSAY_OK, &err);
-    CHECK_INT(set.n_rows, 24); /* one failed, one is of another campaign */
+    CHECK_INT(set.n_rows, 24); /* one failed, one belongs to another campaign */
     CHECK_INT(set.n_descriptions, 3);
     CHECK_NEAR(set.rows[0].value[TARGET_LATENCY], 1, 0);
     CHECK(isnan(set.rows[0].value[TARGET_MEMORY]));
@@ -645,8 +642,8 @@ TEST(rows_are_expected_of_what_passed_and_of_what_is_not_measured_yet)
     campaign_config_release(&config);
 }
 
-/* Files may be called anything, and so may the modules in them. */
-TEST(names_that_a_spreadsheet_would_run_are_read_back_as_they_are)
+/* Files may have any name, and so may the modules in them. */
+TEST(names_that_a_spreadsheet_would_run_are_read_back_unchanged)
 {
     static const char text[] =
         "assay-net 1\nmodel own Net\nmodule \"=HYPERLINK(1,2)\" Conv2d\n"
@@ -702,7 +699,7 @@ static size_t count_failed(const char *name, campaign_measure *measure)
     make_tests(&config, &tests);
     log = open_log(name);
     CHECK(mkdir(test_path("bounds"), 0700) == 0 || errno == EEXIST);
-    /* Of 1 GiB for each image the batches of 1 and 2 fit. */
+    /* With 1 GiB per image, batches of 1 and 2 fit. */
     run(&config, &tests, log, measure, (size_t)3 << 30, 0, 0);
     CHECK_STATUS(campaign_write_csv(log, test_path("bounds"), &err), ASSAY_OK,
                  &err);
@@ -720,13 +717,13 @@ static size_t count_failed(const char *name, campaign_measure *measure)
     return n;
 }
 
-TEST(what_ran_out_of_memory_is_kept_as_a_bound_and_other_failures_are_not)
+TEST(running_out_of_memory_is_kept_as_a_bound_and_other_failures_are_not)
 {
     CHECK_INT(count_failed("nomem.sqlite", take_much), 2); /* both levels */
     CHECK_INT(count_failed("crash.sqlite", crash), 0);
 }
 
-/* A real test, small: it is what the others stand for. */
+/* A real test, but a small one: the others only imitate it. */
 TEST(a_network_is_measured_in_both_stages)
 {
     struct campaign_limits limits = {.seconds = 300, .n_threads = 2};
@@ -754,9 +751,9 @@ TEST(a_network_is_measured_in_both_stages)
     campaign_config_release(&config);
 }
 
-/* The last parameter of rank 1 is a convolution's bias, as in what PyTorch
- * exports: it folds norms into biases and writes those behind the others. */
-TEST(labels_of_training_are_below_the_width_of_the_output)
+/* The last parameter of rank 1 is a convolution's bias, as in PyTorch's
+ * exports, which fold norms into biases and write those last. */
+TEST(training_labels_are_below_the_width_of_the_output)
 {
     static const char text[] =
         "assay-net 1\nmodel own Net\nmodule a Conv2d\nmodule pool "

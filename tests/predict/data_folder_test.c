@@ -1,4 +1,4 @@
-/* tests/predict/data_folder_test.c - reading what was measured. */
+/* tests/predict/data_folder_test.c - reading measurements. */
 #include "predict/data_folder.h"
 
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A folder of four files, each as it should be unless it is given. */
+/* A folder of four files, each valid unless another text is given. */
 struct folder {
     const char *measurements, *layers, *networks, *ops;
 };
@@ -135,7 +135,7 @@ TEST(rows_of_networks_without_layers_are_counted_and_named)
     data_set_release(&set);
 }
 
-TEST(a_second_folder_adds_rows_and_does_not_describe_a_network_twice)
+TEST(a_second_folder_adds_rows_but_describes_no_network_twice)
 {
     const char *folder = make_folder("good", &good);
     struct data_set set = {0};
@@ -153,14 +153,14 @@ TEST(missing_columns_are_named)
 {
     struct folder bad = {.networks = "network,prune,total_params\n"};
 
-    check_refused(&bad, "networks.csv: there is no column 'bn_params'");
+    check_refused(&bad, "networks.csv: no column 'bn_params'");
     bad = (struct folder){.measurements = "network,batch\n"};
     check_refused(&bad, "no column 'prune'");
     bad = (struct folder){.layers = ""};
     check_refused(&bad, "layers.csv");
 }
 
-TEST(text_in_numbers_is_shown_with_its_place)
+TEST(text_instead_of_a_number_is_reported_with_its_place)
 {
     struct folder bad = {
         .measurements =
@@ -176,19 +176,19 @@ TEST(text_in_numbers_is_shown_with_its_place)
     check_refused(&bad, "'sleeping' is neither training nor inference");
     bad.measurements = "network,prune,batch,stage,lat_passed,mem_passed,"
                        "latency_ms,mem_used_mb\ntiny,101,2,training,1,1,1,1\n";
-    check_refused(&bad, "101 is not between 0 and 100");
+    check_refused(&bad, "101 is not from 0 to 100");
     bad.measurements = "network,prune,batch,stage,lat_passed,mem_passed,"
                        "latency_ms,mem_used_mb\ntiny,0,2,training\n";
-    check_refused(&bad, "4 fields where 8 columns are named");
+    check_refused(&bad, "4 fields, but 8 columns are named");
 }
 
-TEST(layers_that_cannot_be_are_refused)
+TEST(impossible_layers_are_refused)
 {
     struct folder bad = {
         .layers = "network,prune,ic,oc,kh,kw,sh,sw,ph,pw,groups,ih,iw,bias\n"
                   "tiny,0,3,8,9,9,1,1,0,0,1,4,4,0\n"};
 
-    check_refused(&bad, "line 2: a convolution that cannot be");
+    check_refused(&bad, "line 2: not a possible convolution");
     bad.layers = "network,prune,ic,oc,kh,kw,sh,sw,ph,pw,groups,ih,iw,bias\n"
                  "tiny,0,3,8,3,3,0,1,0,0,1,4,4,0\n";
     check_refused(&bad, "column sh");
@@ -199,7 +199,7 @@ TEST(layers_that_cannot_be_are_refused)
     check_refused(&bad, "'8by10' is not INxOUT");
 }
 
-TEST(a_folder_that_is_not_there_is_said_to_be_missing)
+TEST(a_missing_folder_is_reported)
 {
     struct data_set set = {0};
     struct error err = {0};
@@ -249,7 +249,7 @@ TEST(quoted_fields_may_hold_commas_and_quotes)
     csv_release(&csv);
 }
 
-TEST(a_quote_that_is_not_closed_on_its_line_is_refused)
+TEST(a_quote_that_does_not_close_on_its_line_is_refused)
 {
     static const char text[] = "a,b\n1,2\n\"x\ny\",3\n";
     struct csv csv = {0};
@@ -260,12 +260,11 @@ TEST(a_quote_that_is_not_closed_on_its_line_is_refused)
                  ASSAY_OK, &err);
     CHECK_STATUS(csv_next(&csv, &more, &err), ASSAY_OK, &err);
     CHECK_STATUS(csv_next(&csv, &more, &err), ASSAY_BAD_INPUT, &err);
-    CHECK_HAS(err.text, "t.csv line 3: a quote is not closed");
+    CHECK_HAS(err.text, "t.csv line 3: missing closing quote");
     csv_release(&csv);
 }
 
-/* ---- selections -----------------------------------------------------------
- */
+/* ---- selections ---------------------------------------------------------- */
 
 static bool selects(const char *text, const char *network, int64_t level)
 {
@@ -281,7 +280,7 @@ static bool selects(const char *text, const char *network, int64_t level)
     return has;
 }
 
-TEST(networks_and_levels_are_selected_as_they_are_written)
+TEST(networks_and_levels_are_selected_as_written)
 {
     CHECK(selects("resnet50:0,30,50", "resnet50", 30));
     CHECK(!selects("resnet50:0,30,50", "resnet50", 31));
@@ -295,7 +294,7 @@ TEST(networks_and_levels_are_selected_as_they_are_written)
     CHECK(selects("mobilenet_v2:0", "mobilenetv2", 0));
 }
 
-TEST(selections_that_make_no_sense_show_the_place)
+TEST(a_bad_selection_is_reported_with_its_place)
 {
     static const char *const bad[] = {"resnet50:0,3x",   ":5",   "resnet50:96",
                                       "resnet50:70..30", "a,,b", ""};

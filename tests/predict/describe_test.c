@@ -1,4 +1,4 @@
-/* tests/predict/describe_test.c - networks described from graphs, beside the
+/* tests/predict/describe_test.c - networks described from graphs, compared with
  * descriptions that others made of the same networks. */
 #include "formats/net/net.h"
 #include "models/models.h"
@@ -50,7 +50,7 @@ static bool same_conv(const struct conv_row *a, const struct conv_row *b)
            memcmp(a->size, b->size, sizeof a->size) == 0;
 }
 
-/* Whether b has a's convolution, and takes it out of b's list. */
+/* Whether b has a's convolution; removes it from b's list. */
 static bool take_conv(const struct conv_row *conv, struct description *from)
 {
     for (size_t i = 0; i < from->n_convs; i++) {
@@ -79,7 +79,7 @@ static void check_features(const struct description *ours,
     }
 }
 
-/* The order differs where a block has a shortcut. */
+/* The order differs if a block has a shortcut. */
 static void check_convs(const struct description *ours,
                         const struct description *theirs)
 {
@@ -106,7 +106,7 @@ static void compare(struct data_set *set, const char *name)
     description_release(&ours);
 }
 
-TEST(resnets_and_mnasnet_have_the_features_of_the_rows_of_tx2)
+TEST(resnets_and_mnasnet_have_the_features_of_their_rows_in_tx2)
 {
     struct data_set set = read_tx2();
 
@@ -116,8 +116,8 @@ TEST(resnets_and_mnasnet_have_the_features_of_the_rows_of_tx2)
     data_set_release(&set);
 }
 
-/* The AlexNet of that folder was never measured, but described. */
-TEST(alexnet_has_the_features_of_the_rows_of_tx2)
+/* The AlexNet in that folder was described, but never measured. */
+TEST(alexnet_has_the_features_of_its_row_in_tx2)
 {
     struct data_set set = read_tx2();
 
@@ -125,10 +125,10 @@ TEST(alexnet_has_the_features_of_the_rows_of_tx2)
     data_set_release(&set);
 }
 
-/* The MobileNetV2 measured there expands in its first block too, from 32
+/* The MobileNetV2 measured there also expands in its first block, from 32
  * channels to 32; torchvision's, and ours, does not. Without that convolution,
  * its norm and its ReLU the two are the same. */
-TEST(mobilenet_v2_has_the_features_of_the_rows_of_tx2_but_for_one_layer)
+TEST(mobilenet_v2_has_the_features_of_its_row_in_tx2_but_for_one_layer)
 {
     static const struct conv_row more = {.in = 32,
                                          .out = 32,
@@ -150,14 +150,14 @@ TEST(mobilenet_v2_has_the_features_of_the_rows_of_tx2_but_for_one_layer)
     theirs->counts.n_norm--;
     theirs->counts.relu_elements -= elements;
     theirs->counts.n_relu--;
-    /* What the norm reads and what the ReLU makes. */
+    /* The input of the norm and the output of the ReLU. */
     theirs->counts.saved_bytes -= 4 * 2 * elements;
     compare(&set, "mobilenetv2");
     data_set_release(&set);
 }
 
-/* By hand: a layer of 8 channels of 6x6 to 16 by 3x3, batch 2. */
-TEST(the_features_of_a_layer_are_what_the_formulas_say)
+/* By hand: a 3x3 layer from 8 channels of 6x6 to 16, batch 2. */
+TEST(the_features_of_a_layer_follow_the_formulas)
 {
     struct conv_row first = {.in = 3,
                              .out = 8,
@@ -193,10 +193,10 @@ TEST(the_features_of_a_layer_are_what_the_formulas_say)
     CHECK_NEAR(x[LAYER_FFT_SIZE], 2 * 40 * (2 * 24 + 128), 0);
     CHECK_NEAR(x[LAYER_FFT], 2.5 * 64 * 6 * (2 * 24 + 128) + 4 * 40 * 2 * 128,
                0);
-    /* Four tiles of 4x4 an image, each of 6x6 numbers. */
+    /* Four tiles of 4x4 per image, each with 6x6 numbers. */
     CHECK_NEAR(x[LAYER_WINOGRAD_4X3_SIZE], 36 * (8 * 24 + 128), 0);
     CHECK_NEAR(x[LAYER_WINOGRAD_4X3], 36 * 8 * 128, 0);
-    /* Four tiles of 3x3 an image; the kernel is cut into four of 2x2. */
+    /* Four tiles of 3x3 per image; the kernel is split into four of 2x2. */
     CHECK_NEAR(x[LAYER_WINOGRAD_3X2_SIZE], 16 * (8 * 24 + 4 * 128), 0);
     CHECK_NEAR(x[LAYER_WINOGRAD_3X2], 16 * 8 * 4 * 128, 0);
 
@@ -204,7 +204,7 @@ TEST(the_features_of_a_layer_are_what_the_formulas_say)
     CHECK_NEAR(x[LAYER_WEIGHT_GRADIENTS] + x[LAYER_INPUT_GRADIENT] +
                    x[LAYER_GEMM + 1] + x[LAYER_GEMM + 2] + x[LAYER_FFT + 1],
                0, 0);
-    /* Nobody wants the gradient of an image. */
+    /* Nothing needs the gradient of an image. */
     features_layer(&d, 0, 2, STAGE_TRAINING, x);
     CHECK_NEAR(x[LAYER_INPUT_GRADIENT] + x[LAYER_GEMM + 1], 0, 0);
     CHECK_NEAR(x[LAYER_GEMM + 2], 2 * 36 * 3 * 8, 0);
@@ -212,7 +212,7 @@ TEST(the_features_of_a_layer_are_what_the_formulas_say)
     description_release(&d);
 }
 
-TEST(layers_behind_what_a_detector_finds_are_refused_not_left_out)
+TEST(layers_that_depend_on_detections_are_refused_not_left_out)
 {
     struct model_options options =
         model_options_for("fasterrcnn_resnet18_fpn", MODEL_IMAGENET);
@@ -235,7 +235,7 @@ TEST(layers_behind_what_a_detector_finds_are_refused_not_left_out)
     graph_free(graph);
 }
 
-TEST(layers_that_predictions_do_not_know_are_listed_not_left_out)
+TEST(layers_that_predictions_cannot_count_are_listed_not_left_out)
 {
     static const char text[] =
         "assay-net 1\n"
@@ -270,7 +270,7 @@ TEST(layers_that_predictions_do_not_know_are_listed_not_left_out)
     CHECK_STR(copy.uncounted[1].op, "ConvTranspose2d");
     CHECK_STR(copy.uncounted[2].op, "Transpose");
     CHECK_INT(copy.uncounted[2].n, 1);
-    /* Of one of the two images: 16 places, 8 channels to 5, 2x2. */
+    /* For one of the two images: 16 pixels, 8 channels to 5, 2x2. */
     CHECK_NEAR(copy.uncounted_macs, 16 * 8 * 5 * 4, 0);
     description_release(&description);
     description_release(&copy);
@@ -279,7 +279,7 @@ TEST(layers_that_predictions_do_not_know_are_listed_not_left_out)
     pool_free(pool);
 }
 
-TEST(names_that_people_use_are_the_same_network)
+TEST(common_names_mean_the_same_network)
 {
     CHECK_STR(network_canonical("mobilenet_v2"), "mobilenetv2");
     CHECK_STR(network_canonical("mnasnet1_0"), "mnasnet");

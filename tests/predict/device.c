@@ -21,7 +21,7 @@ double device_memory_mb(const struct description *network, double batch)
            1.1 * batch * network->counts.saved_bytes / 0x1p20;
 }
 
-/* Convolutions of 3x3 and 1x1 by turns, the map halved now and then. */
+/* Convolutions of 3x3 and 1x1 in turn; the map is halved now and then. */
 static void build_network(struct description *network, size_t kind, double kept)
 {
     int64_t in = 3, size = 64;

@@ -48,6 +48,50 @@ static void check_refused(const char *text, enum assay_status wanted,
     CHECK(!fingerprint);
 }
 
+/* The text with the rate of every physical model as large as a double can
+ * be. */
+static struct str with_endless_rates(const struct str *text)
+{
+    static const char name[] = " rate_1x1 ";
+    const char *at = text->text, *found;
+    struct str out = {0};
+
+    while ((found = strstr(at, name)) != NULL) {
+        size_t n = (size_t)(found - at) + sizeof name - 1;
+
+        CHECK_INT(str_append_n(&out, at, n), ASSAY_OK);
+        CHECK_INT(str_append(&out, "1e308"), ASSAY_OK);
+        at = strchr(found, '\n');
+    }
+    CHECK_INT(str_append(&out, at), ASSAY_OK);
+    return out;
+}
+
+TEST(a_prediction_that_is_not_finite_is_an_error)
+{
+    struct data_set set = {0};
+    struct fingerprint *made, *read = NULL;
+    struct estimate estimate;
+    struct error err = {0};
+    struct str text, endless;
+
+    device_measure(&set, 2, 0.02, 1);
+    made = learn(&set, "net0:0,20,40,60,80,net1:0,30,60,90");
+    text = write_text(made);
+    endless = with_endless_rates(&text);
+    CHECK_STATUS(fingerprint_read_text("x.fp", endless.text, 1, &read, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(fingerprint_predict(read, STAGE_TRAINING, TARGET_LATENCY,
+                                     &set.descriptions[0], 8, &estimate, &err),
+                 ASSAY_BAD_INPUT, &err);
+    CHECK_HAS(err.text, "no finite prediction of the latency of net0");
+    str_release(&text);
+    str_release(&endless);
+    fingerprint_free(made);
+    fingerprint_free(read);
+    data_set_release(&set);
+}
+
 TEST(a_file_predicts_what_the_fingerprint_did)
 {
     struct data_set set = {0};
@@ -93,36 +137,36 @@ TEST(a_file_predicts_what_the_fingerprint_did)
 TEST(files_of_other_versions_or_kinds_are_refused)
 {
     check_refused("assay fingerprint 1\nend\n", ASSAY_UNSUPPORTED,
-                  "version 1; this program reads version 2");
+                  "version 1, but this program reads version 3");
     check_refused("assay fingerprint soon\n", ASSAY_UNSUPPORTED,
                   "version soon");
-    check_refused("PK\003\004", ASSAY_BAD_INPUT, "this is no fingerprint");
-    check_refused("", ASSAY_BAD_INPUT, "this is no fingerprint");
+    check_refused("PK\003\004", ASSAY_BAD_INPUT, "this is not a fingerprint");
+    check_refused("", ASSAY_BAD_INPUT, "this is not a fingerprint");
 }
 
-TEST(files_that_are_damaged_are_refused_with_the_line)
+TEST(damaged_files_are_refused_with_the_line)
 {
-    check_refused("assay fingerprint 2\nseed 0\n", ASSAY_BAD_INPUT,
-                  "the file ends in the middle");
-    check_refused("assay fingerprint 2\nend\n", ASSAY_BAD_INPUT,
-                  "nothing was fitted");
-    check_refused("assay fingerprint 2\nseed many\n", ASSAY_BAD_INPUT,
-                  "line 2: a whole number is wanted");
-    check_refused("assay fingerprint 2\nconv 1 2\n", ASSAY_BAD_INPUT,
-                  "line 2: this belongs behind a network");
-    check_refused("assay fingerprint 2\nnetwork 0 a\nconv 1 2\n",
+    check_refused("assay fingerprint 3\nseed 0\n", ASSAY_BAD_INPUT,
+                  "the file is cut off");
+    check_refused("assay fingerprint 3\nend\n", ASSAY_BAD_INPUT,
+                  "it has no fitted models");
+    check_refused("assay fingerprint 3\nseed many\n", ASSAY_BAD_INPUT,
+                  "line 2: expected a whole number");
+    check_refused("assay fingerprint 3\nconv 1 2\n", ASSAY_BAD_INPUT,
+                  "line 2: this must follow a network");
+    check_refused("assay fingerprint 3\nnetwork 0 a\nconv 1 2\n",
                   ASSAY_BAD_INPUT, "line 3: the line is too short");
-    check_refused("assay fingerprint 2\nnetwork 0 a\n"
+    check_refused("assay fingerprint 3\nnetwork 0 a\n"
                   "conv 3 8 9 9 1 1 0 0 1 4 4 0\n",
-                  ASSAY_BAD_INPUT, "line 3: a convolution that cannot be");
-    check_refused("assay fingerprint 2\npart training latency\n",
-                  ASSAY_BAD_INPUT, "line 2: a part that its rows do not make");
-    check_refused("assay fingerprint 2\nsurprise\n", ASSAY_BAD_INPUT,
-                  "line 2: a line that is not known");
+                  ASSAY_BAD_INPUT, "line 3: not a possible convolution");
+    check_refused("assay fingerprint 3\npart training latency\n",
+                  ASSAY_BAD_INPUT, "line 2: a part without rows");
+    check_refused("assay fingerprint 3\nsurprise\n", ASSAY_BAD_INPUT,
+                  "line 2: unknown line");
 }
 
 /* Wherever it is cut. */
-TEST(half_a_file_is_never_taken_for_a_whole_one)
+TEST(half_a_file_never_passes_for_a_whole_one)
 {
     struct data_set set = {0};
     struct fingerprint *made;
@@ -166,8 +210,7 @@ TEST(too_few_rows_are_refused)
     CHECK_STATUS(
         fingerprint_fit(&set, &selection, &options, &fingerprint, &err),
         ASSAY_BAD_USAGE, &err);
-    CHECK_HAS(err.text, "no rows of 'vgg16' that could be used; those there "
-                        "are: net0");
+    CHECK_HAS(err.text, "no usable rows of 'vgg16'; there are rows of net0");
     selection_release(&selection);
     data_set_release(&set);
 }
@@ -216,7 +259,7 @@ TEST(a_network_outside_of_what_was_seen_is_refused_with_the_reason)
     data_set_release(&set);
 }
 
-TEST(what_fits_is_told_outside_of_the_interval)
+TEST(fits_is_decided_outside_of_the_interval)
 {
     struct estimate estimate = {
         .value = 1000, .low = 900, .high = 1100, .demand = 2000};
@@ -228,7 +271,7 @@ TEST(what_fits_is_told_outside_of_the_interval)
     CHECK_INT(estimate_fits(&estimate, NAN), FIT_MAYBE);
 }
 
-TEST(a_device_with_less_memory_has_less_to_give)
+TEST(a_device_with_less_memory_has_less_that_is_usable)
 {
     struct data_set set = {0};
     struct fingerprint *fingerprint;
@@ -244,7 +287,7 @@ TEST(a_device_with_less_memory_has_less_to_give)
     data_set_release(&set);
 }
 
-TEST(errors_are_counted_on_rows_not_seen)
+TEST(errors_are_counted_on_unseen_rows)
 {
     struct data_set set = {0};
     struct selection all = {0};
@@ -263,7 +306,7 @@ TEST(errors_are_counted_on_rows_not_seen)
           evaluation.networks[0].stats[TARGET_LATENCY].p90);
     CHECK(evaluation.networks[0].stats[TARGET_LATENCY].p90 <=
           evaluation.networks[0].stats[TARGET_LATENCY].max);
-    /* One network was seen: of others the interval is not known. */
+    /* One network was seen: the interval for others is unknown. */
     CHECK(isnan(evaluation.networks[1].stats[TARGET_LATENCY].coverage));
     evaluation_release(&evaluation);
     CHECK_STATUS(selection_parse(&all, "net0:0,20", &err), ASSAY_OK, &err);
@@ -276,8 +319,8 @@ TEST(errors_are_counted_on_rows_not_seen)
     data_set_release(&set);
 }
 
-/* The least y that the line of means, the only one so thick, comes to. Cairo
- * writes stroke-width:1.4 or, since 1.18, stroke-width="1.4". */
+/* The least y of the line of means, the only line of its width. Cairo writes
+ * stroke-width:1.4 or, since 1.18, stroke-width="1.4". */
 static double highest_mean(const char *svg)
 {
     double highest = 1e9, y[2];
@@ -298,9 +341,9 @@ static double highest_mean(const char *svg)
     return highest;
 }
 
-TEST(the_line_of_mean_errors_stays_inside_of_its_panel)
+TEST(the_line_of_mean_errors_stays_inside_its_panel)
 {
-    /* The panels of errors begin below those of values. */
+    /* The panels of errors start below those of values. */
     static const double top = 440;
     struct evaluated rows[2];
     struct evaluated_network network = {.name = "net0"};
@@ -341,7 +384,7 @@ TEST(no_failing_allocation_of_a_file_goes_unnoticed)
     made = learn(&set, "net0:0,50,90");
     text = write_text(made);
     live = mem_live();
-    /* The forest alone takes hundreds; those are its own test's. */
+    /* The forest alone makes hundreds; those belong to its own test. */
     for (long i = 0; st && i < 4000; i += i < 150 ? 1 : 97) {
         struct fingerprint *read = NULL;
         struct error err = {0};

@@ -1,16 +1,16 @@
-/* tests/predict/model_fit_test.c - least squares, and the models that are
- * fitted by them. */
+/* tests/predict/model_fit_test.c - least squares, and the models fitted by
+ * them. */
 #include "device.h"
 
 #include "base/mem.h"
 #include "predict/calibration.h"
-#include "predict/levenberg_internal.h"
+#include "predict/physical_internal.h"
 #include "test.h"
 
 #include <math.h>
+#include <string.h>
 
-/* ---- least squares --------------------------------------------------------
- */
+/* ---- least squares ------------------------------------------------------- */
 
 /* Rosenbrock's valley: the minimum is at (1, 1). */
 static void rosenbrock(const void *context, const double *p, double *out)
@@ -20,7 +20,7 @@ static void rosenbrock(const void *context, const double *p, double *out)
     out[1] = 1 - p[0];
 }
 
-TEST(the_bottom_of_a_bent_valley_is_found)
+TEST(the_bottom_of_a_curved_valley_is_found)
 {
     struct least_squares problem = {
         .n_parameters = 2, .n_residuals = 2, .residuals = rosenbrock};
@@ -33,8 +33,8 @@ TEST(the_bottom_of_a_bent_valley_is_found)
     CHECK(cost < 1e-10);
 }
 
-/* y = a + b x of the points (0,1), (1,3), (2,4), (3,4): by the normal
- * equations a = 1.5, b = 1. */
+/* y = a + b x through (0,1), (1,3), (2,4), (3,4): by the normal equations a =
+ * 1.5, b = 1. */
 static void straight(const void *context, const double *p, double *out)
 {
     static const double y[] = {1, 3, 4, 4};
@@ -65,13 +65,12 @@ TEST(outliers_pull_less_than_their_square)
     CHECK_NEAR(pow(least_squares_huber(10, 0.1), 2), 0.2 * (10 - 0.1), 1e-3);
 }
 
-/* ---- models ---------------------------------------------------------------
- */
+/* ---- models -------------------------------------------------------------- */
 
 struct wanted {
     int64_t first, step; /* levels first, first + step ... below 90, or all */
     const char *network; /* NULL: all */
-    bool is_inverse;     /* all but that */
+    bool is_inverse;     /* all but this one */
 };
 
 static bool takes(const struct measurement *row,
@@ -120,7 +119,7 @@ static double mean_error(const struct predictor *predictor, enum method method,
     return sum / n;
 }
 
-/* Levels 0, 20, 40, 60, 80 say what 10, 30, 50, 70 are. */
+/* Levels 0, 20, 40, 60, 80 predict 10, 30, 50, 70. */
 TEST(levels_between_are_predicted_from_their_neighbours)
 {
     static const double bars[N_METHODS] = {
@@ -153,7 +152,7 @@ TEST(levels_between_are_predicted_from_their_neighbours)
     data_set_release(&set);
 }
 
-TEST(a_network_not_seen_is_predicted_from_its_layers)
+TEST(an_unseen_network_is_predicted_from_its_layers)
 {
     struct predictor_options options = {0};
     struct data_set set = {0};
@@ -181,8 +180,7 @@ TEST(a_network_not_seen_is_predicted_from_its_layers)
     data_set_release(&set);
 }
 
-/* A device of 16 lanes: channels that are no whole lanes cost as if they
- * were. */
+/* A device with 16 lanes: partly filled lanes cost as much as full ones. */
 static double in_lanes(const struct description *network, double batch)
 {
     double macs = 0, elements = 0;
@@ -240,7 +238,7 @@ TEST(a_device_that_computes_in_lanes_is_predicted_by_whole_lanes)
     data_set_release(&set);
 }
 
-TEST(a_latency_is_predicted_where_there_is_no_memory)
+TEST(predicting_a_latency_needs_no_memory)
 {
     static const double lanes[] = {1, 16};
     const struct conv_row conv = {.in = 3,
@@ -271,9 +269,9 @@ TEST(a_latency_is_predicted_where_there_is_no_memory)
     description_release(&description);
 }
 
-/* Runs that failed say that the demand was above the limit: where they do, the
- * model's limit comes to lie there. */
-TEST(runs_that_failed_tell_where_the_limit_is)
+/* Failed runs show that the demand was above the limit; the model's limit must
+ * end up there. */
+TEST(failed_runs_show_where_the_limit_is)
 {
     struct data_set set = {0};
     struct data_points points, passed = {.target = TARGET_MEMORY};
@@ -296,7 +294,7 @@ TEST(runs_that_failed_tell_where_the_limit_is)
     }
     CHECK(n_failed > 10);
     CHECK((double)n_right > 0.95 * (double)points.n);
-    /* Nothing failed: nothing is known of a limit. */
+    /* If nothing failed, no limit is known. */
     CHECK_STATUS(physical_fit(&without, &passed, 200, NULL, &err), ASSAY_OK,
                  &err);
     CHECK(isnan(physical_limit(&without)));
@@ -305,7 +303,7 @@ TEST(runs_that_failed_tell_where_the_limit_is)
     data_set_release(&set);
 }
 
-TEST(a_level_that_is_not_told_follows_from_the_multiply_adds)
+TEST(an_unknown_level_follows_from_the_multiply_adds)
 {
     struct predictor_options options = {.needs_families = true};
     struct data_set set = {0};
@@ -334,10 +332,9 @@ TEST(a_level_that_is_not_told_follows_from_the_multiply_adds)
     data_set_release(&set);
 }
 
-/* ---- calibration ----------------------------------------------------------
- */
+/* ---- calibration --------------------------------------------------------- */
 
-/* The share of rows of the levels between that lie in their interval. */
+/* The share of rows of levels in between that lie in their interval. */
 static double covered(const struct data_set *set, enum target target,
                       enum sight sight, struct wanted train_on,
                       struct wanted test_on)
@@ -381,9 +378,9 @@ static double covered(const struct data_set *set, enum target target,
     return inside / n;
 }
 
-/* Where noise is most of the error: they are made somewhat narrower for levels
- * that are nearer than those held back were. */
-TEST(intervals_of_levels_hold_as_many_rows_as_they_say)
+/* For errors that are mostly noise; intervals are somewhat narrower for levels
+ * nearer than those held back. */
+TEST(intervals_of_levels_hold_as_many_rows_as_they_claim)
 {
     double sum = 0;
 
@@ -399,7 +396,7 @@ TEST(intervals_of_levels_hold_as_many_rows_as_they_say)
     CHECK_NEAR(sum / 30, 0.88, 0.06);
 }
 
-TEST(intervals_of_networks_not_seen_hold_most_rows)
+TEST(intervals_of_unseen_networks_hold_most_rows)
 {
     struct data_set set = {0};
 
@@ -411,7 +408,7 @@ TEST(intervals_of_networks_not_seen_hold_most_rows)
     data_set_release(&set);
 }
 
-TEST(one_network_alone_says_nothing_of_others)
+TEST(a_single_network_says_nothing_about_others)
 {
     struct predictor_options options = {.needs_families = true};
     struct calibration calibration[N_SIGHTS];
@@ -426,11 +423,83 @@ TEST(one_network_alone_says_nothing_of_others)
     CHECK(calibration[SIGHT_LEVELS].is_known);
     CHECK(!calibration[SIGHT_NETWORKS].is_known);
     CHECK(isnan(calibration[SIGHT_NETWORKS].width));
-    /* A method that was asked for is taken, where it can be. */
+    /* A requested method is used if it can be. */
     CHECK_STATUS(calibrate(&points, &options, METHOD_CURVE, calibration, &err),
                  ASSAY_OK, &err);
     CHECK_INT(calibration[SIGHT_LEVELS].method, METHOD_CURVE);
     CHECK_INT(calibration[SIGHT_NETWORKS].method, METHOD_PHYSICAL);
     points_release(&points);
     data_set_release(&set);
+}
+
+/* ---- branches ------------------------------------------------------------ */
+
+/* A device without launch times, on which an elementwise layer takes 100 ms per
+ * G elements and nothing else takes long. */
+static struct physical slow_elements(enum stage stage)
+{
+    struct physical physical = {.target = TARGET_LATENCY, .stage = stage};
+
+    for (size_t i = 0; i < physical_count(TARGET_LATENCY); i++) {
+        const char *name = physical_name(TARGET_LATENCY, i);
+
+        physical.log_value[i] = log(1e-9);
+        if (strcmp(name, "elementwise") == 0)
+            physical.log_value[i] = log(100);
+        if (strcmp(name, "lane") == 0)
+            physical.log_value[i] = 0;
+    }
+    return physical;
+}
+
+static double elementwise_ms(const struct conv_row *convs, size_t n,
+                             double concat_elements, enum stage stage)
+{
+    struct description network = {0};
+    struct physical physical = slow_elements(stage);
+    double ms;
+
+    for (size_t i = 0; i < n; i++)
+        CHECK_INT(description_add_conv(&network, &convs[i], NULL), ASSAY_OK);
+    network.counts.concat_elements = concat_elements;
+    network.counts.n_concat = concat_elements > 0;
+    ms = physical_predict(&physical, &network, 1000);
+    description_release(&network);
+    return ms;
+}
+
+#define CONV_1X1(from, to, side, bias)                                         \
+    {                                                                          \
+        .in = from, .out = to, .kernel = {1, 1}, .stride = {1, 1},             \
+        .groups = 1, .size = {side, side}, .has_bias = bias                    \
+    }
+
+/* 64 channels of 50x50 are 160000 elements, 0.16 G in a batch of 1000: adding
+ * the bias reads and writes them, its gradient reads them. */
+TEST(a_bias_is_added_and_its_gradient_summed_in_passes_of_their_own)
+{
+    const struct conv_row biased = CONV_1X1(3, 64, 50, true);
+    const struct conv_row plain = CONV_1X1(3, 64, 50, false);
+
+    CHECK_NEAR(elementwise_ms(&biased, 1, 0, STAGE_TRAINING), 48, 0.01);
+    CHECK_NEAR(elementwise_ms(&biased, 1, 0, STAGE_INFERENCE), 32, 0.01);
+    CHECK_NEAR(elementwise_ms(&plain, 1, 0, STAGE_TRAINING), 0, 0.01);
+}
+
+/* Squeeze to 16, expand to 32 twice, concatenate to 64: both expansions read
+ * the 40000 elements of the squeezed map, so that one addition of gradients
+ * reads two and writes one; the next layer is the only reader of the
+ * concatenation, whose 160000 elements are moved four times. */
+TEST(gradients_are_added_where_branches_read_one_map)
+{
+    const struct conv_row convs[] = {
+        CONV_1X1(64, 16, 50, false), CONV_1X1(16, 32, 50, false),
+        CONV_1X1(16, 32, 50, false), CONV_1X1(64, 16, 50, false)};
+
+    CHECK_NEAR(elementwise_ms(convs, 4, 160000, STAGE_TRAINING),
+               (4 * 0.16 + 3 * 0.04) * 100, 0.01);
+    CHECK_NEAR(elementwise_ms(convs, 4, 160000, STAGE_INFERENCE),
+               2 * 0.16 * 100, 0.01);
+    /* Without concatenations the additions are layers that are counted. */
+    CHECK_NEAR(elementwise_ms(convs, 4, 0, STAGE_TRAINING), 0, 0.01);
 }

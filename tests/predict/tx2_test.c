@@ -1,5 +1,5 @@
-/* tests/predict/tx2_test.c - predictions of what was measured on a Jetson TX2,
- * of rows that the fingerprints were not made from. */
+/* tests/predict/tx2_test.c - predictions for a Jetson TX2, of rows that the
+ * fingerprints were not made from. */
 #include "predict/fingerprint_eval.h"
 #include "test.h"
 
@@ -89,7 +89,7 @@ TEST(levels_between_are_predicted_within_the_bars)
     data_set_release(&set);
 }
 
-TEST(a_network_not_seen_is_predicted_within_the_bars)
+TEST(an_unseen_network_is_predicted_within_the_bars)
 {
     struct data_set set = read_tx2();
     struct means means = {.least_coverage = 100};
@@ -115,9 +115,43 @@ TEST(a_network_not_seen_is_predicted_within_the_bars)
     data_set_release(&set);
 }
 
-/* Four times the images take four times as long, also beyond all that was
- * measured, where a forest has only what it has seen. */
-TEST(batches_far_beyond_those_measured_cost_what_their_work_does)
+/* The fit of three networks announces what to expect of others. It knows
+ * little, so the network that it has not seen must be below what it says of 9
+ * in 10. */
+TEST(the_announced_error_holds_for_a_network_that_was_not_used)
+{
+    struct data_set set = read_tx2();
+    struct fingerprint_options options = {.method = N_METHODS, .n_threads = 2};
+    struct fingerprint *fingerprint = NULL;
+    struct evaluation evaluation = {0};
+    struct selection from = {0}, of = {0};
+    struct error err = {0};
+
+    CHECK_STATUS(selection_parse(&from, "mnasnet,mobilenetv2,resnet18", &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(selection_parse(&of, "resnet50", &err), ASSAY_OK, &err);
+    CHECK_STATUS(fingerprint_fit(&set, &from, &options, &fingerprint, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(evaluate(&evaluation, fingerprint, &set, &of, false, &err),
+                 ASSAY_OK, &err);
+    for (int t = 0; t < N_TARGETS; t++) {
+        const struct calibration *own = fingerprint_calibration(
+            fingerprint, STAGE_TRAINING, (enum target)t, SIGHT_NETWORKS);
+
+        CHECK(own->announced > 0 && own->announced < own->most);
+        CHECK(evaluation.networks[0].stats[t].mean < 100 * own->most);
+        CHECK(evaluation.networks[0].stats[t].width > 0);
+    }
+    evaluation_release(&evaluation);
+    fingerprint_free(fingerprint);
+    selection_release(&from);
+    selection_release(&of);
+    data_set_release(&set);
+}
+
+/* Four times the images take four times as long, even beyond everything that
+ * was measured, where a forest cannot predict. */
+TEST(batches_far_beyond_the_measured_ones_cost_as_much_as_their_work)
 {
     struct data_set set = read_tx2();
     struct fingerprint_options options = {.method = METHOD_BLEND,

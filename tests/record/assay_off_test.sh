@@ -1,5 +1,5 @@
 #!/bin/sh
-# With -DASSAY_OFF a program that uses the whole interface needs nothing of it.
+# With -DASSAY_OFF a program that uses the whole interface does not need the library.
 #
 #   assay_off_test.sh COMPILER SOURCE_DIR
 set -eu

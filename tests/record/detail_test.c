@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/mem.h"
-#include "record/detail.h"
+#include "record/detail_internal.h"
 
 static const struct error no_error;
 
@@ -128,7 +128,7 @@ TEST(samples_of_another_thread_may_come_after_the_iterations_end)
     run_free(run);
 }
 
-TEST(a_sample_that_comes_after_the_choice_is_passed_over)
+TEST(a_sample_that_comes_after_the_choice_is_ignored)
 {
     struct detail *detail = new_detail();
     struct run *run = new_run(2);
@@ -163,7 +163,7 @@ TEST(an_iteration_that_never_ends_does_not_hold_up_the_others)
     run_free(run);
 }
 
-TEST(an_iteration_keeps_no_more_than_its_share)
+TEST(an_iteration_keeps_no_more_than_its_limit)
 {
     struct detail *detail = new_detail();
     struct run *run = new_run(1);
@@ -203,7 +203,7 @@ TEST(without_iterations_the_first_and_the_last_samples_are_kept)
     run_free(run);
 }
 
-TEST(memory_stays_bounded_however_fast_iterations_go_by)
+TEST(memory_stays_bounded_however_short_the_iterations)
 {
     struct detail *detail = new_detail();
     size_t before = mem_live_bytes();
@@ -217,7 +217,7 @@ TEST(memory_stays_bounded_however_fast_iterations_go_by)
     detail_free(detail);
 }
 
-TEST(without_memory_the_detail_fails_and_leaks_nothing)
+TEST(running_out_of_memory_fails_and_leaks_nothing)
 {
     long nth = 0, before = mem_live();
     enum assay_status st;

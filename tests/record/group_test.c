@@ -2,7 +2,7 @@
 #include "recorded.h"
 
 #include "base/mem.h"
-#include "record/thread_buffer.h"
+#include "record/thread_buffer_internal.h"
 
 static void span(const char *name, int64_t us)
 {
@@ -18,7 +18,7 @@ TEST(a_group_is_the_sum_of_its_children_and_has_no_calls)
 
     recorded_start(NULL);
     for (int i = 0; i < 3; i++) {
-        record_group_begin("blocks", "ModuleList");
+        group_begin("blocks", "ModuleList");
         span("a", 200);
         spin_us(2000);
         span("b", 100);
@@ -38,7 +38,7 @@ TEST(a_group_is_the_sum_of_its_children_and_has_no_calls)
     run_free(run);
 }
 
-TEST(the_span_around_a_group_is_charged_with_what_is_inside)
+TEST(the_span_around_a_group_includes_what_is_inside)
 {
     struct scope_stats outer, inner, leaf, beside;
     struct run *run;
@@ -47,10 +47,10 @@ TEST(the_span_around_a_group_is_charged_with_what_is_inside)
     for (int i = 0; i < 3; i++) {
         assay_begin("outer");
         spin_us(100);
-        record_group_begin("group", NULL);
-        record_group_begin("deeper", NULL);
+        group_begin("group", NULL);
+        group_begin("deeper", NULL);
         assay_begin("inner");
-        record_group_begin("last", NULL);
+        group_begin("last", NULL);
         span("leaf", 300);
         record_group_end();
         assay_end();
@@ -72,14 +72,14 @@ TEST(the_span_around_a_group_is_charged_with_what_is_inside)
     run_free(run);
 }
 
-TEST(the_same_scope_may_be_a_span_here_and_a_group_there)
+TEST(a_scope_may_be_a_span_in_one_place_and_a_group_in_another)
 {
     struct scope_stats outer, both, leaf;
     struct run *run;
 
     recorded_start(NULL);
     assay_begin("outer");
-    record_group_begin("both", "Class");
+    group_begin("both", "Class");
     span("leaf", 200);
     record_group_end();
     assay_begin_class("both", "Class");
@@ -102,17 +102,17 @@ TEST(the_same_scope_may_be_a_span_here_and_a_group_there)
     run_free(run);
 }
 
-TEST(an_iteration_inside_a_group_knows_its_children)
+TEST(an_iteration_inside_a_group_has_its_children)
 {
     struct scope_stats root, model;
     struct run *run;
 
     recorded_start(NULL);
-    record_group_begin("around", NULL);
+    group_begin("around", NULL);
     for (int i = 0; i < 3; i++) {
         assay_iteration_begin();
         spin_us(100);
-        record_group_begin("stages", NULL);
+        group_begin("stages", NULL);
         span("model", 300);
         record_group_end();
         assay_iteration_end();
@@ -133,7 +133,7 @@ TEST(bytes_taken_in_a_group_reach_the_span_around_it)
 
     recorded_start(NULL);
     assay_begin("outer");
-    record_group_begin("group", NULL);
+    group_begin("group", NULL);
     assay_bytes(1000);
     span("leaf", 1);
     assay_bytes(-400);
@@ -154,7 +154,7 @@ TEST(groups_count_as_open_and_as_too_deep_like_spans)
 
     recorded_start(NULL);
     for (int i = 0; i < MAX_OPEN_SPANS + 3; i++)
-        record_group_begin("deep", NULL);
+        group_begin("deep", NULL);
     for (int i = 0; i < MAX_OPEN_SPANS + 2; i++)
         record_group_end();
     span("inside", 1);
@@ -170,7 +170,7 @@ TEST(groups_cost_nothing_while_nothing_is_recorded)
 {
     struct run *run;
 
-    record_group_begin("before", NULL);
+    group_begin("before", NULL);
     recorded_start(NULL);
     span("span", 1);
     run = recorded_stop();
@@ -180,7 +180,7 @@ TEST(groups_cost_nothing_while_nothing_is_recorded)
     record_group_end();
 }
 
-TEST(a_group_without_memory_loses_what_is_inside_and_no_more)
+TEST(a_group_without_memory_loses_only_what_is_inside)
 {
     enum { n_groups = 100 };
     char name[200];
@@ -192,7 +192,7 @@ TEST(a_group_without_memory_loses_what_is_inside_and_no_more)
     mem_fail_at(0);
     for (int i = 0; i < n_groups; i++) {
         snprintf(name, sizeof name, "never seen %180d", i);
-        record_group_begin(name, NULL);
+        group_begin(name, NULL);
         span("inside", 0);
         record_group_end();
     }
@@ -203,7 +203,7 @@ TEST(a_group_without_memory_loses_what_is_inside_and_no_more)
     for (size_t i = 0; i < run_cell_count(run); i++)
         n_calls += run_cell(run, i)->calls.n;
     n_lost = run_health_of(run)->lost_spans;
-    CHECK_INT(n_calls + n_lost, n_groups + 2); /* groups are no spans */
+    CHECK_INT(n_calls + n_lost, n_groups + 2); /* groups are not spans */
     CHECK(n_lost > 0);
     CHECK_INT(stats_of(run, "last").calls, 1);
     run_free(run);

@@ -1,4 +1,4 @@
-/* tests/record/hand_over_test.c - a run that is handed over in memory. */
+/* tests/record/hand_over_test.c - a run returned in memory. */
 #include "recorded.h"
 #include "store/runs.h"
 
@@ -44,7 +44,7 @@ static void check_saved(struct recorded *recorded)
     run_free(loaded);
 }
 
-TEST(a_run_that_is_handed_over_is_the_run_that_its_file_holds)
+TEST(the_returned_run_equals_the_one_in_its_file)
 {
     struct recorded recorded;
     struct error err = {0};
@@ -60,7 +60,27 @@ TEST(a_run_that_is_handed_over_is_the_run_that_its_file_holds)
     recorded_release(&recorded);
 }
 
-TEST(iterations_that_were_kept_in_full_are_handed_over_with_it)
+TEST(a_handle_leads_to_its_scope_in_the_returned_run)
+{
+    assay_scope_t model, unused = assay_scope_path("nobody.here", NULL);
+    struct recorded recorded;
+    struct error err = {0};
+
+    OK(record_start_in_memory(NULL, &err));
+    CHECK(record_number() > 0);
+    record_iterations(2);
+    model = assay_scope_path("model.conv", NULL);
+    recorded = stop_run();
+    CHECK_INT(recorded_scope(&recorded, model),
+              scope_at(recorded.run, "model.conv"));
+    CHECK_INT(recorded_scope(&recorded, ASSAY_SCOPE_ROOT), RUN_ROOT);
+    CHECK_INT(recorded_scope(&recorded, unused), RUN_NONE);
+    CHECK_INT(recorded_scope(&recorded, ASSAY_SCOPE_NONE), RUN_NONE);
+    CHECK_INT(record_number(), 0);
+    recorded_release(&recorded);
+}
+
+TEST(iterations_kept_in_full_are_returned_too)
 {
     struct recorded recorded;
 
@@ -72,7 +92,7 @@ TEST(iterations_that_were_kept_in_full_are_handed_over_with_it)
     recorded_release(&recorded);
 }
 
-TEST(all_samples_are_handed_over_with_their_launches)
+TEST(all_samples_are_returned_with_their_launches)
 {
     assay_lane_t queue = assay_lane_open("handed", ASSAY_LANE_DEVICE);
     assay_scope_t scope = assay_scope(ASSAY_SCOPE_ROOT, "handed", NULL);
@@ -92,7 +112,7 @@ TEST(all_samples_are_handed_over_with_their_launches)
     recorded_release(&recorded);
 }
 
-TEST(what_was_not_saved_leaves_nothing)
+TEST(an_unsaved_run_leaves_nothing)
 {
     struct recorded recorded;
 
@@ -105,7 +125,7 @@ TEST(what_was_not_saved_leaves_nothing)
     CHECK(access(test_path("run.assay"), F_OK) != 0);
 }
 
-TEST(a_run_in_memory_is_saved_nowhere)
+TEST(a_run_in_memory_is_not_saved)
 {
     struct recorded recorded;
     struct error err = {0};
@@ -122,7 +142,7 @@ TEST(a_run_in_memory_is_saved_nowhere)
     run_free(run);
 }
 
-TEST(where_nothing_was_recorded_nothing_is_handed_over)
+TEST(without_a_recording_nothing_is_returned)
 {
     struct recorded recorded;
     struct error err = {0};

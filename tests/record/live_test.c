@@ -2,7 +2,7 @@
 #include "recorded.h"
 
 #include "base/mem.h"
-#include "record/live.h"
+#include "record/record_internal.h"
 
 static const struct counter *find_live(const struct run *run)
 {
@@ -60,8 +60,8 @@ TEST(a_run_without_iterations_or_bytes_has_none)
     run_free(run);
 }
 
-/* It holds two iterations at most, and of a very long one the later part. */
-TEST(what_is_held_stays_small)
+/* It keeps at most two iterations, and the later part of a very long one. */
+TEST(the_points_kept_stay_few)
 {
     struct live live = {0};
     size_t most = 0;
@@ -80,7 +80,7 @@ TEST(what_is_held_stays_small)
     live_release(&live);
 }
 
-TEST(without_memory_nothing_is_left_behind)
+TEST(running_out_of_memory_leaves_nothing_behind)
 {
     struct live live = {0};
     struct error err = {0};

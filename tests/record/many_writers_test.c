@@ -9,8 +9,8 @@
 enum { n_writers = 12, n_rounds = 20 };
 
 /* Records as many iterations as its number says; all of them stop at about the
- * same time. The exit code is the answer of assay_stop(). */
-_Noreturn static void record_number(int number, int go)
+ * same time. The exit code is assay_stop()'s result. */
+_Noreturn static void record_numbered(int number, int go)
 {
     struct assay_error error = {0};
     char name[16], byte;
@@ -42,14 +42,14 @@ static int start_writers(pid_t pids[n_writers])
         CHECK(pids[i] >= 0);
         if (pids[i] == 0) {
             close(ends[1]);
-            record_number(i + 1, ends[0]);
+            record_numbered(i + 1, ends[0]);
         }
     }
     close(ends[0]);
     return ends[1];
 }
 
-/* Whose run it is, and whether all of it is there. */
+/* Whose run it is, and whether it is complete. */
 static int writer_of(const struct run *run)
 {
     const char *who = run_fact(run, "who");
@@ -63,7 +63,7 @@ static int writer_of(const struct run *run)
     return number;
 }
 
-TEST(the_last_of_twelve_writers_wins_whole_and_each_is_told_the_truth)
+TEST(the_last_of_twelve_writers_wins_completely_and_each_gets_the_right_status)
 {
     for (int round = 0; round < n_rounds; round++) {
         struct error err = {0};

@@ -1,4 +1,4 @@
-/* tests/record/pause_test.c - stretches that a recording passes over. */
+/* tests/record/pause_test.c - pausing a recording. */
 #include "recorded.h"
 
 static void iterate(const char *inside)
@@ -9,7 +9,7 @@ static void iterate(const char *inside)
     assay_iteration_end();
 }
 
-TEST(what_is_marked_in_a_pause_is_not_in_the_run)
+TEST(marks_during_a_pause_are_not_in_the_run)
 {
     struct scope_stats root;
     struct run *run;
@@ -20,7 +20,7 @@ TEST(what_is_marked_in_a_pause_is_not_in_the_run)
         record_pause();
         CHECK(!assay_is_recording());
         iterate("unseen");
-        record_group_begin("unseen", NULL);
+        group_begin("unseen", NULL);
         record_group_end();
         assay_bytes(1 << 20);
         record_resume();

@@ -22,7 +22,7 @@ int __lsan_is_turned_off(void)
     return is_forked;
 }
 
-/* How the child ended that runs body(). */
+/* How the child that runs body() ended. */
 static int status_of_child(void (*body)(void))
 {
     int status;
@@ -64,7 +64,7 @@ static void record_in_forked_child(void)
     exit(0); /* with the handlers that stop a recording */
 }
 
-TEST(the_parent_records_on_after_a_fork_and_the_child_does_not)
+TEST(after_a_fork_the_parent_goes_on_recording_and_the_child_does_not)
 {
     struct run *run;
 
@@ -82,7 +82,7 @@ TEST(the_parent_records_on_after_a_fork_and_the_child_does_not)
     run_free(run);
 }
 
-/* All that a program can tell, and the end of a process with its handlers. */
+/* Everything that a program can record, and the exit handlers. */
 static void tell_all_in_child(void)
 {
     assay_lane_t queue = assay_lane_open("child queue", ASSAY_LANE_DEVICE);
@@ -177,7 +177,7 @@ static void die_while_recording(void)
 {
     start_in_child("killed.assay");
     record_one("drained");
-    /* The writer checkpoints once a second: wait until it has. */
+    /* The writer checkpoints once per second: wait until it has. */
     for (;;) {
         struct run *run = NULL;
         bool is_there =

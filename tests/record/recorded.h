@@ -37,7 +37,13 @@ static inline struct run *recorded_stop(void)
     return run;
 }
 
-/* The scope with a path such as "outer.inner"; RUN_NONE where it is not. */
+/* Opens a group below what is open here. */
+static inline void group_begin(const char *name, const char *class_name)
+{
+    record_group_begin(record_group(assay_scope_here(), name, class_name));
+}
+
+/* The scope with a path such as "outer.inner"; RUN_NONE if there is none. */
 static inline uint32_t scope_at(const struct run *run, const char *path)
 {
     for (uint32_t i = 1; i < run_scope_count(run); i++) {
@@ -73,7 +79,7 @@ static inline struct scope_stats stats_of(const struct run *run,
     return stats_in_phase(run, path, RUN_ANY);
 }
 
-/* Calls of a scope, inside the iterations and outside of them. */
+/* Calls of a scope, inside and outside the iterations. */
 static inline uint64_t calls_of(const struct run *run, const char *path,
                                 bool is_outside)
 {

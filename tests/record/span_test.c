@@ -2,8 +2,8 @@
 #include "recorded.h"
 
 #include "base/mem.h"
-#include "record/detail.h"
-#include "record/thread_buffer.h"
+#include "record/detail_internal.h"
+#include "record/thread_buffer_internal.h"
 
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ TEST(a_span_lasts_from_its_begin_to_its_end)
     run_free(run);
 }
 
-TEST(self_time_is_what_the_children_leave)
+TEST(self_time_excludes_the_children)
 {
     struct scope_stats outer, inner, leaf, other;
     struct run *run;
@@ -101,7 +101,7 @@ TEST(kept_samples_lie_inside_their_parents)
     run_free(run);
 }
 
-TEST(a_scope_is_its_place_its_name_and_its_class)
+TEST(place_name_and_class_identify_a_scope)
 {
     struct run *run;
 
@@ -131,7 +131,7 @@ TEST(a_scope_is_its_place_its_name_and_its_class)
     run_free(run);
 }
 
-TEST(a_name_in_a_buffer_that_changes_is_another_name)
+TEST(a_changed_name_in_the_same_buffer_is_another_name)
 {
     char name[32], class_name[32] = "Even";
     struct run *run;
@@ -276,7 +276,7 @@ TEST(warm_up_iterations_are_left_out_and_counted)
     run_free(run);
 }
 
-TEST(an_iterations_self_time_is_what_its_spans_leave)
+TEST(an_iterations_self_time_excludes_its_spans)
 {
     struct scope_stats whole, step;
     struct run *run;
@@ -445,7 +445,7 @@ TEST(bytes_are_charged_to_the_open_spans)
     run_free(run);
 }
 
-TEST(an_iteration_knows_its_own_peak)
+TEST(an_iteration_has_its_own_peak)
 {
     struct scope_stats stats;
     struct run *run;
@@ -465,7 +465,7 @@ TEST(an_iteration_knows_its_own_peak)
     run_free(run);
 }
 
-TEST(a_run_knows_its_machine_its_program_and_its_facts)
+TEST(a_run_has_facts_about_its_machine_and_program)
 {
     static const struct assay_options options = {.program = "pipeline",
                                                  .class_name = "Demo"};
@@ -501,7 +501,7 @@ static void leave_early(int way)
     assay_end();
 }
 
-TEST(a_scoped_span_ends_where_the_block_is_left)
+TEST(a_scoped_span_ends_when_the_block_is_left)
 {
     struct run *run;
 
@@ -546,8 +546,8 @@ static void iterate(int n_spans)
     assay_end();
 }
 
-/* More than the recorder keeps of an iteration that it chooses itself. */
-TEST(with_keep_first_so_many_iterations_are_whole_and_no_others)
+/* More than the recorder keeps of an iteration that it chooses. */
+TEST(with_keep_first_only_the_first_iterations_are_complete)
 {
     enum { n_spans = DETAIL_MAX_OF_ITERATION + 1000, n_first = 3 };
     static const struct assay_options options = {.warm_up = 2,
@@ -634,7 +634,7 @@ TEST(starting_without_memory_leaves_nothing_behind)
     enum assay_status st;
     long nth = 0, before;
 
-    recorded_start(NULL); /* what stays for the process is there now */
+    recorded_start(NULL); /* everything allocated once per process exists now */
     run_free(recorded_stop());
     before = mem_live();
     do {
@@ -673,7 +673,7 @@ TEST(stopping_without_memory_leaves_a_file_that_can_be_read)
     CHECK(nth > 3);
 }
 
-TEST(a_recording_of_the_program_itself_that_cannot_be_finished_is_removed)
+TEST(a_recording_of_our_own_that_cannot_be_finished_is_removed)
 {
     enum assay_status st;
     long nth = 0;

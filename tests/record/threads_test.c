@@ -1,7 +1,7 @@
 /* tests/record/threads_test.c - several threads in one recording. */
 #include "recorded.h"
 
-#include "record/thread_buffer.h"
+#include "record/thread_buffer_internal.h"
 
 #include <stdatomic.h>
 
@@ -72,7 +72,7 @@ static void *record_named(void *name)
     return NULL;
 }
 
-TEST(threads_carry_their_names)
+TEST(threads_keep_their_names)
 {
     struct run *run;
     pthread_t thread;
@@ -105,7 +105,7 @@ TEST(a_thread_may_be_named_late)
     run_free(run);
 }
 
-TEST(a_thread_continues_the_lane_of_an_ended_one_of_its_name)
+TEST(a_thread_continues_the_lane_of_an_ended_one_with_its_name)
 {
     struct run *run;
 
@@ -232,7 +232,7 @@ static void *mark_and_leave(void *unused)
     return unused;
 }
 
-TEST(an_iteration_whose_thread_is_gone_is_over)
+TEST(an_iteration_ends_with_its_thread)
 {
     struct run *run;
 
@@ -258,7 +258,7 @@ static void *work_in_iterations(void *unused)
     return unused;
 }
 
-TEST(an_iteration_takes_in_what_ends_on_other_threads)
+TEST(an_iteration_includes_what_ends_on_other_threads)
 {
     struct run *run;
     pthread_t thread;

@@ -1,11 +1,11 @@
-/* tests/record/ticks_test.c - from time stamps to nanoseconds. */
+/* tests/record/ticks_test.c - converts time stamps to nanoseconds. */
 #include "test.h"
 
-#include "record/ticks.h"
+#include "record/ticks_internal.h"
 
 #include <time.h>
 
-/* A counter of 3 GHz beside a clock that NTP slows down by 400 ppm from the
+/* A counter of 3 GHz next to a clock that NTP slows down by 400 ppm from the
  * 100th second to the 200th. */
 static int64_t slewed_ns(double seconds)
 {
@@ -33,7 +33,7 @@ static struct ticks_map map_from(double first, double second)
     return map;
 }
 
-TEST(the_first_pairs_give_the_rate)
+TEST(the_first_pairs_determine_the_rate)
 {
     struct ticks_map map = map_from(0, 0.002);
 
@@ -62,7 +62,7 @@ TEST(the_map_follows_a_clock_that_is_being_adjusted)
     ticks_map_release(&map);
 }
 
-TEST(an_answer_once_given_stays_the_answer)
+TEST(results_never_change)
 {
     struct ticks_map map = map_from(0, 0.002);
     enum { n_asked = 1000 };
@@ -82,7 +82,7 @@ TEST(an_answer_once_given_stays_the_answer)
     ticks_map_release(&map);
 }
 
-TEST(the_map_of_a_year_stays_small)
+TEST(the_map_stays_small_over_a_year)
 {
     struct ticks_map map = map_from(0, 0.002);
 
@@ -90,7 +90,7 @@ TEST(the_map_of_a_year_stays_small)
         CHECK_INT(ticks_map_steer(&map, pair_at(minute * 60.0), NULL),
                   ASSAY_OK);
     CHECK(map.n_pieces <= 365 * 24 * 60 + 1);
-    for (int i = 0; i < 100; i++) /* not one a pass any more */
+    for (int i = 0; i < 100; i++) /* no longer one per pass */
         CHECK_INT(
             ticks_map_steer(&map, pair_at(365 * 86400.0 + i * 0.05), NULL),
             ASSAY_OK);

@@ -1,4 +1,4 @@
-/* Which scope of A is which of B, as run/compare.h promises. */
+/* How scopes of A and B are matched, as run/compare.h promises. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "run/compare.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A run with the scopes of a text: one a line, two spaces a level, the class
- * behind a colon. */
+/* A run with the scopes of a text: one per line, two spaces per level, the
+ * class after a colon. */
 static struct run *run_of(const char *text)
 {
     uint32_t parents[16] = {RUN_ROOT};
@@ -80,7 +80,7 @@ TEST(scopes_match_in_whatever_order_they_were_first_seen)
     check_rows("a\nb\nc", "c\na\nb", "= c\n= a\n= b\n");
 }
 
-TEST(what_only_one_side_has_is_added_or_removed_with_all_below_it)
+TEST(a_scope_of_one_side_is_added_or_removed_with_all_below_it)
 {
     check_rows("a:X\n  b\nc", "a:X\n  b\nc\nd:Y\n  e",
                "= a\n = b\n= c\n+ d\n + e\n");
@@ -106,20 +106,20 @@ TEST(renaming_does_not_cross_a_matched_neighbour)
     check_rows("old:Conv\na", "a\nnew:Conv", "- old\n= a\n+ new\n");
 }
 
-TEST(a_scope_with_other_things_in_it_is_not_a_renamed_one)
+TEST(a_scope_with_other_contents_is_not_renamed)
 {
     check_rows("old:M\n  x:Conv\n  y:Conv", "new:M\n  p:Pool\n  q:Pool",
                "- old\n - x\n - y\n+ new\n + p\n + q\n");
     check_rows("old:M\n  x:Conv", "new:M", "- old\n - x\n+ new\n");
 }
 
-TEST(renamed_scopes_keep_their_order_around_one_that_was_added)
+TEST(renamed_scopes_keep_their_order_around_an_added_one)
 {
     check_rows("a1:Conv\na2:Pool", "b0:Norm\nb1:Conv\nb2:Pool",
                "+ b0\n~ a1>b1\n~ a2>b2\n");
 }
 
-TEST(the_roots_are_the_whole_whatever_they_are_called)
+TEST(the_roots_match_whatever_their_names)
 {
     const struct run *runs[] = {run_of("a"), run_of("a")};
     struct comparison *comparison;

@@ -23,7 +23,7 @@ static void state_machine(struct run *run)
         CHECK_INT(run_fact_set(run, facts[i][0], facts[i][1], &err), 0);
 }
 
-/* What a scope does and takes in each iteration. */
+/* What a scope does per iteration, and how long it takes. */
 struct part {
     const char *name;
     uint32_t parent;
@@ -95,7 +95,7 @@ static void end(struct run *run, struct bounds *bounds)
     run_free(run);
 }
 
-TEST(a_scope_is_bound_by_what_takes_most_of_its_floor)
+TEST(a_scope_is_bound_by_the_largest_part_of_its_floor)
 {
     /* 1 GFLOP takes 10 ms at the peak; 50 MB take 5 ms from memory; 0.8 MB
      * take 20 us from the cache. */
@@ -122,7 +122,7 @@ TEST(a_scope_is_bound_by_what_takes_most_of_its_floor)
     CHECK(isnan(bounds.items[2].gflops));
     CHECK_INT(bounds.items[3].kind, BOUND_LATENCY);
     CHECK_NEAR(bounds.items[3].floor_ns, 20e3, 1e-3);
-    /* Two starts of 5 us each are half of its 20. */
+    /* Two launches of 5 us each are half of its 20. */
     CHECK_INT(bounds.items[4].kind, BOUND_LATENCY);
     CHECK_NEAR(bounds.items[4].floor_ns, 10e3, 1e-3);
     CHECK(bounds.is_known);
@@ -130,7 +130,35 @@ TEST(a_scope_is_bound_by_what_takes_most_of_its_floor)
     end(run, &bounds);
 }
 
-TEST(winograd_has_the_rate_of_the_direct_algorithm_and_its_own_share)
+/* A layer that takes three times as long because others use the processors is
+ * not bound by latency. */
+TEST(nothing_is_bound_by_anything_on_a_disturbed_machine)
+{
+    static const struct part parts[] = {
+        {"conv", 0, 40000, 40000, 1, 0.5e9, 1e9, 5e6},
+        {"add", 0, 8000, 8000, 1, 0, 1e6, 50e6}};
+    struct run *run = run_of(parts, 2);
+    struct bounds bounds;
+    struct bound both;
+    uint32_t id;
+
+    state_machine(run);
+    CHECK_INT(run_fact_set(run, "machine.cores", "2", &err), 0);
+    CHECK_INT(run_fact_set(run, "settings.threads", "2", &err), 0);
+    CHECK_INT(run_series_add(run, "steady.others", "", &id, &err), 0);
+    CHECK_INT(run_series_put(run, id, 0, 1.6, &err), 0);
+    bounds = bounds_of(run);
+    CHECK(!bounds.is_known);
+    for (size_t i = 0; i < bounds.n; i++)
+        CHECK_INT(bounds.items[i].kind, BOUND_UNKNOWN);
+    CHECK_NEAR(bounds.items[1].share, 0.25, 1e-9); /* that was measured */
+    both = bounds.items[1];
+    bound_add(&both, &bounds.items[2]);
+    CHECK_INT(both.kind, BOUND_UNKNOWN);
+    end(run, &bounds);
+}
+
+TEST(winograd_has_the_direct_algorithms_rate_and_its_own_share)
 {
     /* 2 GFLOP of the direct algorithm in 12 ms, of which 0.9 were done: faster
      * than the peak would allow, yet at three quarters of it. */
@@ -149,7 +177,7 @@ TEST(winograd_has_the_rate_of_the_direct_algorithm_and_its_own_share)
 
 TEST(a_module_adds_up_the_floors_of_what_is_below_it)
 {
-    /* head: 0.6 ms of its own that nobody knows the work of. */
+    /* head: 0.6 ms of its own with unknown work. */
     static const struct part parts[] = {
         {"head", 0, 3000, 600, 1, 0, -1, 0},
         {"a", 1, 2000, 2000, 1, 0.05e9, 0.1e9, 1000},
@@ -167,9 +195,9 @@ TEST(a_module_adds_up_the_floors_of_what_is_below_it)
     CHECK_NEAR(bounds.items[1].share, 0.5, 1e-9);
     CHECK_NEAR(bounds.items[1].saved_ns, 1.2e6, 1e-3);
     CHECK_NEAR(bounds.items[1].gflops, 0.1e9 / 3e6, 1e-9);
-    /* 2 of the 2.4 ms are compute's. */
+    /* 2 of the 2.4 ms are bound by compute. */
     CHECK_INT(bounds.items[1].kind, BOUND_COMPUTE);
-    /* Of the tail only a tenth is known. */
+    /* Only a tenth of the tail is known. */
     CHECK_INT(bounds.items[4].kind, BOUND_UNKNOWN);
     CHECK_NEAR(bounds.items[4].saved_ns, 0, 1e-3);
     end(run, &bounds);
@@ -233,7 +261,7 @@ TEST(a_call_shorter_than_a_launch_has_none_in_its_floor)
     end(run, &bounds);
 }
 
-TEST(without_peaks_or_executed_work_nothing_is_said)
+TEST(without_peaks_or_executed_work_the_bound_is_unknown)
 {
     static const struct part parts[] = {
         {"conv", 0, 20000, 20000, 1, 0.5e9, 1e9, 5e6},
@@ -255,7 +283,7 @@ TEST(without_peaks_or_executed_work_nothing_is_said)
     end(run, &bounds);
 }
 
-TEST(caches_come_from_the_facts_and_serve_what_they_hold)
+TEST(caches_come_from_the_facts_and_serve_what_fits)
 {
     struct run *run = run_of(NULL, 0);
     struct peaks peaks = peaks_of_facts(run);

@@ -29,7 +29,7 @@ static void check_refused(const char *text, const char *part)
     budgets_release(&budgets);
 }
 
-TEST(a_file_gives_budgets_in_its_order_behind_the_default)
+TEST(a_files_budgets_follow_the_default_in_order)
 {
     struct budgets budgets = {0};
     struct error err = {0};
@@ -88,7 +88,7 @@ TEST(wrong_keys_and_values_are_named_with_their_line)
     check_refused("[budget]\nx = \n", "line 2");
 }
 
-TEST(a_file_that_is_not_there_is_named)
+TEST(a_missing_file_is_named)
 {
     struct budgets budgets = {0};
     struct error err = {0};
@@ -99,7 +99,7 @@ TEST(a_file_that_is_not_there_is_named)
     budgets_release(&budgets);
 }
 
-TEST(budgets_make_sense_or_are_refused)
+TEST(senseless_budgets_are_refused)
 {
     struct budgets budgets = {0};
     struct error err = {0};

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-TEST(the_ratio_is_found_and_its_interval_holds_it)
+TEST(the_interval_contains_the_true_ratio)
 {
     const struct plan a = {100, 5e6, 3e6, 1e6, 0.02, 1};
     const struct plan b = {100, 6e6, 3e6, 1e6, 0.02, 2};
@@ -26,7 +26,7 @@ TEST(the_ratio_is_found_and_its_interval_holds_it)
     plan_end(c, runs, 2);
 }
 
-TEST(the_cause_is_the_layer_and_not_what_is_around_it)
+TEST(the_cause_is_the_layer_and_not_what_contains_it)
 {
     const struct plan a = {100, 5e6, 3e6, 1e6, 0.02, 3};
     const struct plan b = {100, 6e6, 3e6, 1e6, 0.02, 4};
@@ -40,7 +40,7 @@ TEST(the_cause_is_the_layer_and_not_what_is_around_it)
     plan_end(c, runs, 2);
 }
 
-TEST(a_parent_that_is_slower_in_itself_too_is_a_cause_as_well)
+TEST(a_parent_slower_in_its_own_code_is_a_cause_too)
 {
     const struct plan a = {100, 5e6, 3e6, 1e6, 0.02, 5};
     const struct plan b = {100, 6e6, 3e6, 3e6, 0.02, 6};
@@ -52,7 +52,7 @@ TEST(a_parent_that_is_slower_in_itself_too_is_a_cause_as_well)
     plan_end(c, runs, 2);
 }
 
-TEST(a_parent_whose_parts_cancel_out_is_no_cause)
+TEST(a_parent_whose_parts_cancel_out_is_not_a_cause)
 {
     const struct plan a = {100, 5e6, 3e6, 1e6, 0.01, 7};
     const struct plan b = {100, 6e6, 2e6, 1e6, 0.01, 8};
@@ -80,7 +80,7 @@ TEST(fewer_than_five_iterations_are_not_tested)
     plan_end(c, runs, 2);
 }
 
-TEST(constants_that_are_equal_do_not_differ)
+TEST(equal_constants_do_not_differ)
 {
     const struct plan same = {20, 5e6, 3e6, 1e6, 0, 1};
     const struct run *runs[2];
@@ -93,7 +93,7 @@ TEST(constants_that_are_equal_do_not_differ)
     plan_end(c, runs, 2);
 }
 
-TEST(constants_differ_by_more_than_a_tick_of_the_clock_or_not_at_all)
+TEST(constants_within_a_clock_tick_do_not_differ)
 {
     const struct plan a = {20, 5e6, 5000, 101, 0, 1};
     const struct plan b = {20, 6e6, 6000, 101, 0, 1};
@@ -140,7 +140,7 @@ TEST(a_coarse_clock_makes_no_differences)
     CHECK_INT(n_flagged, 0);
 }
 
-TEST(durations_of_nothing_are_compared_without_harm)
+TEST(zero_durations_can_be_compared)
 {
     const struct plan a = {20, 0, 3e6, 0, 0.02, 1};
     const struct plan b = {20, 0, 3e6, 1, 0.02, 2};
@@ -153,8 +153,8 @@ TEST(durations_of_nothing_are_compared_without_harm)
     plan_end(c, runs, 2);
 }
 
-/* Each run has a pace of its own: within a run all is steady, so that one run
- * a side looks different beyond doubt, and three show that it is not. */
+/* Each run has a pace of its own: within a run everything is steady, so that
+ * one run per side looks clearly different, and three show that it is not. */
 TEST(several_runs_show_what_differs_from_run_to_run)
 {
     static const double paces[] = {1.00, 1.04, 0.97, 1.03, 0.98, 1.01};
@@ -175,7 +175,7 @@ TEST(several_runs_show_what_differs_from_run_to_run)
     plan_end(c, runs, 6);
 }
 
-TEST(a_scope_that_other_runs_of_a_side_lack_is_compared_in_those_that_have_it)
+TEST(a_scope_missing_in_some_runs_is_compared_in_the_others)
 {
     const struct plan plan = {30, 5e6, 3e6, 1e6, 0.02, 40};
     const struct run *runs[3] = {plan_run(&plan), NULL, plan_run(&plan)};
@@ -198,6 +198,54 @@ TEST(a_scope_that_other_runs_of_a_side_lack_is_compared_in_those_that_have_it)
     plan_end(c, runs, 3);
 }
 
+/* Only 1000 of 3000 iterations are kept one by one. */
+TEST(the_figures_are_those_of_the_other_screens)
+{
+    const struct plan a = {3000, 5e6, 3e6, 1e6, 0.02, 1};
+    const struct plan b = {40, 5.5e6, 3e6, 1e6, 0.02, 2};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&a, 1, &b, 1, runs);
+
+    for (uint32_t i = 0; i < n_scopes; i++) {
+        const struct compare_row *row = compare_row(c, i);
+        struct scope_stats old, new;
+
+        CHECK_INT(run_scope_stats(runs[0], i, RUN_ANY, &old, NULL), ASSAY_OK);
+        CHECK_INT(run_scope_stats(runs[1], i, RUN_ANY, &new, NULL), ASSAY_OK);
+        CHECK_NEAR(row->a_ns, old.mean_ns, 1e-3);
+        CHECK_NEAR(row->b_ns, new.mean_ns, 1e-3);
+        CHECK_NEAR(row->ratio, new.mean_ns / old.mean_ns, 1e-9);
+    }
+    plan_end(c, runs, 2);
+}
+
+/* Loading the weights takes longer than an iteration, and is in none. */
+TEST(what_is_outside_the_iterations_is_apart)
+{
+    const struct plan plan = {30, 5e6, 3e6, 1e6, 0.02, 40};
+    const struct run *runs[2];
+    struct comparison *c;
+
+    for (int i = 0; i < 2; i++) {
+        struct run *run = plan_begin(&plan);
+        uint32_t id;
+
+        CHECK_INT(run_scope_add(run, RUN_ROOT, "weights", NULL, &id, NULL),
+                  ASSAY_OK);
+        plan_count(run, id, RUN_NONE, 200000000);
+        CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+        runs[i] = run;
+    }
+    CHECK_INT(compare_new(&(struct compare_side){runs, 1},
+                          &(struct compare_side){runs + 1, 1}, NULL, &c, NULL),
+              ASSAY_OK);
+    CHECK(compare_row(c, n_scopes)->is_outside);
+    CHECK(isnan(compare_row(c, n_scopes)->ratio));
+    CHECK_NEAR(compare_row(c, n_scopes)->share, 0, 0);
+    CHECK(!compare_row(c, net)->is_outside);
+    plan_end(c, runs, 2);
+}
+
 TEST(senseless_requests_are_refused)
 {
     const struct plan plan = {5, 5e6, 3e6, 1e6, 0.02, 1};
@@ -210,9 +258,10 @@ TEST(senseless_requests_are_refused)
     CHECK(c == NULL);
     CHECK_HAS(err.text, "at least one run on each side");
     err = (struct error){0};
-    CHECK_INT(
-        compare_new(&side, &side, &(struct compare_options){1.5}, &c, &err),
-        ASSAY_BAD_USAGE);
+    CHECK_INT(compare_new(&side, &side,
+                          &(struct compare_options){.confidence = 1.5}, &c,
+                          &err),
+              ASSAY_BAD_USAGE);
     CHECK_HAS(err.text, "1.5");
     run_free((struct run *)run);
 }
@@ -225,7 +274,8 @@ TEST(a_higher_confidence_makes_wider_intervals)
     struct comparison *c[2];
 
     CHECK_INT(compare_new(&side, &side, NULL, &c[0], NULL), ASSAY_OK);
-    CHECK_INT(compare_new(&side, &side, &(struct compare_options){0.999}, &c[1],
+    CHECK_INT(compare_new(&side, &side,
+                          &(struct compare_options){.confidence = 0.999}, &c[1],
                           NULL),
               ASSAY_OK);
     CHECK_NEAR(compare_confidence(c[0]), 0.95, 0);

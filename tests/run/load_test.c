@@ -35,7 +35,7 @@ static struct run_load load_of(struct run *run)
     return load;
 }
 
-TEST(a_run_that_nobody_watched_is_not_disturbed)
+TEST(an_unobserved_run_is_not_disturbed)
 {
     struct run_load load = load_of(made_run("2"));
 
@@ -43,7 +43,7 @@ TEST(a_run_that_nobody_watched_is_not_disturbed)
     CHECK(!load.is_disturbed);
 }
 
-TEST(others_disturb_where_no_processor_is_left_for_them)
+TEST(other_programs_disturb_if_no_processor_is_left_for_them)
 {
     static const struct {
         const char *cores;
@@ -76,14 +76,14 @@ static void check_disturbs(const char *series, double least, double most)
     CHECK(load_of(run).is_disturbed);
 }
 
-TEST(waiting_being_held_back_and_being_robbed_disturb)
+TEST(waiting_throttling_and_steal_disturb)
 {
     check_disturbs("steady.wait", 4, 6);
     check_disturbs("steady.throttled", 0.01, 0.1);
     check_disturbs("steady.stolen", 0.1, 0.3);
 }
 
-TEST(the_wait_is_told_as_a_share_of_an_iteration)
+TEST(the_wait_is_a_share_of_an_iteration)
 {
     struct run *run = made_run("2");
     struct run_load load;

@@ -1,4 +1,4 @@
-/* tests/run/observed.h - runs of photographs, an iteration each.
+/* tests/run/observed.h - runs of photographs, one per iteration.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_RUN_OBSERVED_H

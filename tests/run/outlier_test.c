@@ -1,4 +1,4 @@
-/* Iterations that took much longer, and what the series say about each. */
+/* Iterations that took much longer, and their causes from the series. */
 #include "observed.h"
 
 #include "base/mem.h"
@@ -17,7 +17,7 @@ static struct run *slow_run(void)
     return run;
 }
 
-/* A series that is `usual` in all iterations but the slow one. */
+/* A series that is `usual` in all iterations except the slow one. */
 static void add(struct run *run, const char *name, double usual, double slow)
 {
     for (uint32_t i = 0; i < N; i++)
@@ -53,7 +53,7 @@ TEST(an_outlier_without_series_has_no_cause)
     check_cause(slow_run(), OUTLIER_UNKNOWN);
 }
 
-TEST(what_stands_out_in_the_slow_iteration_is_its_cause)
+TEST(an_unusual_value_in_the_slow_iteration_is_its_cause)
 {
     check_series("steady.wait", 1, 30, OUTLIER_LOAD);
     check_series("steady.involuntary_switches", 4, 300, OUTLIER_LOAD);
@@ -63,7 +63,7 @@ TEST(what_stands_out_in_the_slow_iteration_is_its_cause)
     check_series("steady.migrations", 0, 2, OUTLIER_MIGRATION);
 }
 
-TEST(what_is_as_usual_is_no_cause)
+TEST(a_usual_value_is_not_a_cause)
 {
     check_series("steady.wait", 30, 31, OUTLIER_UNKNOWN);
     check_series("steady.involuntary_switches", 300, 305, OUTLIER_UNKNOWN);
@@ -72,7 +72,7 @@ TEST(what_is_as_usual_is_no_cause)
     check_series("steady.migrations", 2, 2, OUTLIER_UNKNOWN);
 }
 
-/* The same photograph three times, always slow: not the machine's doing. */
+/* The same photograph three times, always slow: not the machine's fault. */
 TEST(a_photograph_that_is_slow_every_time_is_the_cause)
 {
     struct run *run = observed_run();
@@ -100,7 +100,7 @@ TEST(few_iterations_have_no_outliers)
     struct outlier *outliers;
     size_t n;
 
-    for (uint32_t i = 0; i < 9; i++)
+    for (uint32_t i = 0; i < 4; i++)
         observe_ms(run, i, i == 3 ? 900 : 100 + i);
     seal(run);
     OK(run_outliers(run, &outliers, &n, &err));
@@ -109,7 +109,7 @@ TEST(few_iterations_have_no_outliers)
     run_free(run);
 }
 
-TEST(the_verdict_tells_the_cause_that_most_outliers_have)
+TEST(the_verdict_names_the_most_frequent_cause)
 {
     struct run *run = observed_run();
     struct verdict verdict;
@@ -126,7 +126,7 @@ TEST(the_verdict_tells_the_cause_that_most_outliers_have)
     run_free(run);
 }
 
-/* The last third of the iterations takes half as long again. */
+/* The last third of the iterations takes 50 % longer. */
 static void check_drift(double wait_ms, const char *words)
 {
     struct run *run = observed_run();
@@ -144,7 +144,7 @@ static void check_drift(double wait_ms, const char *words)
     run_free(run);
 }
 
-TEST(drift_beside_other_load_is_put_down_to_it)
+TEST(drift_under_other_load_is_attributed_to_it)
 {
     check_drift(0.5, "throttling, or something grows");
     check_drift(40, "other work on the machine");

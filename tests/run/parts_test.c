@@ -1,4 +1,4 @@
-/* Parts of runs, runs joined, and the verdict on steadiness. */
+/* Parts of runs, merged runs, and the verdict on steadiness. */
 #include "base/mem.h"
 #include "base/random.h"
 #include "run/run.h"
@@ -49,7 +49,7 @@ static struct scope_stats stats(const struct run *run, uint32_t scope)
 
 enum { A = 1, B = 2 };
 
-TEST(a_phase_can_be_taken_alone)
+TEST(a_subset_can_be_one_phase)
 {
     struct run *run = sample_run(8), *part;
     struct run_filter filter = {.phase = "forward",
@@ -64,7 +64,7 @@ TEST(a_phase_can_be_taken_alone)
     run_free(run);
 }
 
-TEST(a_thread_can_be_taken_alone)
+TEST(a_subset_can_be_one_thread)
 {
     struct run *run = sample_run(8), *part;
     struct run_filter filter = {.thread = "worker",
@@ -78,7 +78,7 @@ TEST(a_thread_can_be_taken_alone)
     run_free(run);
 }
 
-TEST(a_range_of_iterations_can_be_taken_alone)
+TEST(a_subset_can_be_a_range_of_iterations)
 {
     struct run *run = sample_run(8), *part;
     struct run_filter filter = {.first_iteration = 2, .last_iteration = 4};
@@ -93,7 +93,7 @@ TEST(a_range_of_iterations_can_be_taken_alone)
     run_free(run);
 }
 
-TEST(a_name_that_is_not_there_is_answered_with_those_that_are)
+TEST(an_unknown_name_is_answered_with_a_list_of_names)
 {
     struct run *run = sample_run(2), *part;
     struct run_filter filter = {.phase = "backward",
@@ -112,7 +112,7 @@ TEST(a_name_that_is_not_there_is_answered_with_those_that_are)
     run_free(run);
 }
 
-TEST(joined_runs_have_the_iterations_of_both)
+TEST(merged_runs_have_the_iterations_of_both)
 {
     struct run *run = sample_run(5), *other = sample_run(3);
     struct point *points;
@@ -139,7 +139,7 @@ TEST(joined_runs_have_the_iterations_of_both)
     run_free(other);
 }
 
-TEST(joined_long_runs_stay_small_and_consistent)
+TEST(merged_long_runs_stay_small_and_consistent)
 {
     struct run *run = sample_run(3000), *other = sample_run(2500);
     struct point *a, *b;
@@ -162,7 +162,7 @@ TEST(joined_long_runs_stay_small_and_consistent)
     run_free(other);
 }
 
-/* A run whose iterations last what the function says. */
+/* A run whose iterations last as long as the function says. */
 static struct run *run_lasting(int64_t (*lasts)(uint32_t, struct random *),
                                uint32_t n)
 {
@@ -234,7 +234,7 @@ TEST(a_run_that_slows_down_is_said_to_drift)
     CHECK_HAS(verdict.text, "% slower than the first");
 }
 
-TEST(iterations_far_away_are_counted_as_outliers)
+TEST(iterations_far_off_are_counted_as_outliers)
 {
     struct verdict verdict = verdict_on(lasts_with_jumps, 60);
 
@@ -243,7 +243,7 @@ TEST(iterations_far_away_are_counted_as_outliers)
     CHECK_HAS(verdict.text, "5 of 60 iterations are outliers, up to 3.");
 }
 
-TEST(iterations_that_last_anything_are_called_noisy)
+TEST(irregular_iterations_are_called_noisy)
 {
     CHECK_INT(verdict_on(lasts_anything, 30).steadiness, STEADY_NOISY);
 }
@@ -254,7 +254,7 @@ TEST(few_iterations_are_not_judged)
 
     CHECK_INT(verdict.steadiness, STEADY_TOO_FEW);
     CHECK_STR(verdict.text,
-              "too few iterations to judge (9; 10 or more are wanted)");
+              "too few iterations to judge (9; at least 10 needed)");
     verdict = verdict_on(lasts_one_percent, 0);
     CHECK_HAS(verdict.text, "no iterations are marked");
 }

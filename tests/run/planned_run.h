@@ -34,7 +34,8 @@ static inline void plan_count(struct run *run, uint32_t scope,
     CHECK_INT(run_count(run, &sample, NULL), ASSAY_OK);
 }
 
-static inline struct run *plan_run(const struct plan *plan)
+/* Not sealed. */
+static inline struct run *plan_begin(const struct plan *plan)
 {
     struct random random = random_seed(plan->seed);
     uint32_t thread, id;
@@ -59,6 +60,13 @@ static inline struct run *plan_run(const struct plan *plan)
         plan_count(run, net, i, sum);
         plan_count(run, RUN_ROOT, i, sum + 1000);
     }
+    return run;
+}
+
+static inline struct run *plan_run(const struct plan *plan)
+{
+    struct run *run = plan_begin(plan);
+
     CHECK_INT(run_seal(run, NULL), ASSAY_OK);
     return run;
 }

@@ -1,4 +1,4 @@
-/* run/series_test.c - values an iteration, and who owned the memory. */
+/* run/series_test.c - values per iteration, and who owned the memory. */
 #include "run/run.h"
 #include "test.h"
 
@@ -68,7 +68,7 @@ TEST(values_that_make_no_sense_are_refused_with_the_name_of_the_series)
     run_free(run);
 }
 
-TEST(the_ledger_refuses_owners_that_are_not_there)
+TEST(the_ledger_refuses_unknown_owners)
 {
     struct error err = {0};
     struct run *run = NULL;
@@ -88,7 +88,7 @@ TEST(the_ledger_refuses_owners_that_are_not_there)
     run_free(run);
 }
 
-/* ---- parts of runs, and runs joined ------------------------------------ */
+/* ---- parts of runs, and merged runs ------------------------------------- */
 
 /* n iterations of photographs "<name> 0", "<name> 1" in turn, and their number
  * plus `base` as detections. */
@@ -158,7 +158,7 @@ TEST(a_part_of_a_run_has_the_values_of_its_iterations_and_the_whole_ledger)
     run_free(run);
 }
 
-TEST(joined_runs_have_the_values_of_both_one_behind_the_other)
+TEST(merged_runs_have_the_values_of_both_in_order)
 {
     struct run *run = photo_run("a", 3, 100), *other = photo_run("b", 2, 200);
     const struct series *photo, *detections;
@@ -179,8 +179,8 @@ TEST(joined_runs_have_the_values_of_both_one_behind_the_other)
     run_free(other);
 }
 
-/* A run joined to itself knows its photographs by the same names. */
-TEST(joined_thinned_runs_keep_values_with_their_iterations)
+/* A run merged with itself has the same photographs. */
+TEST(merged_thinned_runs_keep_values_with_their_iterations)
 {
     struct run *run = photo_run("a", 5000, 0), *other = photo_run("a", 700, 0);
     const struct series *photo, *detections;
@@ -223,7 +223,7 @@ static void check_joined_memory(int64_t first, int64_t second,
     run_free(other);
 }
 
-TEST(the_ledger_of_joined_runs_is_that_of_the_higher_peak)
+TEST(merged_runs_have_the_ledger_of_the_higher_peak)
 {
     check_joined_memory(100, 50, "a", 1);
     check_joined_memory(50, 100, "b", 2);
@@ -245,7 +245,7 @@ TEST(a_series_of_numbers_does_not_become_one_of_names)
 
 /* ---- the steps of a training -------------------------------------------- */
 
-/* Losses of steps, each as large as its number, and a value an iteration. */
+/* Losses equal to the number of their step, and a value per iteration. */
 static struct run *training_of(uint32_t first, uint32_t n, const char *step)
 {
     struct error err = {0};
@@ -307,7 +307,7 @@ TEST(a_part_of_a_training_has_the_losses_of_its_steps)
     run_free(run);
 }
 
-TEST(a_run_of_before_is_numbered_by_its_steps)
+TEST(an_old_run_is_numbered_by_its_steps)
 {
     struct error err = {0};
     struct run *run;
@@ -329,7 +329,7 @@ TEST(a_run_of_before_is_numbered_by_its_steps)
     run_free(run);
 }
 
-TEST(a_training_joined_with_what_it_went_on_as_has_each_step_once)
+TEST(a_training_merged_with_its_continuation_has_each_step_once)
 {
     struct run *run = training_of(0, 6, "1"), *more = training_of(4, 6, "5");
     const struct series *loss;

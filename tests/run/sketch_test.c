@@ -30,7 +30,7 @@ TEST(every_value_lies_inside_its_bucket)
     CHECK(sketch_bucket(INT64_MAX) < SKETCH_MAX_BUCKETS);
 }
 
-TEST(buckets_follow_one_another_without_gap_or_overlap)
+TEST(buckets_have_no_gaps_or_overlaps)
 {
     for (uint32_t i = 0; i + 1 < SKETCH_MAX_BUCKETS; i++) {
         CHECK_INT(sketch_bucket_high(i) + 1, sketch_bucket_low(i + 1));
@@ -92,7 +92,7 @@ TEST(a_sketch_stays_small_whatever_it_sees)
     sketch_release(&sketch);
 }
 
-TEST(moments_are_those_of_the_textbook_and_merge)
+TEST(moments_match_the_textbook_and_merge)
 {
     /* 2 4 4 4 5 5 7 9: mean 5, sum of squares 32, far from zero so that
      * naive sums of squares would lose it. */
@@ -123,7 +123,7 @@ TEST(percentiles_never_leave_the_range_of_the_values)
     dist_release(&dist);
 }
 
-TEST(a_sketch_is_unchanged_when_memory_ends)
+TEST(a_sketch_is_unchanged_when_memory_runs_out)
 {
     struct sketch sketch = {0};
 

@@ -6,7 +6,7 @@
 
 /* Critical values as statistical tables print them, to three decimals (upper
  * tail, so the two tails hold twice as much). */
-TEST(critical_values_are_those_of_the_printed_tables)
+TEST(critical_values_match_printed_tables)
 {
     static const struct {
         double upper, df, t;
@@ -44,7 +44,7 @@ TEST(many_degrees_of_freedom_are_the_normal_distribution)
     CHECK_NEAR(student_tails(3, 9.9e6) / student_tails(3, 1.1e7), 1, 1e-5);
 }
 
-TEST(tails_of_nothing_and_of_everything)
+TEST(tails_at_zero_and_infinity)
 {
     CHECK_NEAR(student_tails(0, 7.5), 1, 1e-15);
     CHECK_NEAR(student_tails(INFINITY, 7.5), 0, 0);

@@ -1,4 +1,4 @@
-/* tests/run/work_test.c - what scopes have to do, and who does it. */
+/* tests/run/work_test.c - the work of scopes, and which scope does it. */
 #include "base/mem.h"
 #include "run/run.h"
 #include "test.h"
@@ -53,7 +53,7 @@ static void check_refused(struct run *run, uint32_t scope,
     CHECK_HAS(err.text, words);
 }
 
-TEST(work_is_known_for_the_scopes_it_was_set_for)
+TEST(work_is_known_for_scopes_it_was_set_for)
 {
     struct run *run = layer_run();
 
@@ -70,12 +70,12 @@ TEST(work_is_known_for_the_scopes_it_was_set_for)
     run_free(run);
 }
 
-TEST(values_that_no_work_can_have_are_refused)
+TEST(impossible_work_is_refused)
 {
     struct run *run = layer_run();
     struct scope_work work = scope_work_unknown();
 
-    check_refused(run, N_SCOPES, macs(1), "not there (4)");
+    check_refused(run, N_SCOPES, macs(1), "unknown scope (4)");
     check_refused(run, CONV, macs(-1), "'conv' cannot have -1 macs");
     check_refused(run, CONV, macs(INFINITY), "inf macs");
     work.flops = -2;
@@ -90,11 +90,11 @@ TEST(values_that_no_work_can_have_are_refused)
     run_free(run);
 }
 
-TEST(who_does_the_work_of_another_does_its_own)
+TEST(a_scope_that_does_anothers_work_must_do_its_own)
 {
     struct run *run = layer_run();
 
-    check_refused(run, BN, done_by(N_SCOPES), "done by a scope that is not");
+    check_refused(run, BN, done_by(N_SCOPES), "done by an unknown scope");
     check_refused(run, BN, done_by(BN), "really does the work");
     set(run, BN, done_by(CONV));
     check_refused(run, RELU, done_by(BN), "'relu' cannot be done by 'bn'");
@@ -105,7 +105,7 @@ TEST(who_does_the_work_of_another_does_its_own)
     run_free(run);
 }
 
-TEST(a_scope_that_nothing_is_fused_into_any_more_may_be_fused_itself)
+TEST(a_scope_may_be_fused_once_nothing_is_fused_into_it)
 {
     struct run *run = layer_run();
 
@@ -136,7 +136,7 @@ TEST(a_part_of_a_run_keeps_the_work)
 }
 
 /* The scopes of the second have other numbers. */
-TEST(joined_runs_have_the_work_of_both_and_the_first_is_right)
+TEST(merged_runs_have_the_work_of_both_and_the_first_wins)
 {
     struct run *run = layer_run(), *other;
     uint32_t gelu, conv, bn, relu;
@@ -164,7 +164,7 @@ TEST(joined_runs_have_the_work_of_both_and_the_first_is_right)
 }
 
 /* One iteration of a large photograph, three of a small one. */
-TEST(work_of_joined_runs_is_of_the_mean_iteration)
+TEST(work_of_merged_runs_is_the_mean_per_iteration)
 {
     struct run *run = layer_run(), *other = layer_run();
     uint32_t thread;
@@ -186,7 +186,7 @@ TEST(work_of_joined_runs_is_of_the_mean_iteration)
     run_free(other);
 }
 
-TEST(no_memory_leaves_the_work_as_it_was)
+TEST(running_out_of_memory_leaves_the_work_unchanged)
 {
     struct run *run = layer_run();
     struct scope_work work = macs(1), fused = done_by(CONV);

@@ -1,4 +1,4 @@
-/* tests/store/event_sort_test.c - order, on disk and off. */
+/* tests/store/event_sort_test.c - sorting in memory and on disk. */
 #include "base/mem.h"
 #include "base/random.h"
 #include "store/event_sort.h"

@@ -1,5 +1,5 @@
-/* tests/store/import_input_test.c - traces that are real, and files that are
- * none: what a reader should find, and what a user is told. */
+/* tests/store/import_input_test.c - real traces, and files that are not
+ * traces: what is read, and what the user is told. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "test.h"
@@ -36,7 +36,7 @@ static void check_facts(struct run *run, const char *events,
     CHECK_STR(run_fact(run, "import.kernels_us"), kernels_us);
 }
 
-/* All time on devices must be there again under their scopes. */
+/* All device time must be found under the devices' scopes. */
 static double class_total_ns(const struct run *run, const char *class_name)
 {
     double total = 0;
@@ -59,8 +59,30 @@ TEST(kineto_resnet50_in_the_old_schema_counts_as_published)
     check_facts(run, "75718", "44666", "23646", "8772", "591209");
     CHECK_NEAR(class_total_ns(run, "Kernel"), 591209e3, 0);
     CHECK_INT(run_iteration_count(run), 6);
-    CHECK_INT(run_thread_count(run), 3);
+    CHECK_INT(run_thread_count(run), 4);
     CHECK_STR(run_thread(run, 2)->name, "GPU 0 stream 7");
+    CHECK_STR(run_thread(run, 3)->name, "GPU 0 busy");
+    CHECK_STR(run_fact(run, "import.kernels_linked"), "8772");
+    /* Every span, and a sample of the root per iteration is one of them. */
+    CHECK_INT(run_kept_count(run), 44665);
+    run_free(run);
+}
+
+/* Two streams at once: their kernels and copies last 607844 us together, but
+ * one of them works only 547656 us of the time (summed up by a script). */
+TEST(the_busy_time_of_parallel_streams_is_their_union)
+{
+    struct run *run =
+        imported_shared("traces/hta/timeline_analysis__sampled_rank-0.json.gz");
+    struct scope_stats stats;
+    uint32_t gpu = scope_at(run, "GPU 0");
+
+    CHECK_INT(run_scope_stats(run, gpu, RUN_ANY, &stats, NULL), ASSAY_OK);
+    CHECK_NEAR(stats.total_ns, 547656e3, 0);
+    CHECK_INT(run_scope_device_stats(run, RUN_ROOT, RUN_ANY, &stats, NULL),
+              ASSAY_OK);
+    CHECK_NEAR(stats.total_ns, 607844e3, 0);
+    CHECK_STR(run_fact(run, "import.kernels_linked"), "1154");
     run_free(run);
 }
 
@@ -128,7 +150,7 @@ TEST(catapult_nestable_async_counts_as_published)
     run_free(run);
 }
 
-/* ---- text that is no trace -------------------------------------------- */
+/* ---- text that is not a trace ------------------------------------------ */
 
 static void check_refused(const char *text, enum assay_status status,
                           const char *part)
@@ -143,7 +165,7 @@ static void check_refused(const char *text, enum assay_status status,
     CHECK_INT(mem_live(), before);
 }
 
-TEST(a_trace_that_is_cut_off_says_where)
+TEST(a_truncated_trace_says_where_it_ends)
 {
     check_refused("{\"traceEvents\": [\n{\"ph\": \"i\"},", ASSAY_BAD_INPUT,
                   "line 2");
@@ -153,19 +175,19 @@ TEST(a_trace_that_is_cut_off_says_where)
     check_refused("[", ASSAY_BAD_INPUT, "ends in the");
 }
 
-TEST(json_that_is_no_trace_is_refused)
+TEST(json_that_is_not_a_trace_is_refused)
 {
     check_refused("{\"a\": 1}", ASSAY_BAD_INPUT, "traceEvents");
     check_refused("{\"traceEvents\": 5}", ASSAY_BAD_INPUT, "not an array");
     check_refused("17", ASSAY_BAD_INPUT, "not a trace");
-    check_refused("[1]", ASSAY_BAD_INPUT, "an event is wanted");
+    check_refused("[1]", ASSAY_BAD_INPUT, "expected an event");
     check_refused("[{\"a\": 1}]", ASSAY_BAD_INPUT, "\"ph\"");
     check_refused("[{\"ph\": \"XX\"}]", ASSAY_BAD_INPUT, "\"ph\"");
-    check_refused("[{\"ph\": \"i\"}] 5", ASSAY_BAD_INPUT, "follows");
+    check_refused("[{\"ph\": \"i\"}] 5", ASSAY_BAD_INPUT, "extra text");
     check_refused("hello", ASSAY_BAD_INPUT, "line 1, column 1");
 }
 
-TEST(times_that_cannot_be_are_refused)
+TEST(impossible_times_are_refused)
 {
     check_refused("[{\"ph\":\"X\",\"ts\":1,\"dur\":-1}]", ASSAY_BAD_INPUT,
                   "negative");
@@ -175,7 +197,7 @@ TEST(times_that_cannot_be_are_refused)
                   "too large");
     check_refused("[{\"ph\":\"X\",\"ts\":4000000000000000,"
                   "\"dur\":4000000000000000}]",
-                  ASSAY_BAD_INPUT, "beyond");
+                  ASSAY_BAD_INPUT, "too far");
     check_refused("[{\"ph\":\"X\",\"ts\":\"1\"}]", ASSAY_BAD_INPUT,
                   "not a number");
     check_refused("[{\"ph\":\"B\"}]", ASSAY_BAD_INPUT, "\"ts\"");
@@ -225,11 +247,11 @@ TEST(spans_nested_too_deep_are_refused_with_their_thread)
     str_release(&text);
 }
 
-/* A trace that is made while it is read: every name on every thread. */
+/* A trace generated while it is read: every name on every thread. */
 struct flood {
     uint64_t n, n_names, n_threads;
     char event[96];
-    const char *rest; /* of what was made last */
+    const char *rest; /* of what was generated last */
 };
 
 static void flood_make(struct flood *flood)
@@ -271,17 +293,17 @@ static void check_flood(struct flood flood, const char *part)
     CHECK(mem_peak_bytes() < 450u << 20);
 }
 
-TEST(endless_different_names_end_in_a_clear_refusal)
+TEST(too_many_different_names_are_refused_clearly)
 {
     check_flood((struct flood){.n_names = 10000000, .n_threads = 1}, "names");
 }
 
-TEST(the_same_names_on_too_many_threads_end_in_a_clear_refusal)
+TEST(the_same_names_on_too_many_threads_are_refused_clearly)
 {
     check_flood((struct flood){.n_names = 100, .n_threads = 3000}, "pairs");
 }
 
-/* ---- files that are none ---------------------------------------------- */
+/* ---- files that are not traces ----------------------------------------- */
 
 static const char *written(const char *name, const void *bytes, size_t n)
 {
@@ -309,19 +331,19 @@ static void check_file(const char *path, enum assay_status status,
     CHECK_INT(mem_live(), before);
 }
 
-TEST(files_of_another_kind_are_named_for_what_they_are)
+TEST(files_of_another_kind_are_recognised)
 {
     check_file(test_path("missing.json"), ASSAY_NOT_FOUND, "missing.json");
     check_file(written("empty.json", "", 0), ASSAY_BAD_INPUT, "empty");
     check_file(written("a.png", "\x89PNG\r\n\x1a\n1234567890", 18),
                ASSAY_BAD_INPUT, "picture");
     check_file(written("a.assay", "SQLite format 3\0rest", 20), ASSAY_BAD_INPUT,
-               "is a run file already; use assay show");
+               "is already a run file; use assay show");
     check_file(written("a.zip", "PK\3\4rest", 8), ASSAY_BAD_INPUT, "zip");
     check_file(written("a.json", "\xff\xfe", 2), ASSAY_BAD_INPUT, "line 1");
 }
 
-TEST(gzip_that_is_cut_off_or_damaged_is_refused)
+TEST(truncated_or_damaged_gzip_is_refused)
 {
     static char trace[20000], packed[20000];
     const char *path = test_path("whole.gz");
@@ -361,7 +383,7 @@ static size_t entries_of(const char *folder)
     return n;
 }
 
-TEST(no_temporary_file_stays_behind)
+TEST(no_temporary_file_is_left_behind)
 {
     const char *folder = test_path("temporary");
     struct import_options options = {.buffer_bytes = 1024,

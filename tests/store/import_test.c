@@ -1,4 +1,4 @@
-/* tests/store/import_test.c - what becomes of the events of a trace. */
+/* tests/store/import_test.c - how the events of a trace become a run. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "test.h"
@@ -139,7 +139,7 @@ TEST(an_end_and_the_next_begin_may_share_an_instant)
     run_free(run);
 }
 
-TEST(what_is_not_balanced_is_counted_and_closed)
+TEST(unbalanced_begins_and_ends_are_counted_and_closed)
 {
     struct run *run = imported("[" HALF("E", "lost", 1) "," HALF(
         "B", "forgotten", 10) "," X("last", 12, 30) "]");
@@ -227,7 +227,7 @@ TEST(profiler_steps_are_the_iterations)
     run_free(run);
 }
 
-TEST(device_spans_stand_under_their_device_and_belong_where_they_end)
+TEST(device_spans_are_under_their_device_in_the_iteration_they_end_in)
 {
     struct run *run = imported(three_steps);
     struct point *points;
@@ -248,7 +248,7 @@ TEST(device_spans_stand_under_their_device_and_belong_where_they_end)
     run_free(run);
 }
 
-TEST(an_iteration_s_own_time_is_without_its_children)
+TEST(an_iterations_self_time_excludes_its_children)
 {
     struct run *run = imported(three_steps);
     struct scope_stats root;
@@ -277,15 +277,40 @@ static void append_steps(struct str *text, int n, const int *durations)
     CHECK_INT(str_append(text, "]"), ASSAY_OK);
 }
 
-TEST(the_first_median_slowest_and_last_iterations_are_kept_in_full)
+TEST(all_spans_are_kept_in_full_unless_few_are_asked_for)
 {
     static const int durations[] = {10, 50, 20, 30, 40, 60, 70};
-    bool is_kept[7] = {0};
+    struct kept_share share;
     struct str text = {0};
     struct run *run;
 
     append_steps(&text, 7, durations);
     run = imported(text.text);
+    share = run_kept_share(run);
+    CHECK_INT(share.iterations, 7);
+    CHECK_INT(share.of_iterations, 7);
+    CHECK_INT(share.samples, 7);
+    CHECK_INT(share.of_samples, 7);
+    run_free(run);
+    str_release(&text);
+}
+
+TEST(the_first_median_slowest_and_last_iterations_are_the_few_in_full)
+{
+    static const int durations[] = {10, 50, 20, 30, 40, 60, 70};
+    bool is_kept[7] = {0};
+    struct kept_share share;
+    struct str text = {0};
+    struct error err = {0};
+    struct run *run;
+
+    append_steps(&text, 7, durations);
+    CHECK_STATUS(import_few(text.text, &run, &err), ASSAY_OK, &err);
+    share = run_kept_share(run);
+    CHECK_INT(share.iterations, 3);
+    CHECK_INT(share.of_iterations, 7);
+    CHECK_INT(share.samples, 3);
+    CHECK_INT(share.of_samples, 7);
     for (size_t i = 0; i < run_kept_count(run); i++)
         is_kept[run_kept(run, i)->iteration] = true;
     CHECK_INT(run_kept_count(run), 6);
@@ -294,9 +319,10 @@ TEST(the_first_median_slowest_and_last_iterations_are_kept_in_full)
     str_release(&text);
 }
 
-TEST(without_iterations_the_first_spans_are_kept)
+TEST(without_iterations_the_first_spans_are_the_few)
 {
     struct str text = {0};
+    struct error err = {0};
     struct run *run;
     int64_t latest = 0;
 
@@ -307,7 +333,7 @@ TEST(without_iterations_the_first_spans_are_kept)
                              i == 29999 ? "[" : ",", i % 3, 2 * i),
                   ASSAY_OK);
     CHECK_INT(str_append(&text, "]"), ASSAY_OK);
-    run = imported(text.text);
+    CHECK_STATUS(import_few(text.text, &run, &err), ASSAY_OK, &err);
     CHECK_INT(run_kept_count(run), 20000);
     for (size_t i = 0; i < run_kept_count(run); i++) {
         if (run_kept(run, i)->start_ns > latest)
@@ -320,7 +346,7 @@ TEST(without_iterations_the_first_spans_are_kept)
 
 /* ---- names, threads, counters ----------------------------------------- */
 
-TEST(threads_are_the_same_as_number_and_as_string_and_have_their_names)
+TEST(thread_ids_may_be_numbers_or_strings_and_have_names)
 {
     struct run *run = imported(
         "[{\"ph\":\"X\",\"pid\":5,\"tid\":\"9\",\"name\":\"a\",\"ts\":1},"
@@ -337,7 +363,7 @@ TEST(threads_are_the_same_as_number_and_as_string_and_have_their_names)
     run_free(run);
 }
 
-TEST(counters_are_taken_in_order_of_time)
+TEST(counters_are_counted_in_order_of_time)
 {
     struct run *run = imported(
         "[{\"ph\":\"C\",\"name\":\"memory\",\"ts\":30,\"args\":{\"live\":7}},"
@@ -373,7 +399,7 @@ TEST(every_kind_of_event_is_counted)
     run_free(run);
 }
 
-TEST(the_span_over_the_whole_recording_is_no_work)
+TEST(the_span_of_the_whole_recording_is_not_work)
 {
     struct run *run = imported(
         "[{\"ph\":\"X\",\"cat\":\"Trace\",\"pid\":\"Spans\",\"name\":\"all\","
@@ -402,7 +428,7 @@ TEST(a_bare_array_may_lack_its_bracket)
     run_free(run);
 }
 
-TEST(a_name_of_ten_thousand_characters_comes_through)
+TEST(a_name_of_ten_thousand_characters_is_kept)
 {
     char name[10001], text[10200];
     struct run *run;
@@ -416,7 +442,7 @@ TEST(a_name_of_ten_thousand_characters_comes_through)
     run_free(run);
 }
 
-/* ---- the same whatever the memory ------------------------------------- */
+/* ---- the same with any amount of memory -------------------------------- */
 
 static void append_many(struct str *text, int n)
 {
@@ -474,7 +500,7 @@ static void write_gzip(const char *path, const char *text)
     CHECK_INT(gzclose(file), Z_OK);
 }
 
-TEST(gzip_is_known_by_its_first_bytes_and_may_have_several_members)
+TEST(gzip_is_recognised_and_may_have_several_members)
 {
     const char *path = test_path("packed.trace");
     struct error err = {0};

@@ -1,4 +1,4 @@
-/* tests/store/read_run.c - a program of somebody else's: it records, and reads
+/* tests/store/read_run.c - a user's program: it records, and reads
  * the run back, with the public headers and libassay alone.
  *
  *     read_run FILE        exit code 0: all is as it should be */

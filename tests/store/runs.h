@@ -69,7 +69,8 @@ static inline void count_iterations(struct run *run, uint32_t first, uint32_t n)
     }
 }
 
-/* All is known about scope 1, something about 2, which 3 was fused into. */
+/* Everything is known about scope 1, something about 2, which 3 was fused
+ * into. */
 static inline void set_work(struct run *run)
 {
     struct scope_work whole = {.macs = 1.5e9,
@@ -111,7 +112,7 @@ static inline void add_observed(struct run *run)
     }
 }
 
-/* A bit of everything that a run can hold; not sealed. */
+/* Some of everything that a run can have; not sealed. */
 static inline struct run *rich_run(uint32_t n_iterations)
 {
     struct sample outside = sample_at(1, RUN_NONE, 123456789);

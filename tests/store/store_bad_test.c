@@ -1,4 +1,4 @@
-/* tests/store/store_bad_test.c - files that are no run file, or no longer. */
+/* tests/store/store_bad_test.c - files that are no (longer) run files. */
 #include "runs.h"
 
 #include "store/store.h"
@@ -90,18 +90,18 @@ static void check_tampered(const char *sql, const char *words)
 
 /* ---- other files ------------------------------------------------------ */
 
-TEST(a_file_that_is_not_there_is_told)
+TEST(a_missing_file_is_reported)
 {
     check_refused(test_path("none.assay"), ASSAY_NOT_FOUND, "No such file");
 }
 
-TEST(an_empty_file_is_told)
+TEST(an_empty_file_is_reported)
 {
     write_file(test_path("empty.assay"), "", 0);
     check_refused(test_path("empty.assay"), ASSAY_BAD_INPUT, "is empty");
 }
 
-TEST(a_folder_is_told)
+TEST(a_folder_is_reported)
 {
     CHECK_INT(mkdir(test_path("folder.assay"), 0777), 0);
     check_refused(test_path("folder.assay"), ASSAY_BAD_INPUT, "folder");
@@ -113,7 +113,7 @@ TEST(a_pipe_is_refused_without_waiting_for_it)
     check_refused(test_path("pipe.assay"), ASSAY_BAD_INPUT, "regular file");
 }
 
-/* Root reads every file, so it is somebody else who tries. */
+/* Root can read every file, so another user tries. */
 static int load_as_nobody(const char *path)
 {
     struct error err = {0};
@@ -127,7 +127,7 @@ static int load_as_nobody(const char *path)
                : 1;
 }
 
-TEST(an_unreadable_file_is_told)
+TEST(an_unreadable_file_is_reported)
 {
     const char *path = test_path("secret.assay");
     int status;
@@ -144,7 +144,7 @@ TEST(an_unreadable_file_is_told)
     CHECK_INT(WEXITSTATUS(status), 0);
 }
 
-TEST(a_file_of_another_kind_is_called_by_its_kind)
+TEST(a_file_of_another_kind_is_recognised)
 {
     static const struct {
         const char *start, *kind;
@@ -169,7 +169,7 @@ TEST(a_file_of_another_kind_is_called_by_its_kind)
     }
 }
 
-TEST(a_database_of_another_program_is_told)
+TEST(a_database_of_another_program_is_reported)
 {
     const char *path = test_path("foreign.assay");
 
@@ -348,8 +348,8 @@ TEST(a_file_of_the_fourth_version_is_read)
     run_free(run);
 }
 
-/* Only a file that says it is of the third version has work to be believed. */
-TEST(a_table_that_its_version_does_not_have_is_passed_over)
+/* Work is read only from files of the third version or later. */
+TEST(a_table_that_its_version_does_not_have_is_ignored)
 {
     struct error err = {0};
     struct run *run;
@@ -375,7 +375,7 @@ TEST(an_old_file_without_its_tables_is_refused)
 
 /* ---- tampering -------------------------------------------------------- */
 
-TEST(a_tree_that_is_none_is_refused)
+TEST(an_impossible_tree_is_refused)
 {
     check_tampered("UPDATE scope SET parent = 2 WHERE id = 1", "parent");
     check_tampered("UPDATE scope SET parent = 1 WHERE id = 1", "parent");
@@ -389,7 +389,7 @@ TEST(a_tree_that_is_none_is_refused)
                    "twice");
 }
 
-TEST(a_tree_deeper_than_any_is_refused)
+TEST(a_tree_that_is_too_deep_is_refused)
 {
     check_tampered("WITH RECURSIVE n(i) AS (SELECT 4 UNION ALL"
                    " SELECT i + 1 FROM n WHERE i < 6000)"
@@ -397,7 +397,7 @@ TEST(a_tree_deeper_than_any_is_refused)
                    "deeper than");
 }
 
-TEST(ids_that_point_nowhere_are_refused)
+TEST(dangling_ids_are_refused)
 {
     check_tampered("UPDATE stat SET scope = 99 WHERE id = 1", "scope");
     check_tampered("UPDATE stat SET phase = -1 WHERE id = 1", "phase");
@@ -414,7 +414,7 @@ TEST(ids_that_point_nowhere_are_refused)
                    "twice");
 }
 
-TEST(times_that_cannot_be_are_refused)
+TEST(impossible_times_are_refused)
 {
     check_tampered("UPDATE sample SET duration_ns = -1", "duration_ns");
     check_tampered("UPDATE sample SET start_ns = 9223372036854775807",
@@ -429,7 +429,7 @@ TEST(times_that_cannot_be_are_refused)
                    "table meta");
 }
 
-TEST(statistics_that_contradict_themselves_are_refused)
+TEST(contradictory_statistics_are_refused)
 {
     check_tampered("UPDATE stat SET calls = calls + 1", "call_sketch");
     check_tampered("UPDATE stat SET iterations = -1", "iterations");
@@ -476,7 +476,7 @@ TEST(a_file_of_version_6_is_read)
     run_free(run);
 }
 
-TEST(launches_texts_and_memory_that_cannot_be_are_refused)
+TEST(impossible_launches_texts_and_memory_are_refused)
 {
     check_tampered("PRAGMA user_version = 6", "no table scope_text");
     check_tampered(VERSION_6 "DROP TABLE memory_space",
@@ -496,7 +496,7 @@ TEST(launches_texts_and_memory_that_cannot_be_are_refused)
                    "twice");
 }
 
-TEST(work_that_cannot_be_is_refused)
+TEST(impossible_work_is_refused)
 {
     check_tampered("INSERT INTO work(scope) VALUES(99)", "scope cannot be 99");
     check_tampered("INSERT INTO work(scope) VALUES(-1)", "scope cannot be -1");
@@ -513,7 +513,7 @@ TEST(work_that_cannot_be_is_refused)
     check_tampered("DROP VIEW scope_work; DROP TABLE work", "no table work");
 }
 
-TEST(series_that_cannot_be_are_refused)
+TEST(impossible_series_are_refused)
 {
     check_tampered("UPDATE series SET stride = 3", "stride of 3");
     check_tampered("UPDATE series SET stride = 0", "stride cannot be 0");
@@ -538,7 +538,7 @@ TEST(series_that_cannot_be_are_refused)
                    "no table series_point");
 }
 
-TEST(labels_that_are_not_there_are_refused)
+TEST(unknown_labels_are_refused)
 {
     check_tampered("UPDATE series_point SET value = 2 WHERE series = 0",
                    "no label 2");
@@ -552,7 +552,7 @@ TEST(labels_that_are_not_there_are_refused)
     check_tampered("UPDATE series_label SET i = 4294967295 WHERE i = 1", "i ");
 }
 
-TEST(owners_of_memory_that_cannot_be_are_refused)
+TEST(impossible_owners_of_memory_are_refused)
 {
     check_tampered("UPDATE ledger SET kind = 'magic'", "'magic'");
     check_tampered("UPDATE ledger SET kind = x'00'", "not a text");
@@ -565,7 +565,7 @@ TEST(owners_of_memory_that_cannot_be_are_refused)
                    "no table ledger");
 }
 
-TEST(work_that_is_done_by_nobody_or_in_circles_is_refused)
+TEST(work_done_by_nobody_or_in_circles_is_refused)
 {
     check_tampered("UPDATE work SET done_by = 99", "done_by cannot be 99");
     check_tampered("UPDATE work SET done_by = -1", "done_by cannot be -1");
@@ -578,29 +578,29 @@ TEST(work_that_is_done_by_nobody_or_in_circles_is_refused)
     check_tampered("UPDATE work SET done_by = scope % 3 + 1", "really does");
 }
 
-TEST(sketches_that_are_none_are_refused)
+TEST(malformed_sketches_are_refused)
 {
     /* Ends within a number; has an empty bucket; goes beyond the last bucket;
      * counts more than 64 bits; a number of more than 64 bits; a gap of 0. */
-    check_tampered("UPDATE stat SET call_sketch = x'80'", "no sketch");
-    check_tampered("UPDATE stat SET call_sketch = x'0500'", "no sketch");
-    check_tampered("UPDATE stat SET call_sketch = x'801D01'", "no sketch");
+    check_tampered("UPDATE stat SET call_sketch = x'80'", "not a sketch");
+    check_tampered("UPDATE stat SET call_sketch = x'0500'", "not a sketch");
+    check_tampered("UPDATE stat SET call_sketch = x'801D01'", "not a sketch");
     check_tampered("UPDATE stat SET call_sketch ="
                    " x'05FFFFFFFFFFFFFFFFFF0101FFFFFFFFFFFFFFFFFF01'",
-                   "no sketch");
+                   "not a sketch");
     check_tampered("UPDATE stat SET call_sketch = x'05FFFFFFFFFFFFFFFFFF7F'",
-                   "no sketch");
-    check_tampered("UPDATE stat SET call_sketch = x'05010001'", "no sketch");
+                   "not a sketch");
+    check_tampered("UPDATE stat SET call_sketch = x'05010001'", "not a sketch");
     check_tampered("UPDATE stat SET call_sketch = zeroblob(1000000)",
-                   "no sketch");
+                   "not a sketch");
     check_tampered("UPDATE stat SET call_sketch = 'text'", "not a blob");
     check_tampered("UPDATE stat SET call_sketch = x''", "call_sketch");
 }
 
-TEST(texts_that_are_none_are_refused)
+TEST(malformed_texts_are_refused)
 {
     check_tampered("UPDATE scope SET name = CAST(x'610062' AS TEXT)",
-                   "holds a NUL");
+                   "has a NUL in it");
     check_tampered("UPDATE fact SET value = CAST(x'00' AS TEXT)", "NUL");
     check_tampered("UPDATE thread SET name = x'61'", "not a text");
     check_tampered("UPDATE thread SET kind = 'gpu'", "gpu");
@@ -609,8 +609,8 @@ TEST(texts_that_are_none_are_refused)
                    "not a text");
 }
 
-/* Nothing that the file brings along is run. */
-TEST(what_only_looks_like_a_table_is_refused)
+/* No code in the file is run. */
+TEST(views_and_computed_columns_posing_as_tables_are_refused)
 {
     check_tampered("ALTER TABLE scope RENAME TO hidden;"
                    "CREATE VIEW scope AS SELECT * FROM hidden",
@@ -633,7 +633,7 @@ TEST(points_out_of_order_are_refused)
                    "out of order");
 }
 
-TEST(a_million_rows_more_than_there_can_be_end_soon)
+TEST(a_million_surplus_rows_are_refused_quickly)
 {
     check_tampered("WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL"
                    " SELECT i + 1 FROM n WHERE i < 1000000)"
@@ -656,7 +656,7 @@ TEST(a_file_cut_off_anywhere_is_refused)
     check_refused(test_path("cut.assay"), ASSAY_BAD_INPUT, "is cut off");
 }
 
-/* Whatever comes of it, it is an answer: the sanitizers watch. */
+/* Any answer will do; the sanitizers watch for crashes. */
 TEST(a_file_with_any_byte_changed_is_read_or_refused)
 {
     size_t n, n_refused = 0;
@@ -684,13 +684,13 @@ TEST(a_file_with_any_byte_changed_is_read_or_refused)
 
 /* Its schema is a tree of 12 levels in which all 61 children of a page are the
  * same page: 61^12 rows, which the sqlite3 shell starts to read. */
-TEST(a_file_that_leads_back_into_itself_is_refused)
+TEST(a_file_whose_pages_form_a_loop_is_refused)
 {
     check_refused(TEST_SOURCE_DIR "/tests/store/loop.db", ASSAY_BAD_INPUT,
-                  "back into themselves");
+                  "form a loop");
 }
 
-/* Ends with the mark of a journal that names a further file. */
+/* Ends with the mark of a journal that names another file. */
 TEST(a_journal_that_would_delete_another_file_is_not_played_back)
 {
     static const char journal[] =

@@ -1,4 +1,4 @@
-/* tests/store/store_beside_test.c - what lies beside a run file, and what its
+/* tests/store/store_beside_test.c - files next to a run file, and what its
  * name looks like: neither may change anything else on the disk. */
 #include "runs.h"
 
@@ -89,7 +89,7 @@ enum { sector = 512, page = 4096, lock_page = 0x40000000 / page + 1 };
 static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9,
                                       0x20, 0xa1, 0x63, 0xd7};
 
-/* Of a transaction that began with so many pages and changed none of them. */
+/* For a transaction that began with this many pages and changed none. */
 static void put_header(unsigned char bytes[sector], uint32_t n_pages)
 {
     memcpy(bytes, magic, sizeof magic);
@@ -100,7 +100,7 @@ static void put_header(unsigned char bytes[sector], uint32_t n_pages)
 }
 
 /* A journal as a transaction over several databases leaves it: it names the
- * file that says so, and SQLite removes that file behind the playback. */
+ * file that says so, and SQLite removes that file after the playback. */
 static void write_trap(const char *journal, const char *victim)
 {
     unsigned char bytes[sector + 1024] = {0};
@@ -118,7 +118,7 @@ static void write_trap(const char *journal, const char *victim)
     write_file(journal, bytes, at + 20 + n);
 }
 
-TEST(a_journal_beside_what_a_link_leads_to_does_not_delete_a_file)
+TEST(a_journal_next_to_a_links_target_does_not_delete_a_file)
 {
     const char *victim = test_path("victim.txt");
     struct error err = {0};
@@ -142,7 +142,7 @@ TEST(a_journal_beside_what_a_link_leads_to_does_not_delete_a_file)
 
 /* The check comes before SQLite looks. Whatever SQLite would do about a trap
  * set in between, it cannot. */
-TEST(a_trap_that_comes_late_deletes_nothing_either)
+TEST(a_trap_set_late_deletes_nothing_either)
 {
     const char *path = test_path("late.assay");
     const char *victim = test_path("late_victim.txt");
@@ -179,8 +179,8 @@ TEST(a_path_that_looks_like_a_uri_is_a_path)
     CHECK_INT(chdir(before), 0);
 }
 
-/* Where it would be waited for, this test would not end. */
-TEST(a_pipe_beside_a_run_file_is_not_waited_for)
+/* If anything waited for it, this test would hang. */
+TEST(a_pipe_next_to_a_run_file_is_not_waited_for)
 {
     static const char *const endings[] = {"-journal", "-wal", "-shm"};
     const char *path = test_path("piped.assay");
@@ -196,7 +196,7 @@ TEST(a_pipe_beside_a_run_file_is_not_waited_for)
     }
 }
 
-TEST(a_write_ahead_log_is_refused_with_the_way_out)
+TEST(a_write_ahead_log_is_refused_with_advice)
 {
     const char *path = test_path("ahead.assay");
     struct error err = {0};
@@ -212,10 +212,9 @@ TEST(a_write_ahead_log_is_refused_with_the_way_out)
     CHECK_INT(load_iterations(path), 4);
 }
 
-/* ---- a journal of our own -------------------------------------------------
- */
+/* ---- a journal of our own --------------------------------------------- */
 
-/* Dies in a transaction that has changed the database file already. */
+/* Dies in a transaction that has already changed the database file. */
 static void die_writing(const char *path)
 {
     sqlite3 *db;
@@ -245,7 +244,7 @@ static void leave_journal(const char *path)
     CHECK(WIFSIGNALED(status));
 }
 
-TEST(a_journal_is_played_back_in_memory_alone)
+TEST(a_journal_is_played_back_only_in_memory)
 {
     const char *path = test_path("hot.assay");
     const char *journal = test_path("hot.assay-journal");
@@ -281,7 +280,7 @@ TEST(a_journal_is_played_back_in_memory_alone)
 
 /* Killed in its first transaction, when the database had no pages: all there is
  * of the journal is its header, and undone the database is empty. */
-TEST(a_journal_that_is_a_header_alone_is_played_back)
+TEST(a_journal_with_only_a_header_is_played_back)
 {
     const char *path = test_path("first.assay");
     const char *journal = test_path("first.assay-journal");

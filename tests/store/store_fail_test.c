@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Everything in the folder of the test whose name starts so. */
+/* Everything in the test's folder whose name starts like this. */
 static int count_files(const char *start)
 {
     static const char *folder;
@@ -78,7 +78,7 @@ TEST(a_full_disk_leaves_the_old_file_and_no_new_one)
     run_free(large);
 }
 
-TEST(a_disk_that_was_full_for_a_while_costs_only_what_was_appended_then)
+TEST(a_disk_full_for_a_while_loses_only_what_was_appended_then)
 {
     struct sample samples[20000];
     struct run *run = rich_run(10);
@@ -99,7 +99,7 @@ TEST(a_disk_that_was_full_for_a_while_costs_only_what_was_appended_then)
     OK(run_seal(run, &err));
     OK(store_finish(writer, run, &err));
 
-    /* The run gets what the file has beyond it, and then both are the same. */
+    /* The run gets what only the file has, and then both are the same. */
     for (size_t i = 0; i < 17; i++)
         OK(run_keep(run, &samples[i], &err));
     OK(run_seal(run, &err));
@@ -129,7 +129,7 @@ TEST(a_recording_that_cannot_be_finished_leaves_its_last_checkpoint)
     run_free(run);
 }
 
-TEST(a_recording_that_never_got_anything_down_leaves_nothing)
+TEST(a_recording_that_never_wrote_anything_leaves_nothing)
 {
     struct run *run = sealed_run(900);
     struct store_writer *writer;
@@ -143,7 +143,7 @@ TEST(a_recording_that_never_got_anything_down_leaves_nothing)
     run_free(run);
 }
 
-TEST(a_run_that_can_be_made_again_is_finished_whole_or_not_at_all)
+TEST(a_repeatable_run_is_finished_completely_or_not_at_all)
 {
     struct run *run = rich_run(10);
     struct store_writer *writer;
@@ -205,7 +205,7 @@ TEST(loading_leaks_nothing_whichever_allocation_fails)
 
 /* Each allocation fails once in turn, in opening, in a checkpoint or in the
  * end; what failed once succeeds the second time. */
-TEST(a_recording_survives_any_one_failed_allocation)
+TEST(a_recording_survives_any_single_failed_allocation)
 {
     const char *path = test_path("once.assay");
     long before = mem_live();

@@ -14,7 +14,7 @@
 
 enum { per_checkpoint = 60, samples_each = 30 };
 
-/* Records for ever: every checkpoint has 60 more iterations and 30 more
+/* Records forever: every checkpoint has 60 more iterations and 30 more
  * samples, and thousands of others lie uncommitted in between. */
 static void record(const char *path)
 {
@@ -66,7 +66,7 @@ static pid_t start(void (*body)(const char *), const char *path)
     return pid;
 }
 
-/* What was loaded is exactly one of the checkpoints. */
+/* The loaded run is exactly one of the checkpoints. */
 static void check_checkpoint(const struct run *run)
 {
     uint64_t n = run_iteration_count(run);
@@ -169,8 +169,8 @@ static void finish_run(const char *path)
     run_free(run);
 }
 
-/* With its journal. */
-TEST(a_finished_run_removes_what_a_dead_process_left_before)
+/* Together with its journal. */
+TEST(a_finished_run_removes_parts_of_dead_processes)
 {
     int status;
     pid_t pid = start(die_within_a_transaction, test_path("two.assay"));
@@ -185,7 +185,7 @@ TEST(a_finished_run_removes_what_a_dead_process_left_before)
     CHECK(access(journal, F_OK) != 0);
 }
 
-TEST(whoever_looks_for_a_run_that_was_not_finished_is_told_of_its_part)
+TEST(looking_for_an_unfinished_run_names_its_part)
 {
     struct error err = {0};
     struct run *run;
@@ -234,18 +234,18 @@ static void write_text(const char *path, const char *text)
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* 4194304 is beyond every process id: such a process is never there. */
-TEST(nothing_is_removed_that_is_not_ours_beyond_doubt)
+/* 4194304 is beyond every process id: there is never such a process. */
+TEST(only_files_that_are_certainly_ours_are_removed)
 {
     static const char *const names[] = {
         "mine.assay.4194304-abcdef.part",  /* a text */
-        "mine.assay.part",                 /* no number */
+        "mine.assay.part",                 /* not a number */
         "mine.assay.4194304-abcde.part",   /* too short */
         "mine.assay.4194304-abcdefg.part", /* too long */
         "mine.assay.4194304-ABCDEF.part",  /* not our letters */
         "mine.assay.4194304-abcdef.parts", /* another ending */
         "mine.assays.4194304-abcdef.part", /* of another file */
-        "mine.assay.-1-abcdef.part",       /* no process */
+        "mine.assay.-1-abcdef.part",       /* no such process */
     };
     char linked[] = "mine.assay.4194304-linked.part";
 
@@ -260,7 +260,7 @@ TEST(nothing_is_removed_that_is_not_ours_beyond_doubt)
 
 /* Either would do: a file system may know no locks, and a process may be one of
  * another machine. */
-TEST(a_part_stays_whose_process_lives_or_that_somebody_claims)
+TEST(a_part_stays_if_its_process_lives_or_somebody_claims_it)
 {
     char alive[64];
     int fd;
@@ -279,8 +279,8 @@ TEST(a_part_stays_whose_process_lives_or_that_somebody_claims)
     close(fd);
 }
 
-/* A crash during a run is younger than that run's beginning. */
-TEST(a_part_that_is_younger_than_the_run_stays)
+/* A crash during a run is later than its beginning. */
+TEST(a_part_newer_than_the_run_stays)
 {
     struct run *run = rich_run(3);
     struct store_writer *writer;

@@ -1,4 +1,4 @@
-/* tests/store/store_test.c - runs into files and back. */
+/* tests/store/store_test.c - writes runs to files and reads them back. */
 #include "runs.h"
 
 #include "store/store.h"
@@ -43,12 +43,12 @@ static void check_round_trip(uint32_t n_iterations)
     run_free(run);
 }
 
-TEST(a_saved_run_loads_with_every_field_as_it_was)
+TEST(a_saved_run_loads_with_every_field_unchanged)
 {
     check_round_trip(7);
 }
 
-TEST(a_thinned_run_loads_with_every_field_as_it_was)
+TEST(a_thinned_run_loads_with_every_field_unchanged)
 {
     check_round_trip(5000);
 }
@@ -96,9 +96,9 @@ static long file_size(const char *path)
     return stat(path, &info) ? -1 : (long)info.st_size;
 }
 
-/* 600 scopes of 1000 points should stay around 10 MB: 24 bytes a point are
- * 14 MB. What is there without any point is a few pages a table. */
-TEST(a_file_is_a_few_pages_and_some_bytes_a_point)
+/* 600 scopes of 1000 points should stay around 10 MB: 24 bytes per point
+ * are 14 MB. Without any points there are a few pages per table. */
+TEST(a_file_is_a_few_pages_and_some_bytes_per_point)
 {
     struct run *run = sealed_run(0), *longer = sealed_run(1000);
     struct error err = {0};
@@ -146,8 +146,8 @@ TEST(a_recording_is_a_part_until_it_is_finished)
     run_free(run);
 }
 
-/* Checkpoints write only what changed; the file must not show how many there
- * were, also where the points were thinned between two. */
+/* Checkpoints write only what changed; the file must not depend on how many
+ * there were, even if the points were thinned between two. */
 TEST(many_checkpoints_leave_the_same_file_as_one)
 {
     struct run *run = rich_run(0);
@@ -212,7 +212,7 @@ TEST(texts_of_work_that_were_set_again_are_written_again)
     run_free(run);
 }
 
-TEST(labels_and_owners_that_come_late_are_written)
+TEST(late_labels_and_owners_are_written)
 {
     struct ledger_row row = {
         .kind = LEDGER_IMAGES, .scope = RUN_NONE, .bytes = 7, .what = "late"};
@@ -233,7 +233,7 @@ TEST(labels_and_owners_that_come_late_are_written)
     run_free(run);
 }
 
-/* As many are remembered after thinning as were written before it. */
+/* As many are kept after thinning as were written before it. */
 TEST(iterations_thinned_between_two_checkpoints_are_written_again)
 {
     struct run *run = rich_run(600);
@@ -250,7 +250,7 @@ TEST(iterations_thinned_between_two_checkpoints_are_written_again)
     run_free(run);
 }
 
-TEST(kept_samples_that_were_replaced_are_written_again)
+TEST(replaced_kept_samples_are_written_again)
 {
     struct sample samples[] = {sample_at(1, 0, 5), sample_at(1, 1, 6),
                                sample_at(2, 2, 7)};
@@ -301,7 +301,7 @@ TEST(appended_samples_stay_while_the_kept_ones_change)
     run_free(run);
 }
 
-/* Of the schema: four bytes of SQLite's header. */
+/* The schema's version: four bytes of SQLite's header. */
 static int version_of(const char *path)
 {
     unsigned char bytes[4] = {0};
@@ -340,7 +340,7 @@ static void save_with_launches(const char *name, bool has_launches)
     run_free(run);
 }
 
-TEST(launches_are_stored_and_a_file_without_any_is_one_of_version_5)
+TEST(launches_are_stored_and_a_file_without_any_has_version_5)
 {
     save_with_launches("with.assay", true);
     save_with_launches("without.assay", false);
@@ -360,7 +360,7 @@ TEST(an_abandoned_recording_leaves_nothing)
     store_abandon(NULL);
 }
 
-TEST(a_bad_place_is_told_when_the_file_is_opened)
+TEST(a_bad_path_is_reported_when_the_file_is_opened)
 {
     struct store_writer *writer;
     struct error err = {0};
@@ -376,8 +376,8 @@ TEST(a_bad_place_is_told_when_the_file_is_opened)
     CHECK_INT(store_open("", &writer, &err), ASSAY_IO);
 }
 
-/* As they were written when steps had a series of their own. */
-TEST(a_training_of_before_is_read_by_its_steps)
+/* As written when steps had a series of their own. */
+TEST(an_old_training_is_read_by_its_steps)
 {
     struct error err = {0};
     struct run *run, *loaded;

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What one name took, wherever in the tree it stands. */
+/* The time of one name, wherever it is in the tree. */
 struct sums {
     uint64_t calls;
     double total_us, self_us;
@@ -62,7 +62,7 @@ static struct row parse_row(char *line)
 }
 
 /* Both are made of the same microseconds, whole ones or, in later versions,
- * with three decimals. Answers how many rows had to agree to the last one. */
+ * with three decimals. Returns how many rows had to agree exactly. */
 static size_t check_table(const struct run *run, const char *path)
 {
     FILE *table = fopen(path, "r");
@@ -91,7 +91,7 @@ static size_t check_table(const struct run *run, const char *path)
 
 enum { no_torch = 77, no_python = 127 };
 
-/* Makes the traces once; SKIPs where there is no PyTorch. */
+/* Makes the traces once; SKIPs without PyTorch. */
 static const char *torch_folder(void)
 {
     static const char script[] =

@@ -1,4 +1,4 @@
-/* tests/store/trace_text.h - importing a trace that stands in the test.
+/* tests/store/trace_text.h - importing a trace written in the test.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TESTS_STORE_TRACE_TEXT_H
@@ -36,13 +36,24 @@ import_bytes(const char *bytes, size_t n, struct run **run, struct error *err)
     return import_trace_from(source, NULL, run, err);
 }
 
+/* Keeps only a few spans in full. */
+static inline enum assay_status import_few(const char *bytes, struct run **run,
+                                           struct error *err)
+{
+    struct trace_text text = {bytes, strlen(bytes)};
+    struct json_source source = {trace_text_read, &text};
+    struct import_options options = {.keep = IMPORT_KEEP_FEW};
+
+    return import_trace_from(source, &options, run, err);
+}
+
 static inline enum assay_status import_text(const char *text, struct run **run,
                                             struct error *err)
 {
     return import_bytes(text, strlen(text), run, err);
 }
 
-/* The scope at this path, RUN_NONE where there is none. */
+/* The scope at this path, RUN_NONE if there is none. */
 static inline uint32_t scope_at(const struct run *run, const char *path)
 {
     uint32_t found = RUN_NONE;

@@ -1,4 +1,4 @@
-/* That code compiled with OpenMP runs on our team (team/gomp.c). */
+/* Code compiled with OpenMP runs on our team (team/gomp.c). */
 #include "team/team.h"
 #include "test.h"
 
@@ -6,13 +6,13 @@
 #include <omp.h>
 #include <stdint.h>
 
-/* Of test.c. */
+/* In test.c. */
 int main(int argc, char **argv);
 
 enum { N = 4 };
 
-/* What oneDNN's calls are bound to. */
-TEST(the_calls_of_libraries_come_to_this_program)
+/* The functions that oneDNN's calls are bound to. */
+TEST(calls_from_libraries_reach_this_program)
 {
     static const char *const names[] = {
         "GOMP_parallel",       "GOMP_barrier",       "omp_get_max_threads",
@@ -26,7 +26,7 @@ TEST(the_calls_of_libraries_come_to_this_program)
     }
 }
 
-TEST(a_parallel_region_is_one_of_the_team)
+TEST(a_parallel_region_runs_on_the_team)
 {
     int sizes[N] = {0}, numbers = 0;
 
@@ -66,7 +66,7 @@ TEST(loops_of_every_kind_visit_each_index_once)
         CHECK_INT(seen[i], 1001 + (i % 3 == 0 ? 10 : 0) + (i % 2 ? 100 : 0));
 }
 
-TEST(a_number_of_threads_that_was_set_is_the_default)
+TEST(the_number_of_threads_set_is_the_default)
 {
     int n = 0;
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_THREAD__
-/* It does not follow threads that start after a fork, but lets them live. */
+/* It cannot follow threads started after a fork, but then lets them run. */
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);
 
 const char *__tsan_default_options(void)
@@ -47,8 +47,45 @@ TEST(each_member_of_a_region_works_once)
     CHECK(!team_is_parallel());
 }
 
-/* What a region writes is there when it is over, with any number of members
- * that comes and goes, sleeping or spinning. */
+static atomic_int n_begun, n_ended, where_sum, number_sum;
+
+static unsigned watch_where(void)
+{
+    return 7;
+}
+
+static void watch_begin(unsigned where, int number)
+{
+    atomic_fetch_add(&n_begun, 1);
+    atomic_fetch_add(&where_sum, (int)where);
+    atomic_fetch_add(&number_sum, number);
+}
+
+static void watch_end(void)
+{
+    atomic_fetch_add(&n_ended, 1);
+}
+
+/* The owner is not watched: it knows where it is. */
+TEST(a_watch_sees_every_other_member_of_a_region)
+{
+    static const struct team_watch watch = {watch_where, watch_begin,
+                                            watch_end};
+    struct visit seen = {0};
+
+    team_set_watch(&watch);
+    CHECK(team_run(visit, &seen, N));
+    CHECK(team_run(visit, &seen, 1));
+    team_set_watch(NULL);
+    CHECK(team_run(visit, &seen, N));
+    CHECK_INT(n_begun, N - 1);
+    CHECK_INT(n_ended, N - 1);
+    CHECK_INT(where_sum, 7 * (N - 1));
+    CHECK_INT(number_sum, 1 + 2 + 3 + 4);
+}
+
+/* What a region writes is there when it is over, whether its members sleep or
+ * spin, and as their number changes. */
 TEST(regions_follow_each_other_without_losing_work)
 {
     static const long spins[] = {0, 2000, 200000};
@@ -76,7 +113,7 @@ static void visit_nested(void *data)
         visit(data);
 }
 
-TEST(a_region_inside_of_a_region_is_the_callers_alone)
+TEST(a_region_inside_a_region_has_only_its_caller)
 {
     struct visit seen = {0};
 
@@ -91,7 +128,7 @@ static void start_inner(void *data)
     team_run(visit, data, N);
 }
 
-TEST(a_region_inside_of_one_with_a_single_member_is_parallel)
+TEST(a_region_inside_a_region_of_one_is_parallel)
 {
     struct visit seen = {0};
 
@@ -120,7 +157,7 @@ static void step(void *data)
     }
 }
 
-TEST(nobody_passes_a_barrier_before_all_have_come)
+TEST(nobody_passes_a_barrier_before_all_have_arrived)
 {
     struct steps steps = {.n_wrong = 0};
 
@@ -205,7 +242,7 @@ TEST(a_forked_child_has_a_team_of_its_own)
     if (child == 0) {
         struct visit own = {0};
 
-        alarm(60); /* rather than for ever */
+        alarm(60); /* rather than hang */
         team_run(visit, &own, N);
         _exit(own.n_calls == N ? 0 : 1);
     }
@@ -215,7 +252,7 @@ TEST(a_forked_child_has_a_team_of_its_own)
     CHECK_INT(seen.n_calls, 2 * N);
 }
 
-TEST(what_a_thread_sets_is_its_own)
+TEST(each_thread_has_its_own_settings)
 {
     int before = team_threads();
 

@@ -210,22 +210,43 @@ TEST(a_thrifty_pool_gives_back_what_waited_longest)
     pool_free(pool);
 }
 
-static void add_up(void *context, int64_t delta)
+struct heard {
+    int64_t bytes, asked_bytes, weights;
+};
+
+static void add_up(void *context, const struct pool_change *change)
 {
-    *(int64_t *)context += delta;
+    struct heard *heard = context;
+
+    if (!change->is_handed_over) {
+        heard->bytes += change->bytes;
+        heard->asked_bytes += change->asked_bytes;
+    }
+    if (change->owner == OWNER_WEIGHTS)
+        heard->weights += change->asked_bytes;
+    if (change->is_handed_over && change->owner_before == OWNER_WEIGHTS)
+        heard->weights -= change->asked_bytes;
 }
 
-TEST(the_observer_hears_of_every_byte_both_ways)
+TEST(the_observer_hears_of_every_byte_and_whose_it_is)
 {
     struct pool *pool = new_pool();
     struct buffer *buffer;
-    int64_t live = 0;
+    struct heard heard = {0};
 
-    pool_observe(pool, (struct pool_observer){add_up, &live});
+    pool_observe(pool, (struct pool_observer){add_up, &heard});
     CHECK_INT(pool_take(pool, 5000, "x", &buffer, &err), ASSAY_OK);
-    CHECK_INT(live, pool_usage(pool).live_bytes);
+    CHECK_INT(heard.bytes, pool_usage(pool).live_bytes);
+    CHECK_INT(heard.asked_bytes, 5000);
+    buffer_set_owner(buffer, OWNER_WEIGHTS);
+    CHECK_INT(heard.bytes, pool_usage(pool).live_bytes);
+    CHECK_INT(heard.weights, 5000);
+    CHECK_INT(pool_live_of(pool, OWNER_WEIGHTS), 5000);
+    buffer_set_owner(buffer, OWNER_SCRATCH);
+    CHECK_INT(heard.weights, 0);
     buffer_release(buffer);
-    CHECK_INT(live, 0);
+    CHECK_INT(heard.bytes, 0);
+    CHECK_INT(heard.asked_bytes, 0);
     CHECK(pool_usage(pool).peak_bytes >= 5000);
     pool_reset_peak(pool);
     CHECK_INT(pool_usage(pool).peak_bytes, 0);
@@ -338,7 +359,7 @@ TEST(what_waits_is_given_back_when_memory_ends)
     CHECK_INT(pool_take(pool, 1 << 24, "the features", &buffer, &err),
               ASSAY_NOMEM);
     mem_fail_at(-1);
-    CHECK_STR(err.text, "out of memory: 16.0 MiB wanted for the features");
+    CHECK_STR(err.text, "out of memory: 16.0 MiB needed for the features");
     pool_free(pool);
 }
 

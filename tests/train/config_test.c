@@ -15,7 +15,7 @@ read_config(const char *text, struct train_config *config, struct error *err)
     return train_config_read_text(text, strlen(text), "c.toml", config, err);
 }
 
-/* The message about a text that is to be refused. */
+/* The message that refuses a text. */
 static const char *refusal(const char *text)
 {
     static struct error err;
@@ -89,28 +89,28 @@ TEST(every_type_of_value_is_read)
     train_config_release(&config);
 }
 
-TEST(what_is_wrong_with_a_value_is_said_with_its_line)
+TEST(a_bad_value_is_reported_with_its_line)
 {
     CHECK_STR(refusal("[training]\n\nbatch_size = 0\n"),
               "c.toml: line 3: batch_size is 0; it must be from 1 to 65536");
     CHECK_STR(refusal("[training]\nnum_workers = -1\n"),
               "c.toml: line 2: num_workers is -1; it must be from 0 to 256");
     CHECK_STR(refusal("[training]\nbatch_size = \"2\"\n"),
-              "c.toml: line 2: batch_size wants an integer, found a string");
+              "c.toml: line 2: batch_size must be an integer, not a string");
     CHECK_STR(refusal("[training]\nbatch_size = 2.0\n"),
-              "c.toml: line 2: batch_size wants an integer, found a float");
+              "c.toml: line 2: batch_size must be an integer, not a float");
     CHECK_STR(refusal("[training]\ndevice = 0\n"),
-              "c.toml: line 2: device wants a string, found an integer");
+              "c.toml: line 2: device must be a string, not an integer");
     CHECK_STR(refusal("[optimizer]\nnesterov = 1\n"),
-              "c.toml: line 2: nesterov wants true or false, found an integer");
+              "c.toml: line 2: nesterov must be true or false, not an integer");
     CHECK_STR(refusal("[optimizer]\nlearning_rate = []\n"),
-              "c.toml: line 2: learning_rate wants a number, found an array");
+              "c.toml: line 2: learning_rate must be a number, not an array");
     CHECK_STR(refusal("[optimizer]\nmomentum = 1.5\n"),
               "c.toml: line 2: momentum is 1.5; it must be from 0 to 1");
     CHECK_STR(refusal("[model]\nname = \"\"\n"),
               "c.toml: line 2: name is empty");
     CHECK_STR(refusal("[model]\nname = \"a\\u0000b\"\n"),
-              "c.toml: line 2: name has a NUL in it");
+              "c.toml: line 2: name contains a NUL");
 }
 
 TEST(a_learning_rate_is_a_finite_number_above_0)
@@ -124,7 +124,7 @@ TEST(a_learning_rate_is_a_finite_number_above_0)
               "learning_rate is inf; it must be above 0");
 }
 
-TEST(a_choice_that_is_none_names_the_nearest_or_all)
+TEST(an_unknown_choice_is_answered_with_the_nearest_or_all)
 {
     CHECK_STR(refusal("[dataset]\nkind = \"cooc\"\n"),
               "c.toml: line 2: kind is \"cooc\"; did you mean \"coco\"?");
@@ -133,7 +133,7 @@ TEST(a_choice_that_is_none_names_the_nearest_or_all)
               "adamw");
 }
 
-TEST(an_unknown_key_names_the_nearest_or_its_section)
+TEST(an_unknown_key_is_answered_with_the_nearest_or_its_section)
 {
     CHECK_STR(refusal("[training]\nbach_size = 2\n"),
               "c.toml: line 2: unknown key bach_size in [training]; did you "
@@ -143,16 +143,16 @@ TEST(an_unknown_key_names_the_nearest_or_its_section)
               "to [training]");
     CHECK_STR(refusal("[model]\nzzzz = 2\n"),
               "c.toml: line 2: unknown key zzzz in [model]; 'assay train "
-              "--defaults' shows all there are");
+              "--defaults' lists all keys");
     CHECK_HAS(refusal("[training]\n\"batch_size\\u0000\" = 2\n"),
               "line 2: unknown key");
 }
 
-TEST(what_stands_in_no_section_is_refused)
+TEST(keys_outside_of_sections_are_refused)
 {
     CHECK_STR(refusal("batch_size = 2\n"),
-              "c.toml: line 1: batch_size stands in no section; it belongs to "
-              "[training]");
+              "c.toml: line 1: batch_size is outside of any section; it "
+              "belongs to [training]");
     CHECK_STR(refusal("[trainig]\nbatch_size = 2\n"),
               "c.toml: line 1: unknown section [trainig]; did you mean "
               "[training]?");
@@ -168,7 +168,7 @@ TEST(bad_toml_is_refused_with_line_and_column)
               "c.toml: line 2, column 14: ");
 }
 
-TEST(a_file_that_is_not_there_is_named)
+TEST(a_missing_file_is_named)
 {
     struct train_config config;
     struct error err = {0};
@@ -190,23 +190,26 @@ static enum assay_status check(const char *text, struct error *err)
     return st;
 }
 
-TEST(a_device_that_is_not_there_is_refused_with_the_way_out)
+TEST(a_missing_device_is_refused_with_a_way_out)
 {
     struct error err;
 
     CHECK_STATUS(check("[training]\ndevice = \"cpu\"\n", &err), ASSAY_OK, &err);
-    CHECK_INT(check("[training]\ndevice = \"cuda:0\"\n", &err),
-              ASSAY_UNSUPPORTED);
-    CHECK_STR(err.text,
-              "c.toml: line 2: device is \"cuda:0\", and this program has no "
-              "CUDA backend; --device cpu trains on the processor");
+    if (!device_at(1)) {
+        CHECK_INT(check("[training]\ndevice = \"cuda:0\"\n", &err),
+                  ASSAY_UNSUPPORTED);
+        CHECK_HAS(err.text, "c.toml: line 2: device: cuda:0 cannot be used: ");
+        CHECK_HAS(err.text, "; --device cpu trains on the processors");
+    }
     CHECK_INT(check("[training]\ndevice = \"cuda:\"\n", &err), ASSAY_BAD_INPUT);
     CHECK_INT(check("[training]\ndevice = \"tpu\"\n", &err), ASSAY_BAD_INPUT);
-    CHECK_STR(err.text, "c.toml: line 2: device is \"tpu\"; \"auto\" and "
-                        "\"cpu\" are devices");
+    CHECK_STR(
+        err.text,
+        "c.toml: line 2: device is \"tpu\"; it must be \"auto\", \"cpu\" or "
+        "\"cuda:0\"");
 }
 
-TEST(a_model_that_is_not_there_is_refused_with_the_nearest)
+TEST(an_unknown_model_is_refused_with_the_nearest_name)
 {
     struct error err;
 
@@ -252,7 +255,7 @@ static const char *wrong_usage(const char *name, const char *value)
     return err.text;
 }
 
-TEST(a_wrong_word_of_a_command_line_is_wrong_usage)
+TEST(a_bad_setting_on_the_command_line_is_wrong_usage)
 {
     CHECK_STR(wrong_usage("training.batch_size", "0"),
               "training.batch_size is 0; it must be from 1 to 65536");
@@ -261,9 +264,9 @@ TEST(a_wrong_word_of_a_command_line_is_wrong_usage)
     CHECK_STR(wrong_usage("training.batch_size", "2\n[model]\nname = 'x'"),
               "training.batch_size cannot be '2?[model]?name = 'x''");
     CHECK_STR(wrong_usage("training.bach_size", "2"),
-              "there is no setting 'training.bach_size'; did you mean "
+              "unknown setting 'training.bach_size'; did you mean "
               "'training.batch_size'?");
-    CHECK_HAS(wrong_usage("x", "2"), "there is no setting 'x'; 'assay train");
+    CHECK_HAS(wrong_usage("x", "2"), "unknown setting 'x'; 'assay train");
 }
 
 TEST(the_file_of_defaults_reads_back_as_the_defaults)
@@ -290,7 +293,7 @@ TEST(the_file_of_defaults_reads_back_as_the_defaults)
     str_release(&text);
 }
 
-TEST(the_page_of_the_manual_has_the_file_of_defaults)
+TEST(the_manual_contains_the_file_of_defaults)
 {
     enum { most_bytes = 1 << 20 };
     struct str text = {0}, page = {0};
@@ -306,7 +309,7 @@ TEST(the_page_of_the_manual_has_the_file_of_defaults)
     str_release(&page);
 }
 
-TEST(a_text_is_shown_as_toml_reads_it)
+TEST(a_text_is_written_as_toml_reads_it)
 {
     struct train_config config = train_config_defaults(), back;
     const struct config_key *key = config_key_find("dataset.root");

@@ -1,5 +1,5 @@
-/* tests/train/fit_test.c - what train/fit.h promises, of trainings that only
- * take memory. */
+/* tests/train/fit_test.c - train/fit.h, with trainings that only allocate
+ * memory. */
 #include "base/mem.h"
 #include "test.h"
 #include "train/fit.h"
@@ -10,12 +10,12 @@
 
 static const size_t mib = 1 << 20;
 
-/* How much a training takes, and what becomes of it. */
+/* How much memory a training takes, and how it ends. */
 struct fake {
-    size_t bytes;           /* of an image */
-    int64_t killed_at;      /* batches from here on; 0: none */
-    int64_t refused_at;     /* with a failure that is not memory's */
-    int64_t worse_in_check; /* images that the check needs more */
+    size_t bytes;           /* per image */
+    int64_t killed_at;      /* kill batches from here on; 0: none */
+    int64_t refused_at;     /* with a failure other than memory */
+    int64_t worse_in_check; /* extra images' worth that the check needs */
     struct fit_trial trials[64];
     size_t n;
 };
@@ -105,7 +105,7 @@ TEST(the_answer_fits_and_one_more_does_not)
     CHECK_INT(result.n_trials, fake.n);
 }
 
-TEST(what_trials_needed_makes_the_search_short)
+TEST(the_memory_of_trials_keeps_the_search_short)
 {
     struct fake fake = {.bytes = mib / 4};
     struct fit_result result = search(&fake, 80 * mib, 1000000);
@@ -114,8 +114,8 @@ TEST(what_trials_needed_makes_the_search_short)
     CHECK(result.n_trials <= 14); /* halving would need 20 */
 }
 
-/* Memory that a library reserves and never touches does not count, but there
- * is an end to that, too. */
+/* Memory that a library reserves and never touches does not count, but only up
+ * to a limit. */
 TEST(a_trial_that_asks_for_far_too_much_is_refused)
 {
     struct fake fake = {.bytes = (size_t)4 << 30};
@@ -126,7 +126,7 @@ TEST(a_trial_that_asks_for_far_too_much_is_refused)
     CHECK(result.trial.peak_bytes < 100 * mib);
 }
 
-TEST(no_batch_is_the_answer_where_one_image_is_too_much)
+TEST(the_answer_is_0_if_one_image_is_too_much)
 {
     struct fake fake = {.bytes = 500 * mib};
     struct fit_result result = search(&fake, 100 * mib, 64);
@@ -137,7 +137,7 @@ TEST(no_batch_is_the_answer_where_one_image_is_too_much)
     CHECK_INT(result.n_trials, 1);
 }
 
-TEST(the_search_ends_at_the_most_that_was_asked_for)
+TEST(the_search_ends_at_the_largest_batch_asked_for)
 {
     struct fake fake = {.bytes = mib};
     struct fit_result result = search(&fake, 200 * mib, 8);
@@ -146,8 +146,8 @@ TEST(the_search_ends_at_the_most_that_was_asked_for)
     CHECK(result.is_most);
 }
 
-/* As the kernel does where the host has no memory left. */
-TEST(a_trial_that_is_killed_is_too_large)
+/* As the kernel does when the host runs out of memory. */
+TEST(a_killed_trial_counts_as_too_large)
 {
     struct fake fake = {.bytes = mib, .killed_at = 5};
     struct fit_result result = search(&fake, 200 * mib, 100);
@@ -156,7 +156,7 @@ TEST(a_trial_that_is_killed_is_too_large)
     CHECK(was_tried(&fake, 5, FIT_KILLED, false));
 }
 
-TEST(an_answer_that_fails_its_check_is_given_up_for_a_smaller_one)
+TEST(an_answer_that_fails_its_check_gives_way_to_a_smaller_one)
 {
     struct fake fake = {.bytes = 4 * mib, .worse_in_check = 3};
     struct fit_result result = search(&fake, 80 * mib, 1000);
@@ -170,7 +170,7 @@ TEST(an_answer_that_fails_its_check_is_given_up_for_a_smaller_one)
     CHECK_INT(fake.trials[fake.n - 1].batch, result.batch);
 }
 
-TEST(a_failure_that_is_not_about_memory_ends_the_search)
+TEST(a_failure_unrelated_to_memory_ends_the_search)
 {
     struct fake fake = {.bytes = mib, .refused_at = 2};
     struct fit_options options = {.memory_bytes = 200 * mib,

@@ -1,8 +1,8 @@
-/* tests/train/schedule_test.c - what train/schedule.h promises. */
+/* tests/train/schedule_test.c - train/schedule.h. */
 #include "test.h"
 #include "train/schedule.h"
 
-TEST(a_rate_without_a_schedule_stays)
+TEST(without_a_schedule_the_rate_is_constant)
 {
     struct schedule schedule = {.learning_rate = 0.02, .gamma = 0.1};
 
@@ -10,9 +10,9 @@ TEST(a_rate_without_a_schedule_stays)
     CHECK_NEAR(schedule_rate(&schedule, 1000000), 0.02, 0);
 }
 
-/* The numbers of torch.optim.lr_scheduler.LinearLR(start_factor=0.001,
+/* The values of torch.optim.lr_scheduler.LinearLR(start_factor=0.001,
  * total_iters=4) from a rate of 1, by its formula. */
-TEST(a_warm_up_grows_evenly_to_the_whole_rate)
+TEST(a_warm_up_rises_linearly_to_the_full_rate)
 {
     struct schedule schedule = {.learning_rate = 1,
                                 .warmup_steps = 4,
@@ -27,7 +27,7 @@ TEST(a_warm_up_grows_evenly_to_the_whole_rate)
     CHECK_NEAR(schedule_rate(&schedule, 5), 1, 0);
 }
 
-TEST(the_rate_falls_after_every_so_many_steps)
+TEST(the_rate_drops_after_every_so_many_steps)
 {
     struct schedule schedule = {.learning_rate = 8, .gamma = 0.5, .every = 10};
 
@@ -37,20 +37,7 @@ TEST(the_rate_falls_after_every_so_many_steps)
     CHECK_NEAR(schedule_rate(&schedule, 30), 1, 0);
 }
 
-TEST(the_rate_falls_at_each_milestone)
-{
-    const uint64_t milestones[] = {16, 22};
-    struct schedule schedule = {.learning_rate = 1,
-                                .gamma = 0.1,
-                                .milestones = milestones,
-                                .n_milestones = 2};
-
-    CHECK_NEAR(schedule_rate(&schedule, 15), 1, 0);
-    CHECK_NEAR(schedule_rate(&schedule, 16), 0.1, 1e-15);
-    CHECK_NEAR(schedule_rate(&schedule, 22), 0.01, 1e-15);
-}
-
-TEST(a_warm_up_and_a_fall_multiply)
+TEST(a_warm_up_and_a_drop_multiply)
 {
     struct schedule schedule = {.learning_rate = 1,
                                 .warmup_steps = 10,

@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-/* ---- an op that can be learned from ------------------------------------- */
+/* ---- an op to learn from ------------------------------------------------ */
 
-/* A scalar: half the squared distance of x [n,c] to the corners that labels
- * [n] name; and the mean of x over n, mixed into a running one [c]. */
+/* A scalar: half the squared distance from x [n,c] to the corners given by
+ * labels [n]; and the mean of x over n, mixed into a running mean [c]. */
 static enum assay_status infer_distance(const struct node *node,
                                         const struct tensor *const *inputs,
                                         struct tensor *outputs,
@@ -131,7 +131,7 @@ static enum assay_status make_batch(const struct small_source *source,
     return st;
 }
 
-/* Pixels are about as bright as the number of the class. */
+/* Pixels are about as bright as the class number. */
 static void fill_batch(const struct small_source *source, struct batch *batch)
 {
     struct random random =
@@ -146,7 +146,7 @@ static void fill_batch(const struct small_source *source, struct batch *batch)
             (float)tensor_i64(&batch->labels)[i / SMALL_PIXELS] - 1 +
             0.1F * (float)random_unit(&random);
     if (source->n == source->bad_at)
-        tensor_f32(&batch->images[0])[0] = 1e30F; /* its square is none */
+        tensor_f32(&batch->images[0])[0] = 1e30F; /* its square is not */
 }
 
 static enum assay_status next(void *context, struct batch *out,

@@ -8,7 +8,7 @@
 #include "train/trainer.h"
 
 enum {
-    SMALL_IMAGES = 4, /* of a batch */
+    SMALL_IMAGES = 4, /* per batch */
     SMALL_PIXELS = 12,
     SMALL_CLASSES = 3,
     SMALL_EPOCH = 8 /* batches */
@@ -21,7 +21,7 @@ struct small_source {
     uint64_t bad_at;   /* batch whose loss is infinite, from 1; 0: none */
     uint64_t small_at; /* batch with fewer images, from 1; 0: none */
     bool is_small;     /* all of them are */
-    uint64_t n;        /* batches that were given */
+    uint64_t n;        /* batches handed out */
 };
 
 struct small_training {
@@ -33,12 +33,12 @@ struct small_training {
 };
 
 /* flatten, fc (Linear) and a sum of squared distances to the labels, with a
- * running mean "fc.running_mean" of what fc gives. The options train it with
- * SGD and momentum, 6 steps, on one thread. */
+ * running mean "fc.running_mean" of the outputs of fc. The options train it
+ * with SGD and momentum, for 6 steps, on one thread. */
 void small_training_make(struct small_training *training);
 void small_training_free(struct small_training *training);
 
-/* trainer_new() and trainer_run(). */
+/* Calls trainer_new() and trainer_run(). */
 enum assay_status small_training_run(struct small_training *training,
                                      struct train_report *report,
                                      struct error *err);

@@ -1,4 +1,4 @@
-/* What train/train.h, train_data.h and train_model.h promise. */
+/* train/train.h and train_internal.h. */
 #include "train/train.h"
 
 #include "base/cache.h"
@@ -6,8 +6,7 @@
 #include "formats/weights/published.h"
 #include "store/store.h"
 #include "test.h"
-#include "train/train_data.h"
-#include "train/train_model.h"
+#include "train/train_internal.h"
 #include "views/views.h"
 
 #include <stdio.h>
@@ -23,7 +22,7 @@ static void set(struct train_config *config, const char *name,
     CHECK_STATUS(train_config_set(config, name, value, &err), ASSAY_OK, &err);
 }
 
-/* Four steps of a small classifier on made-up images. */
+/* Four steps of a small classifier on synthetic images. */
 static struct train_config small_config(void)
 {
     struct train_config config = train_config_defaults();
@@ -40,7 +39,7 @@ static struct train_config small_config(void)
     return config;
 }
 
-/* What was told of a training. */
+/* What a training reported. */
 struct heard {
     int n_plans, n_steps;
     uint64_t planned_steps;
@@ -93,7 +92,7 @@ static enum assay_status train(const struct train_config *config,
     return train_run(&job, report, &err);
 }
 
-TEST(a_training_tells_its_plan_and_leaves_a_run_and_weights)
+TEST(a_training_reports_its_plan_and_leaves_a_run_and_weights)
 {
     struct train_config config = small_config();
     struct train_report report;
@@ -125,7 +124,7 @@ TEST(a_training_tells_its_plan_and_leaves_a_run_and_weights)
     train_config_release(&config);
 }
 
-TEST(a_training_that_is_all_warm_up_has_one_step_that_counts)
+TEST(a_training_that_is_all_warm_up_has_one_measured_step)
 {
     struct train_config config = small_config();
     struct train_report report;
@@ -160,7 +159,7 @@ static bool is_backward(const struct run *run, uint32_t scope)
     return strcmp(run_scope(run, scope)->name, "backward") == 0;
 }
 
-/* Spans of the backward pass of a step: as many as of any other. */
+/* Spans in the backward pass of a step, the same in every step. */
 static size_t spans_of_step(const struct run *run)
 {
     size_t n = 0;
@@ -172,7 +171,7 @@ static size_t spans_of_step(const struct run *run)
     return n / run_iteration_count(run);
 }
 
-TEST(a_trace_has_so_many_steps_in_full_as_were_asked_for)
+TEST(a_trace_has_as_many_full_steps_as_were_asked_for)
 {
     struct train_config config = small_config();
     struct train_report report;
@@ -232,7 +231,7 @@ TEST(pictures_of_a_detector_are_drawn_and_counted)
     train_config_release(&config);
 }
 
-TEST(weights_for_other_classes_are_taken_up_to_the_last_layer)
+TEST(weights_for_other_classes_are_used_up_to_the_last_layer)
 {
     struct train_config config = small_config();
     struct train_report report;
@@ -250,7 +249,7 @@ TEST(weights_for_other_classes_are_taken_up_to_the_last_layer)
     train_config_release(&config);
 }
 
-/* A network of one convolution, for images of 16x16 and 5 classes. */
+/* A network with one convolution, for images of 16x16 and 5 classes. */
 static const char small_net[] =
     "assay-net 1\nmodel tiny Net\nmodule conv Conv2d\nmodule bn BatchNorm2d\n"
     "module pool AdaptiveAvgPool2d\nmodule fc Linear\n"
@@ -281,7 +280,7 @@ static struct train_config file_config(const char *text)
     return config;
 }
 
-TEST(a_network_of_a_file_is_trained_and_its_weights_come_back)
+TEST(a_network_from_a_file_is_trained_and_its_weights_reload)
 {
     struct train_config config = file_config(small_net);
     struct train_report report;
@@ -313,7 +312,7 @@ static void check_untrained(const char *text, const char *name,
     train_config_release(&config);
 }
 
-TEST(a_network_of_a_file_that_cannot_be_trained_says_why)
+TEST(a_network_from_a_file_that_cannot_be_trained_says_why)
 {
     static const char head[] = "assay-net 1\nmodel tiny Net\n"
                                "input images float32 ?x3x16x16\n"
@@ -323,9 +322,9 @@ TEST(a_network_of_a_file_that_cannot_be_trained_says_why)
     check_untrained(small_net, "dataset.image_size", "32",
                     "small.net have 16 pixels");
     check_untrained(small_net, "model.num_classes", "6",
-                    "small.net tells 5 classes apart, and the dataset has 6");
+                    "small.net has 5 classes, and the dataset has 6");
     check_untrained(head, "training.steps", "1",
-                    "its first output is no score for each class");
+                    "its first output is not one score per class");
     err = (struct error){0};
     set(&config, "model.name", "none.onnx");
     CHECK_INT(train_config_check(&config, &err), ASSAY_BAD_USAGE);
@@ -333,7 +332,7 @@ TEST(a_network_of_a_file_that_cannot_be_trained_says_why)
     train_config_release(&config);
 }
 
-TEST(a_file_of_weights_that_is_not_there_is_named)
+TEST(a_missing_file_of_weights_is_named)
 {
     struct train_config config = small_config();
     struct train_report report;
@@ -346,7 +345,7 @@ TEST(a_file_of_weights_that_is_not_there_is_named)
     train_config_release(&config);
 }
 
-TEST(a_dataset_that_is_not_there_is_told_with_the_way_to_it)
+TEST(a_missing_dataset_is_reported_with_how_to_get_it)
 {
     struct train_config config = train_config_defaults();
     struct train_report report;
@@ -356,9 +355,9 @@ TEST(a_dataset_that_is_not_there_is_told_with_the_way_to_it)
     set(&config, "model.weights", "random");
     set(&config, "dataset.root", "none");
     CHECK_INT(train(&config, NULL, &heard, &report), ASSAY_NOT_FOUND);
-    CHECK_STR(err.text, "there is no dataset in none; 'assay data fetch "
-                        "oxford-iiit-pet' gets it, --synthetic trains without "
-                        "one");
+    CHECK_STR(err.text,
+              "there is no dataset in none; 'assay data fetch oxford-iiit-pet' "
+              "downloads it, --synthetic trains without one");
     train_config_release(&config);
 }
 
@@ -376,7 +375,7 @@ TEST(fewer_images_than_a_batch_are_refused)
     train_config_release(&config);
 }
 
-TEST(a_number_of_classes_that_does_not_fit_is_named_as_the_setting)
+TEST(a_wrong_number_of_classes_names_the_setting)
 {
     static const char text[] = "[model]\nname = \"resnet18\"\n"
                                "num_classes = 11\n"
@@ -414,7 +413,8 @@ TEST(a_number_of_classes_that_does_not_fit_is_named_as_the_setting)
 
 /* ---- the plan ---------------------------------------------------------- */
 
-/* An empty cache, then one with a file where the published weights go. */
+/* An empty cache, then one with a file at the place of the published
+ * weights. */
 static void use_cache(const char *model, bool has_weights)
 {
     struct str path = {0};
@@ -446,7 +446,7 @@ static struct train_plan plan_model(const struct train_config *config,
     return plan;
 }
 
-TEST(published_weights_are_begun_with_where_they_are_cached)
+TEST(training_starts_from_published_weights_if_they_are_cached)
 {
     static const char model[] = "fasterrcnn_resnet50_fpn";
     struct train_config config = train_config_defaults();
@@ -473,7 +473,7 @@ TEST(published_weights_are_begun_with_where_they_are_cached)
     train_config_release(&config);
 }
 
-TEST(without_them_all_of_a_detector_learns_from_random_weights)
+TEST(otherwise_a_detector_learns_everything_from_random_weights)
 {
     struct train_config config = train_config_defaults();
     struct train_plan plan;
@@ -491,7 +491,7 @@ TEST(without_them_all_of_a_detector_learns_from_random_weights)
     train_config_release(&config);
 }
 
-TEST(of_coco_all_numbers_are_classes_and_of_pets_the_background_is_one)
+TEST(coco_uses_all_its_numbers_as_classes_and_pets_add_a_background)
 {
     struct train_config config = train_config_defaults();
     struct train_plan plan = {.model = "fasterrcnn_resnet50_fpn",

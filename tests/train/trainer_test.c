@@ -1,5 +1,6 @@
-/* tests/train/trainer_test.c - what train/trainer.h promises of steps,
- * failures and checkpoints. */
+/* tests/train/trainer_test.c - train/trainer.h: steps, failures and
+ * checkpoints. */
+#include "backend/far.h"
 #include "base/mem.h"
 #include "formats/weights/checkpoint.h"
 #include "small_training.h"
@@ -26,7 +27,7 @@ static void run_well(struct small_training *training,
 
 /* ---- steps -------------------------------------------------------------- */
 
-/* The losses of each epoch, summed. */
+/* The sum of the losses of each epoch. */
 static void sum_epochs(void *context, const struct train_step *step)
 {
     double *sums = context;
@@ -34,7 +35,7 @@ static void sum_epochs(void *context, const struct train_step *step)
     sums[step->epoch - 1] += step->loss;
 }
 
-TEST(steps_make_the_loss_smaller)
+TEST(steps_lower_the_loss)
 {
     enum { n_epochs = 20 };
     struct small_training training;
@@ -87,7 +88,7 @@ TEST(a_step_changes_the_weights_by_the_gradient)
     small_training_free(&training);
 }
 
-TEST(an_output_named_as_a_buffer_replaces_it)
+TEST(an_output_named_like_a_buffer_replaces_it)
 {
     struct small_training training;
     struct train_report report;
@@ -123,7 +124,7 @@ static void hear(void *context, const struct train_step *step)
     told->last_epoch = step->epoch;
 }
 
-TEST(every_step_is_told_with_its_rate_and_losses)
+TEST(every_step_is_reported_with_its_rate_and_losses)
 {
     struct small_training training;
     struct train_report report;
@@ -147,7 +148,7 @@ TEST(every_step_is_told_with_its_rate_and_losses)
     small_training_free(&training);
 }
 
-TEST(a_training_ends_with_its_epochs)
+TEST(a_training_ends_with_its_last_epoch)
 {
     struct small_training training;
     struct train_report report;
@@ -223,7 +224,7 @@ TEST(a_stop_ends_after_the_step_and_leaves_a_checkpoint)
 
 /* ---- checkpoints -------------------------------------------------------- */
 
-/* All tensors of two files are the same, bit for bit. */
+/* Checks that all tensors of two files are the same, bit for bit. */
 static void check_same_tensors(const char *path, const char *other)
 {
     struct checkpoint *a = NULL, *b = NULL;
@@ -251,13 +252,15 @@ static void check_same_tensors(const char *path, const char *other)
     pool_free(pool);
 }
 
-static void train_to(uint64_t n_steps, enum optimizer_kind kind,
-                     const char *resume, const char *path)
+static void train_on(const struct device *device, uint64_t n_steps,
+                     enum optimizer_kind kind, const char *resume,
+                     const char *path)
 {
     struct small_training training;
     struct train_report report;
 
     small_training_make(&training);
+    training.options.device = device;
     training.options.n_steps = n_steps;
     training.options.optimizer = optimizer_defaults(kind);
     if (kind == OPTIMIZER_SGD)
@@ -269,6 +272,12 @@ static void train_to(uint64_t n_steps, enum optimizer_kind kind,
     run_well(&training, &report);
     CHECK_INT(report.last_step, n_steps);
     small_training_free(&training);
+}
+
+static void train_to(uint64_t n_steps, enum optimizer_kind kind,
+                     const char *resume, const char *path)
+{
+    train_on(NULL, n_steps, kind, resume, path);
 }
 
 static void compare_resumed(enum optimizer_kind kind)
@@ -290,7 +299,50 @@ TEST(a_resumed_training_makes_the_same_steps_bit_for_bit)
     compare_resumed(OPTIMIZER_ADAMW);
 }
 
-TEST(a_training_can_go_on_in_the_file_it_came_from)
+/* Half of the steps on each, in either order. */
+static void compare_devices(enum optimizer_kind kind)
+{
+    struct far_device *far = far_device_new(NULL);
+    const struct device *devices[] = {NULL, far_device(far)};
+    char whole[512], half[512], rest[512];
+
+    snprintf(whole, sizeof whole, "%s", test_path("here.safetensors"));
+    snprintf(half, sizeof half, "%s", test_path("half.safetensors"));
+    snprintf(rest, sizeof rest, "%s", test_path("rest.safetensors"));
+    train_on(NULL, 10, kind, NULL, whole);
+    for (int i = 0; i < 2; i++) {
+        train_on(devices[i], 4, kind, NULL, half);
+        train_on(devices[1 - i], 10, kind, half, rest);
+        check_same_tensors(whole, rest);
+    }
+    far_device_free(far);
+}
+
+TEST(a_checkpoint_of_one_device_continues_on_another_bit_for_bit)
+{
+    compare_devices(OPTIMIZER_SGD);
+    compare_devices(OPTIMIZER_ADAMW);
+}
+
+TEST(a_training_on_a_device_leaves_what_it_learnt_in_the_graph)
+{
+    struct far_device *far = far_device_new(NULL);
+    struct small_training here, there;
+    struct train_report report;
+
+    small_training_make(&here);
+    small_training_make(&there);
+    there.options.device = far_device(far);
+    run_well(&here, &report);
+    run_well(&there, &report);
+    CHECK(memcmp(small_training_weight(&here), small_training_weight(&there),
+                 small_training_weight_bytes(&here)) == 0);
+    small_training_free(&here);
+    small_training_free(&there);
+    far_device_free(far);
+}
+
+TEST(a_training_can_continue_in_the_file_it_came_from)
 {
     char whole[512], parts[512];
 
@@ -353,7 +405,7 @@ static void nothing(struct trainer_options *options)
     (void)options;
 }
 
-TEST(weights_that_are_no_checkpoint_of_a_training_are_refused)
+TEST(weights_that_are_not_a_training_checkpoint_are_refused)
 {
     struct small_training training;
     struct train_report report;
@@ -364,7 +416,7 @@ TEST(weights_that_are_no_checkpoint_of_a_training_are_refused)
     run_well(&training, &report);
     CHECK_STATUS(trainer_export(training.trainer, path, &err), ASSAY_OK, &err);
     small_training_free(&training);
-    refuse_resume(path, "not where a training was", nothing);
+    refuse_resume(path, "not the state of a training", nothing);
 }
 
 TEST(exported_weights_have_the_names_of_the_model)
@@ -391,9 +443,9 @@ TEST(exported_weights_have_the_names_of_the_model)
     small_training_free(&training);
 }
 
-/* ---- what goes wrong ---------------------------------------------------- */
+/* ---- failures ----------------------------------------------------------- */
 
-TEST(a_loss_that_is_no_number_ends_with_the_step_before)
+TEST(a_loss_that_is_not_finite_ends_with_the_step_before)
 {
     char good[512], bad[512];
     struct small_training training;
@@ -420,8 +472,8 @@ TEST(a_loss_that_is_no_number_ends_with_the_step_before)
     small_training_free(&training);
 }
 
-/* A limit of the size of files stands for a disk that is full. */
-TEST(a_full_disk_leaves_the_checkpoint_before)
+/* A limit on the size of files stands in for a full disk. */
+TEST(a_full_disk_leaves_the_previous_checkpoint)
 {
     char path[512], want[512];
     struct small_training training;
@@ -451,7 +503,7 @@ TEST(a_full_disk_leaves_the_checkpoint_before)
 }
 
 /* Killed in the middle of writing, over and over. */
-TEST(a_killed_training_leaves_a_whole_checkpoint)
+TEST(a_killed_training_leaves_a_complete_checkpoint)
 {
     enum { times = 12 };
     char path[512];
@@ -512,7 +564,7 @@ TEST(nothing_leaks_whichever_allocation_fails)
     CHECK(nth > 10);
 }
 
-TEST(a_step_without_memory_leaves_the_steps_before)
+TEST(a_step_without_memory_leaves_the_steps_before_it)
 {
     char path[512];
 

@@ -10,7 +10,7 @@
 static struct error err;
 static struct train_report report; /* of the last recording */
 
-/* Records 12 steps, 2 of them to warm up. */
+/* Records 12 steps, 2 of them warm-up. */
 static struct run *record(struct small_training *training)
 {
     const char *path = test_path("training.assay");
@@ -48,7 +48,7 @@ static double mean_ns(const struct run *run, uint32_t scope)
     return stats.mean_ns;
 }
 
-TEST(a_step_has_its_parts_and_they_fit_into_it)
+TEST(a_step_contains_its_parts)
 {
     static const char *const parts[] = {"data", "copy",     "forward",
                                         "loss", "backward", "optimizer"};
@@ -67,7 +67,7 @@ TEST(a_step_has_its_parts_and_they_fit_into_it)
     small_training_free(&training);
 }
 
-TEST(modules_are_in_all_three_passes)
+TEST(modules_appear_in_all_three_passes)
 {
     static const char *const passes[] = {"forward", "backward", "optimizer"};
     struct small_training training;
@@ -96,8 +96,8 @@ TEST(a_loss_has_a_span_of_its_own)
     small_training_free(&training);
 }
 
-/* A linear layer: n * in * out; the backward pass has that for the weights,
- * and nobody asks for the images' gradient. */
+/* A linear layer: n * in * out; the backward pass does that for the weights,
+ * and nothing needs the gradient of the images. */
 TEST(modules_have_their_arithmetic)
 {
     const double macs = SMALL_IMAGES * SMALL_PIXELS * SMALL_CLASSES;
@@ -147,24 +147,24 @@ TEST(losses_and_rates_are_series_of_all_steps_warm_up_included)
     CHECK_NEAR(series_of(run, "train.learning_rate", 12, 0)->points[3].value,
                0.01, 1e-12);
     CHECK(series_of(run, "train.gradient_norm", 12, 0)->points[0].value > 0);
-    CHECK_INT(run_step_of(run, 0), 3); /* of what was measured */
+    CHECK_INT(run_step_of(run, 0), 3); /* of measured steps */
     run_free(run);
     small_training_free(&training);
 }
 
-TEST(what_was_measured_of_steps_begins_behind_the_warm_up)
+TEST(measured_values_start_after_the_warm_up)
 {
     struct small_training training;
     struct run *run = record(&training);
 
-    /* The first by the number of its step, the other by its iteration. */
+    /* The first is by the number of its step, the other by its iteration. */
     CHECK(series_of(run, "train.images_per_s", 10, 2)->points[0].value > 0);
     series_of(run, "data.wait", 10, 0);
     run_free(run);
     small_training_free(&training);
 }
 
-TEST(a_resumed_training_goes_on_with_the_numbers_of_its_steps)
+TEST(a_resumed_training_continues_the_numbers_of_its_steps)
 {
     struct small_training training;
     struct run *run = NULL;
@@ -217,7 +217,7 @@ static const struct counter *counter_of(const struct run *run, const char *name)
     return NULL;
 }
 
-TEST(live_bytes_are_known_over_a_step_and_where_the_most_were)
+TEST(live_bytes_and_the_place_of_their_peak_are_known)
 {
     struct small_training training;
     struct run *run = record(&training);
@@ -239,7 +239,7 @@ static enum assay_status say_more(void *context, struct run *run,
     return run_fact_set(run, "loader.workers", context, error);
 }
 
-TEST(facts_tell_what_was_trained)
+TEST(facts_say_what_was_trained)
 {
     struct small_training training;
     struct run *run = NULL;

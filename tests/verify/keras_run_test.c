@@ -1,5 +1,5 @@
-/* Models that Keras 2 and 3 saved, against what Keras itself answers: the
- * files of tests/formats/keras, whose README says how they were made. */
+/* Compares models of Keras 2 and 3 with what Keras itself computes: the files
+ * in tests/formats/keras, whose README says how they were made. */
 #include "test.h"
 
 #include "engine/engine.h"
@@ -33,7 +33,7 @@ static void close_all(void)
     pool = NULL;
 }
 
-/* All weights, those that are not trained too, as Keras' count_params(). */
+/* All weights, including those that are not trained, as in count_params(). */
 static uint64_t count_weights(void)
 {
     uint64_t n = 0;
@@ -78,9 +78,9 @@ static void compare(FILE *file, const struct tensor *output, const char *name)
 }
 
 static void check_answers(const char *io, int64_t batch,
-                          const struct backend_class *backend)
+                          const struct device *device)
 {
-    struct engine_options options = {.backend = backend,
+    struct engine_options options = {.device = device,
                                      .backend_options = {.n_threads = 1}};
     struct tensor inputs[max_values] = {0}, outputs[max_values] = {0};
     struct engine *engine;
@@ -114,52 +114,52 @@ static void check_model(const char *name, const char *suffix, int64_t batch,
     snprintf(path, sizeof path, FOLDER "%s.io", name);
     check_answers(path, batch, NULL);
     CHECK_STATUS(fuse_graph(graph, pool, &err), ASSAY_OK, &err);
-    check_answers(path, batch, backend_best());
+    check_answers(path, batch, device_cpu());
     close_all();
 }
 
-TEST(a_sequential_model_of_keras_2_answers_as_keras_does)
+TEST(a_sequential_model_of_keras_2_computes_what_keras_does)
 {
     check_model("sequential_k2", "h5", 2, 409);
     check_model("sequential_k2", "keras", 2, 409);
 }
 
-TEST(windows_are_padded_by_the_rule_of_tensorflow)
+TEST(windows_are_padded_by_tensorflows_rule)
 {
     check_model("windows_k2", "h5", 1, 535);
 }
 
-TEST(activations_by_name_and_as_layers_are_those_of_keras)
+TEST(activations_by_name_and_as_layers_match_keras)
 {
     check_model("activations_k2", "h5", 1, 168);
 }
 
-TEST(values_are_merged_along_the_axes_that_keras_means)
+TEST(values_are_merged_along_keras_axes)
 {
     check_model("merges_k3", "h5", 2, 279);
 }
 
-TEST(shapes_and_norms_are_those_of_channels_last)
+TEST(shapes_and_norms_have_the_channels_last)
 {
     check_model("shapes_k3", "h5", 1, 290);
 }
 
-TEST(a_transfer_model_with_vgg19_inside_answers_as_keras_does)
+TEST(a_transfer_model_with_vgg19_inside_computes_what_keras_does)
 {
     check_model("transfer_k2", "h5", 1, 3295);
     check_model("transfer_k3", "keras", 1, 3295);
 }
 
-TEST(a_model_that_is_called_twice_has_its_weights_once)
+TEST(a_model_that_is_called_twice_shares_its_weights)
 {
     check_model("caffe_style_k2", "h5", 2, 84);
     check_model("caffe_style_k3", "keras", 2, 84);
 }
 
-/* ---- models of others --------------------------------------------------- */
+/* ---- published models --------------------------------------------------- */
 
-/* A line of NAME.tensors.tsv: "conv2d_1/conv2d_1_1/kernel:0", type, shape, sum
- * and mean absolute value; those of the optimizer are not the model's. */
+/* A line of NAME.tensors.tsv has "conv2d_1/conv2d_1_1/kernel:0", type, shape,
+ * sum and mean absolute value; the optimizer's are not the model's. */
 static size_t check_sums(const char *table)
 {
     char line[512], layer[128], weight[128], name[300];
@@ -206,13 +206,13 @@ static void check_xception(const char *name, uint64_t weights)
     close_all();
 }
 
-TEST(published_models_of_keras_2_0_have_all_of_their_weights)
+TEST(published_models_of_keras_2_0_have_all_their_weights)
 {
     check_xception("fer2013_mini_XCEPTION.102-0.66.hdf5", 58423);
     check_xception("gender_mini_XCEPTION.21-0.95.hdf5", 52658);
 }
 
-TEST(a_layer_is_a_module_of_its_name_and_class)
+TEST(a_layer_becomes_a_module_with_its_name_and_class)
 {
     const struct graph_scope *scope;
 

@@ -1,5 +1,4 @@
-/* ONNX models that are run: graphs inside of nodes, other types, what inputs
- * must be. */
+/* Runs ONNX models: graphs inside nodes, other types, checks of inputs. */
 #include "formats/onnx_build.h"
 
 #include "engine/engine.h"
@@ -18,7 +17,8 @@ static void open_model(struct str graph_message)
 
     CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
     CHECK_STATUS(load_bytes(make_model(graph_message, 16),
-                            &(struct onnx_options){0}, pool, &graph, &err),
+                            &(struct model_file_options){0}, pool, &graph,
+                            &err),
                  ASSAY_OK, &err);
     CHECK_STATUS(engine_new(graph, pool, &options, &engine, &err), ASSAY_OK,
                  &err);
@@ -58,7 +58,7 @@ static void run(struct tensor *inputs, size_t n_inputs, struct tensor *outputs)
         tensor_release(&inputs[i]);
 }
 
-/* Takes the tensor over. */
+/* Takes the tensor. */
 static void check_floats(struct tensor got, const float *wanted, size_t n)
 {
     CHECK_INT(tensor_elements(&got), n);
@@ -78,7 +78,7 @@ static struct str branch(const char *op, const char *inputs)
     return body;
 }
 
-/* y = condition ? 2x + w : 2x * 2x, where 2x and w are outside. */
+/* y = condition ? 2x + w : 2x * 2x; 2x and w are outside the branches. */
 static struct str choosing_graph(void)
 {
     static const float weight[] = {10, 20};
@@ -95,7 +95,7 @@ static struct str choosing_graph(void)
     return made;
 }
 
-TEST(an_if_runs_the_branch_that_its_condition_names)
+TEST(an_if_runs_the_branch_that_its_condition_selects)
 {
     static const float x[] = {1, 2}, sum[] = {12, 24}, square[] = {4, 16};
     struct tensor y;
@@ -108,7 +108,7 @@ TEST(an_if_runs_the_branch_that_its_condition_names)
     close_model();
 }
 
-TEST(what_a_branch_costs_is_counted_with_its_node)
+TEST(the_cost_of_a_branch_counts_for_its_node)
 {
     static const float x[] = {1, 2};
     struct tensor y;
@@ -120,7 +120,7 @@ TEST(what_a_branch_costs_is_counted_with_its_node)
     close_model();
 }
 
-TEST(a_branch_that_finds_no_memory_gives_everything_back)
+TEST(a_branch_that_runs_out_of_memory_leaks_nothing)
 {
     static const float x[] = {1, 2};
     enum assay_status st = ASSAY_NOMEM;
@@ -147,7 +147,7 @@ TEST(a_branch_that_finds_no_memory_gives_everything_back)
     close_model();
 }
 
-TEST(a_condition_of_another_type_is_refused)
+TEST(a_condition_of_the_wrong_type_is_refused)
 {
     static const float x[] = {1, 2};
     struct str made = {0}, node = make_node("If", "choice", "x", "y");
@@ -169,7 +169,7 @@ TEST(a_condition_of_another_type_is_refused)
 
 /* ---- Loop --------------------------------------------------------------- */
 
-/* v = v + x until `most` rounds are over or v's sum is 100 or more; keeps v. */
+/* v = v + x for `most` rounds or until v's sum is 100 or more; collects v. */
 static struct str adding_graph(int64_t most)
 {
     static const float limit[] = {100};
@@ -202,7 +202,7 @@ static struct str adding_graph(int64_t most)
     return made;
 }
 
-TEST(a_loop_carries_its_state_and_keeps_what_it_is_told_to)
+TEST(a_loop_carries_its_state_and_collects_outputs)
 {
     static const float x[] = {1, 2}, last[] = {4, 8};
     static const float all[] = {2, 4, 3, 6, 4, 8};
@@ -217,7 +217,7 @@ TEST(a_loop_carries_its_state_and_keeps_what_it_is_told_to)
     close_model();
 }
 
-TEST(a_loop_ends_with_its_condition_or_never_begins)
+TEST(a_loop_ends_with_its_condition_or_never_starts)
 {
     static const float x[] = {20, 20};
     static const float last[] = {60, 60};
@@ -288,7 +288,7 @@ TEST(a_scan_goes_through_slices_in_either_direction)
 /* ---- types and shapes --------------------------------------------------- */
 
 /* A convolution that doubles, in half precision: 0x4000 is 2. */
-TEST(a_convolution_of_half_precision_gives_half_precision)
+TEST(a_convolution_of_half_precision_returns_half_precision)
 {
     static const int64_t one[] = {1, 1, 1, 1};
     static const uint16_t two = 0x4000;
@@ -314,7 +314,7 @@ TEST(a_convolution_of_half_precision_gives_half_precision)
     close_model();
 }
 
-TEST(an_input_of_another_shape_or_type_is_refused_with_both)
+TEST(an_input_of_another_shape_or_type_is_refused_and_names_both)
 {
     static const float x[] = {1, 2, 3};
     struct tensor inputs[2], y;

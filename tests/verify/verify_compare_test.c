@@ -1,4 +1,4 @@
-/* When a value counts as the wanted one. */
+/* When a value matches the expected one. */
 #include "test.h"
 #include "verify/verify.h"
 
@@ -34,7 +34,7 @@ static struct verify_output compare(const float *got, const float *wanted,
     return output;
 }
 
-TEST(the_tolerance_grows_with_the_wanted_value)
+TEST(the_tolerance_grows_with_the_expected_value)
 {
     static const float wanted[] = {0, 10, -10};
     static const float near[] = {0.009f, 11, -10.9f};
@@ -51,7 +51,7 @@ TEST(the_tolerance_grows_with_the_wanted_value)
     CHECK_NEAR(output.wanted, 0, 0);
 }
 
-TEST(not_a_number_matches_only_itself_and_so_do_infinities)
+TEST(nan_and_infinities_match_only_themselves)
 {
     static const float odd[] = {NAN, INFINITY, -INFINITY};
     static const float plain[] = {1, 1e30f, -1e30f};
@@ -63,7 +63,7 @@ TEST(not_a_number_matches_only_itself_and_so_do_infinities)
     CHECK_INT(compare(odd, other, 3).n_different, 2);
 }
 
-TEST(another_shape_is_no_match_whatever_the_values)
+TEST(another_shape_never_matches)
 {
     struct verify_options options = {.rtol = 1, .atol = 1};
     struct shape wide = shape_of(2, INT64_C(1), INT64_C(2));

@@ -1,5 +1,5 @@
 /* What a comparison looks like, byte for byte. The durations are constants, so
- * that every number below can be worked out by hand. */
+ * that every number below can be checked by hand. */
 #include "base/sink.h"
 #include "run/compare.h"
 #include "test.h"
@@ -56,15 +56,11 @@ static const struct planned before[] = {
 static const struct planned after[] = {
     {"conv", 6000}, {"new", 1000}, {"pool", 3000}, {"sort|it", 500}};
 
-/* Shows before against after with a budget of 5 %. */
-static void check_view(enum assay_status (*show)(const struct comparison *,
-                                                 const struct compare_view *,
-                                                 struct sink *, struct error *),
-                       uint32_t n_iterations, int width, bool gated,
-                       const char *want)
+/* Shows two runs, and frees them, with a budget of 5 %. */
+static void check_runs(comparison_view *show, struct run *a, struct run *b,
+                       int width, bool gated, const char *want)
 {
-    const struct run *runs[] = {steady_run(before, 4, n_iterations),
-                                steady_run(after, 4, n_iterations)};
+    const struct run *runs[] = {a, b};
     struct compare_view options = {.term = term_plain(width),
                                    .name_a = "base.assay",
                                    .name_b = "new.assay"};
@@ -85,11 +81,20 @@ static void check_view(enum assay_status (*show)(const struct comparison *,
     CHECK_STATUS(show(c, &options, &sink, &err), ASSAY_OK, &err);
     CHECK_STR(str_text(&text), want);
     str_release(&text);
+    gate_result_release(&gate);
     budgets_release(&budgets);
     compare_free(c);
-    run_free((struct run *)runs[0]);
-    run_free((struct run *)runs[1]);
+    run_free(a);
+    run_free(b);
 }
+
+static void check_view(comparison_view *show, uint32_t n_iterations, int width,
+                       bool gated, const char *want)
+{
+    check_runs(show, steady_run(before, 4, n_iterations),
+               steady_run(after, 4, n_iterations), width, gated, want);
+}
+
 TEST(eighty_columns_show_what_differs_and_the_gate)
 {
     check_view(
@@ -107,9 +112,9 @@ TEST(eighty_columns_show_what_differs_and_the_gate)
         "removed\n"
         "   ├─ conv                    5.00     6.00    +20 %  [+20.0, +20.0]  "
         "slower\n"
-        "   ├─ new (was old)           1.00     1.00      0 %    [-0.1, +0.1]  "
+        "   ├─ new (was old)           1.00     1.00      0 %    [-0.2, +0.2]  "
         "renamed\n"
-        "   ├─ pool                    3.00     3.00      0 %      [0.0, 0.0]  "
+        "   ├─ pool                    3.00     3.00      0 %    [-0.1, +0.1]  "
         "=\n"
         "   └─ sort|it                    -    0.500        -                  "
         "added\n"
@@ -118,10 +123,13 @@ TEST(eighty_columns_show_what_differs_and_the_gate)
         "scopes):\n"
         "         net.conv +20 % [+20.0, +20.0]; 1 scope added, 1 removed, 1 "
         "renamed\n"
-        "note     1 run a side: differences between runs of the same program "
+        "note     1 run per side: differences between runs of the same program "
         "are not\n"
         "         covered; give several with --a and --b\n"
-        "gate     failed: net.conv +20 % is over its budget of 5 %\n");
+        "gate     failed: net.conv +20 % [+20.0, +20.0] is over its budget of "
+        "5 "
+        "%; the\n"
+        "         whole -4.5 % [-4.6, -4.5]\n");
 }
 
 TEST(a_wider_screen_has_room_for_p)
@@ -143,21 +151,21 @@ TEST(a_wider_screen_has_room_for_p)
         "   ├─ conv                                5.00     6.00    +20 %  "
         "[+20.0, +20.0]  <0.001  slower\n"
         "   ├─ new (was old)                       1.00     1.00      0 %    "
-        "[-0.1, +0.1]    1.00  renamed\n"
-        "   ├─ pool                                3.00     3.00      0 %      "
-        "[0.0, 0.0]    1.00  =\n"
+        "[-0.2, +0.2]    1.00  renamed\n"
+        "   ├─ pool                                3.00     3.00      0 %    "
+        "[-0.1, +0.1]    1.00  =\n"
         "   └─ sort|it                                -    0.500        -      "
         "                    added\n"
         "\n"
         "verdict  1 scope is slower by more than noise (95 % confidence over 5 "
         "scopes): net.conv +20 %\n"
         "         [+20.0, +20.0]; 1 scope added, 1 removed, 1 renamed\n"
-        "note     1 run a side: differences between runs of the same program "
+        "note     1 run per side: differences between runs of the same program "
         "are not covered; give several\n"
         "         with --a and --b\n");
 }
 
-TEST(what_could_not_be_tested_is_said)
+TEST(scopes_that_could_not_be_tested_are_noted)
 {
     check_view(
         view_compare, 4, 80, true,
@@ -184,12 +192,12 @@ TEST(what_could_not_be_tested_is_said)
         "verdict  nothing could be tested: a scope needs 5 iterations in a run "
         "of each\n"
         "         side\n"
-        "note     1 run a side: differences between runs of the same program "
+        "note     1 run per side: differences between runs of the same program "
         "are not\n"
         "         covered; give several with --a and --b\n"
-        "gate     too noisy to decide: run (not tested) may be over its budget "
-        "of 5 %;\n"
-        "         about 20 iterations a run may tell\n");
+        "gate     too noisy to decide: the whole (not tested) may be over its "
+        "budget of 5\n"
+        "         %; about 20 iterations per run may settle it\n");
 }
 
 TEST(markdown_says_the_same_and_escapes_names)
@@ -200,9 +208,11 @@ TEST(markdown_says_the_same_and_escapes_names)
         "over 5 scopes): net.conv +20 % \\[+20.0, +20.0\\]; 1 scope added, 1 "
         "removed, 1 renamed\n"
         "\n"
-        "**Gate:** failed: net.conv +20 % is over its budget of 5 %\n"
+        "**Gate:** failed: net.conv +20 % \\[+20.0, +20.0\\] is over its "
+        "budget of 5 %; the whole -4.5 % \\[-4.6, -4.5\\]\n"
         "\n"
-        "**Note:** 1 run a side: differences between runs of the same program "
+        "**Note:** 1 run per side: differences between runs of the same "
+        "program "
         "are not covered; give several with --a and --b\n"
         "\n"
         "| scope | A ms | B ms | change | interval % | p | |\n"
@@ -212,15 +222,98 @@ TEST(markdown_says_the_same_and_escapes_names)
         "| net.decode | 2.00 | - | - |  |  | removed |\n"
         "| **net.conv** | 5.00 | 6.00 | +20 % | [+20.0, +20.0] | <0.001 | "
         "slower |\n"
-        "| net.new | 1.00 | 1.00 | 0 % | [-0.1, +0.1] | 1.00 | renamed |\n"
-        "| net.pool | 3.00 | 3.00 | 0 % | [0.0, 0.0] | 1.00 | = |\n"
+        "| net.new | 1.00 | 1.00 | 0 % | [-0.2, +0.2] | 1.00 | renamed |\n"
+        "| net.pool | 3.00 | 3.00 | 0 % | [-0.1, +0.1] | 1.00 | = |\n"
         "| net.sort\\|it | - | 0.500 | - |  |  | added |\n"
         "\n"
         "A: base.assay, 1 run, 10 iterations; B: new.assay, 1 run, 10 "
         "iterations.\n");
 }
 
-TEST(json_has_every_row_with_null_for_what_is_not_known)
+TEST(junit_has_a_test_for_every_judged_scope)
+{
+    static const struct planned odd[] = {{"a<b>&\"c\"", 5000}};
+    static const struct planned slower[] = {{"a<b>&\"c\"", 6000}};
+
+    check_view(
+        view_compare_junit, ITERATIONS, 80, true,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<testsuite name=\"assay compare\" tests=\"5\" failures=\"1\" "
+        "errors=\"0\" skipped=\"0\">\n"
+        "  <testcase classname=\"assay\" name=\"run\" "
+        "time=\"0.010500000\"/>\n"
+        "  <testcase classname=\"assay\" name=\"net\" "
+        "time=\"0.010500000\"/>\n"
+        "  <testcase classname=\"assay\" name=\"net.conv\" "
+        "time=\"0.006000000\">\n"
+        "    <failure message=\"net.conv +20 % [+20.0, +20.0] is over its "
+        "budget of 5 %\"/>\n"
+        "  </testcase>\n"
+        "  <testcase classname=\"assay\" name=\"net.new\" "
+        "time=\"0.001000000\"/>\n"
+        "  <testcase classname=\"assay\" name=\"net.pool\" "
+        "time=\"0.003000000\"/>\n"
+        "  <system-out>failed: net.conv +20 % [+20.0, +20.0] is over its "
+        "budget of 5 %; the whole -4.5 % [-4.6, -4.5]</system-out>\n"
+        "</testsuite>\n");
+    check_runs(view_compare_junit, steady_run(odd, 1, ITERATIONS),
+               steady_run(slower, 1, ITERATIONS), 80, true,
+               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+               "<testsuite name=\"assay compare\" tests=\"3\" failures=\"3\" "
+               "errors=\"0\" skipped=\"0\">\n"
+               "  <testcase classname=\"assay\" name=\"run\" "
+               "time=\"0.006000000\">\n"
+               "    <failure message=\"the whole +20 % [+20.0, +20.0] is over "
+               "its budget of 5 %\"/>\n"
+               "  </testcase>\n"
+               "  <testcase classname=\"assay\" name=\"net\" "
+               "time=\"0.006000000\">\n"
+               "    <failure message=\"net +20 % [+20.0, +20.0] is over its "
+               "budget of 5 %\"/>\n"
+               "  </testcase>\n"
+               "  <testcase classname=\"assay\" "
+               "name=\"net.a&lt;b&gt;&amp;&quot;c&quot;\" "
+               "time=\"0.006000000\">\n"
+               "    <failure message=\"net.a&lt;b&gt;&amp;&quot;c&quot; +20 % "
+               "[+20.0, +20.0] is over its budget of 5 %\"/>\n"
+               "  </testcase>\n"
+               "  <system-out>failed: the whole +20 % [+20.0, +20.0] is over "
+               "its budget of 5 %, most of it in "
+               "net.a&lt;b&gt;&amp;&quot;c&quot; +20 % [+20.0, "
+               "+20.0]</system-out>\n"
+               "</testsuite>\n");
+}
+
+/* Every % is escaped, as the runner unescapes them. */
+TEST(github_gets_the_verdict_as_an_annotation)
+{
+    const struct run *runs[] = {steady_run(before, 4, ITERATIONS),
+                                steady_run(after, 4, ITERATIONS)};
+    struct compare_view options = {.term = term_plain(80)};
+    struct budgets budgets = {0};
+    struct gate_result gate;
+    struct comparison *c;
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    CHECK_INT(compare_new(&(struct compare_side){&runs[0], 1},
+                          &(struct compare_side){&runs[1], 1}, NULL, &c, NULL),
+              ASSAY_OK);
+    CHECK_INT(budgets_add(&budgets, NULL, 0.05, NULL), ASSAY_OK);
+    CHECK_INT(compare_gate(c, &budgets, &gate, NULL), ASSAY_OK);
+    options.gate = &gate;
+    CHECK_INT(view_compare_github(c, &options, &sink, NULL), ASSAY_OK);
+    CHECK_HAS(text.text, "\n::error title=assay compare::failed: net.conv +20 "
+                         "%25 [+20.0, +20.0] is over its budget of 5 %25; ");
+    str_release(&text);
+    gate_result_release(&gate);
+    budgets_release(&budgets);
+    compare_free(c);
+    run_free((struct run *)runs[0]);
+    run_free((struct run *)runs[1]);
+}
+
+TEST(json_has_every_row_with_null_for_unknown_values)
 {
     const struct run *runs[] = {steady_run(before, 4, ITERATIONS),
                                 steady_run(after, 4, ITERATIONS)};
@@ -238,6 +331,7 @@ TEST(json_has_every_row_with_null_for_what_is_not_known)
               "  \"a\": {\"name\": \"a\", \"runs\": 1, \"iterations\": 10},\n"
               "  \"b\": {\"name\": null, \"runs\": 1, \"iterations\": 10},\n"
               "  \"confidence\": 0.95,\n"
+              "  \"floor\": 0.005,\n"
               "  \"tested\": 5,\n"
               "  \"verdict\": \"1 scope is slower");
     CHECK(!strstr(text.text, "\"gate\""));
@@ -246,14 +340,14 @@ TEST(json_has_every_row_with_null_for_what_is_not_known)
               "\"depth\": 2, \"match\": \"removed\", \"a_ms\": 2, \"b_ms\": "
               "null, \"a_self_ms\": 2, \"b_self_ms\": null, \"ratio\": null, "
               "\"low\": null, \"high\": null, \"p\": null, \"p_raw\": null, "
-              "\"share\": 0.181818, \"significant\": false, \"cause\": false, "
-              "\"mark\": \"removed\"},\n");
+              "\"share\": 0.181818, \"significant\": false, \"counts\": false, "
+              "\"cause\": false, \"mark\": \"removed\"},\n");
     CHECK_HAS(text.text, "{\"scope\": \"net.new\", \"class\": \"\", \"was\": "
                          "\"old\", \"parent\": 1,");
     CHECK_HAS(text.text, "\"a_ms\": 5, \"b_ms\": 6, \"a_self_ms\": 5, "
                          "\"b_self_ms\": 6, \"ratio\": 1.2, \"low\": 1.19");
-    CHECK_HAS(text.text, "\"significant\": true, \"cause\": true, \"mark\": "
-                         "\"slower\"}");
+    CHECK_HAS(text.text, "\"significant\": true, \"counts\": true, \"cause\": "
+                         "true, \"mark\": \"slower\"}");
     str_release(&text);
     compare_free(c);
     run_free((struct run *)runs[0]);
@@ -261,7 +355,7 @@ TEST(json_has_every_row_with_null_for_what_is_not_known)
 }
 
 /* Eight layers, the later the larger: five are shown, or all. */
-TEST(what_did_not_change_is_hidden_but_for_the_largest)
+TEST(unchanged_scopes_are_hidden_except_the_largest)
 {
     const struct run *run;
     struct compare_view options = {.term = term_plain(80)};
@@ -315,7 +409,7 @@ TEST(names_from_outside_cannot_move_the_cursor)
     run_free((struct run *)run);
 }
 
-TEST(an_interval_that_says_nothing_is_words)
+TEST(an_interval_that_says_nothing_is_replaced_by_words)
 {
     static const struct {
         struct compare_row row;
@@ -326,9 +420,22 @@ TEST(an_interval_that_says_nothing_is_words)
         {{.ratio = 1, .low = 0.09, .high = 11}, "too few to tell", "?"},
         {{.ratio = 3, .low = 1e-9, .high = 1e12}, "too few to tell", "?"},
         {{.ratio = 3, .low = 0, .high = INFINITY}, "too few to tell", "?"},
-        {{.ratio = 50, .low = 2, .high = 1e3, .is_significant = true},
+        {{.ratio = 1, .low = 0.09, .high = 11, .n_least = 9},
+         "too few to tell",
+         "?"},
+        {{.ratio = 1, .low = 0.09, .high = 11, .n_least = 30},
+         "too noisy",
+         "?"},
+        {{.ratio = 50,
+          .low = 2,
+          .high = 1e3,
+          .is_significant = true,
+          .is_counted = true},
          "[+100, +99900]",
          "slower"},
+        {{.ratio = 1.1, .low = 1.05, .high = 1.15, .is_significant = true},
+         "[+5.0, +15.0]",
+         "small"},
         {{.ratio = NAN, .low = NAN, .high = NAN}, "", "not tested"},
     };
     char text[UNITS_MAX];

@@ -1,5 +1,5 @@
-/* What was in the pictures, how steady the iterations were and what recording
- * cost, on the screen and as JSON. */
+/* What was in the photographs, how steady the iterations were and what
+ * recording cost, on the screen and as JSON. */
 #include "made_runs.h"
 #include "test.h"
 
@@ -15,8 +15,8 @@ static uint32_t add_series(struct run *run, const char *name)
     return id;
 }
 
-/* Six photographs, twice each: 100 ms and 2 ms a detection; one of them has a
- * name that is no good on a screen. */
+/* Six photographs, twice each: 100 ms plus 2 ms per detection; one of them has
+ * a name that is not safe on a screen. */
 static struct run *photo_run(void)
 {
     static const double detections[] = {5, 0, 12, 97, 3, 8};
@@ -49,7 +49,7 @@ static struct run *photo_run(void)
     return run;
 }
 
-static void check_parts(view_function *view, struct run *run,
+static void check_parts(run_view *view, struct run *run,
                         const char *const *parts)
 {
     struct view_options options = view_defaults(term_plain(200));
@@ -61,13 +61,12 @@ static void check_parts(view_function *view, struct run *run,
     run_free(run);
 }
 
-TEST(the_screen_says_how_the_time_goes_with_the_content)
+TEST(the_screen_shows_how_the_time_depends_on_the_content)
 {
     static const char *const parts[] = {
         "content  proposals 1000   detections 21 (0..97)   slowest photo "
         "d?[2J.jpg 294 ms: 97 detections, where the mean is 20.8",
-        "time = 100 ms + 2.00 ms a detection (R2 1.00)",
-        "p99 of the set 294 ms", NULL};
+        "time = 100 ms + 2.00 ms per detection (R2 1.00)", NULL};
 
     check_parts(view_summary, photo_run(), parts);
 }
@@ -96,7 +95,7 @@ static struct run *with_facts(const char *const *facts)
     return run;
 }
 
-TEST(the_screen_says_why_there_are_as_many_iterations)
+TEST(the_screen_says_why_measuring_stopped)
 {
     static const char *const facts[] = {
         "runs.stopped", "when the 95 % interval of the median fell below 2 %",
@@ -109,31 +108,37 @@ TEST(the_screen_says_why_there_are_as_many_iterations)
     check_parts(view_summary, with_facts(facts), parts);
 }
 
-TEST(a_cost_of_recording_that_is_within_noise_is_called_so)
+/* What the screen says of a cost, its interval and the number of pairs. */
+static void check_cost(const char *share, const char *low, const char *high,
+                       const char *pairs, const char *words)
 {
-    static const char *const clear[] = {"recording.cost_share",
-                                        "0.002",
-                                        "recording.cost_low",
-                                        "0.001",
-                                        "recording.cost_high",
-                                        "0.003",
-                                        NULL};
-    static const char *const noise[] = {"recording.cost_share",
-                                        "0.002",
-                                        "recording.cost_low",
-                                        "-0.011",
-                                        "recording.cost_high",
-                                        "0.013",
-                                        NULL};
-    static const char *const clear_parts[] = {"recording cost +0.2 %\n", NULL};
-    static const char *const noise_parts[] = {
-        "recording cost +0.2 %, within noise [-1.1 %, +1.3 %]\n", NULL};
+    const char *const facts[] = {"recording.cost_share",
+                                 share,
+                                 "recording.cost_low",
+                                 low,
+                                 "recording.cost_high",
+                                 high,
+                                 "recording.pairs",
+                                 pairs,
+                                 NULL};
+    const char *const parts[] = {words, NULL};
 
-    check_parts(view_summary, with_facts(clear), clear_parts);
-    check_parts(view_summary, with_facts(noise), noise_parts);
+    check_parts(view_summary, with_facts(facts), parts);
 }
 
-TEST(other_load_hides_what_recording_costs)
+TEST(a_recording_cost_that_is_not_known_is_called_unknown)
+{
+    check_cost("0.002", "0.001", "0.003", "9", "recording cost +0.2 %\n");
+    check_cost("0.002", "-0.011", "0.013", "9", "recording cost below 1.3 %\n");
+    check_cost("-0.14", "-0.29", "0.35", "9",
+               "recording cost unknown (too noisy)\n");
+    check_cost("0.087", "0.04", "0.35", "9",
+               "recording cost unknown (too noisy)\n");
+    check_cost("0.002", "0.001", "0.003", "3",
+               "recording cost unknown (too few iterations)\n");
+}
+
+TEST(other_load_hides_the_recording_cost)
 {
     static const char *const facts[] = {"recording.cost_share",
                                         "0.18",
@@ -141,9 +146,11 @@ TEST(other_load_hides_what_recording_costs)
                                         "0.04",
                                         "recording.cost_high",
                                         "0.3",
+                                        "recording.pairs",
+                                        "9",
                                         NULL};
-    static const char *const parts[] = {
-        "recording cost: other load hides it [+4.0 %, +30 %]\n", NULL};
+    static const char *const parts[] = {"recording cost unknown (other load)\n",
+                                        NULL};
     struct run *run = with_facts(facts);
     uint32_t wait = add_series(run, "steady.wait");
 

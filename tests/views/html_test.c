@@ -1,5 +1,5 @@
-/* What view_html() promises about the page's bytes; report_browser_test.py
- * looks at what a browser makes of it. */
+/* The bytes of the page that view_html() writes; report_browser_test.py tests
+ * it in a browser. */
 #include "views/report.h"
 
 #include "base/json.h"
@@ -27,7 +27,7 @@ static struct str page_of(const struct run *run)
     return text;
 }
 
-/* The JSON of a page, as a text of its own. */
+/* The JSON of a page. */
 static struct str data_of(const struct str *page)
 {
     static const char open[] = "<script type=\"application/json\" id=\"data\">";
@@ -42,7 +42,7 @@ static struct str data_of(const struct str *page)
     return data;
 }
 
-/* Reads all of it; returns how often a string of the text was there. */
+/* Reads all of it; returns how often the string occurs. */
 static size_t count_strings(const struct str *data, const char *text)
 {
     struct json_reader *reader;
@@ -59,7 +59,7 @@ static size_t count_strings(const struct str *data, const char *text)
     return n;
 }
 
-/* The numbers of the first array behind a key, at most n of them. */
+/* The numbers of the first array after a key, at most n of them. */
 static size_t read_numbers(const struct str *data, const char *key,
                            double *numbers, size_t n)
 {
@@ -129,8 +129,8 @@ TEST(the_page_forbids_itself_the_network)
     run_free(run);
 }
 
-/* Whatever a run says is put in place as text; what reads markup is not even
- * in the script. */
+/* Whatever a run says is inserted as text; the script has no function that
+ * reads markup. */
 TEST(the_script_has_nothing_that_reads_markup_or_code)
 {
     static const char *const banned[] = {
@@ -148,7 +148,7 @@ TEST(the_script_has_nothing_that_reads_markup_or_code)
     str_release(&script);
 }
 
-TEST(slices_lie_where_the_samples_were)
+TEST(slices_are_where_the_samples_were)
 {
     struct run *run = made_photographs(2, 1);
     struct str page = page_of(run), data = data_of(&page);
@@ -165,7 +165,7 @@ TEST(slices_lie_where_the_samples_were)
     CHECK_NEAR(slices[8 + 1], 2, 0);
     CHECK_NEAR(slices[8 + 2], 1.5e6, 0);
     CHECK_NEAR(slices[8 + 3], 9.3e6, 0);
-    /* conv1 begins with the backbone, conv2 3 ms behind it. */
+    /* conv1 begins with the backbone, conv2 3 ms later. */
     CHECK_NEAR(slices[16 + 2], 0, 0);
     CHECK_NEAR(slices[20 + 1], 5, 0);
     CHECK_NEAR(slices[20 + 2], 3e6, 0);
@@ -174,7 +174,7 @@ TEST(slices_lie_where_the_samples_were)
     run_free(run);
 }
 
-TEST(of_too_many_slices_some_are_left_out_and_counted)
+TEST(if_there_are_too_many_slices_some_are_left_out_and_counted)
 {
     struct run *run = made_busy(10, REPORT_MAX_SLICES + 7);
     struct str page = page_of(run), data = data_of(&page);
@@ -223,7 +223,7 @@ static bool refuse(void *context, const char *bytes, size_t n)
     return true;
 }
 
-TEST(a_disk_that_is_full_is_told_of_wherever_it_happens)
+TEST(a_full_disk_is_reported_wherever_it_happens)
 {
     struct run *run = made_photographs(4, 1);
     struct report report = {.sides = {{run, "run.assay"}}};

@@ -1,4 +1,4 @@
-/* What view_json() and view_trace() promise, read back. */
+/* The output of view_json() and view_trace(), read back. */
 #include "base/json.h"
 #include "made_runs.h"
 #include "test.h"
@@ -6,6 +6,7 @@
 #include <string.h>
 
 static struct error err;
+#define MUST(call) CHECK_STATUS(call, ASSAY_OK, &err)
 
 static void pull(struct json_reader *reader, enum json_token *token)
 {
@@ -71,6 +72,37 @@ TEST(a_run_without_iterations_has_null_for_its_latency)
     run_free(run);
 }
 
+TEST(what_was_found_has_one_line_per_photograph)
+{
+    const struct found_object objects[] = {
+        {.name = "a \"dog\"",
+         .label = 18,
+         .score = 0.9812345678,
+         .has_box = true,
+         .box = {1, 2.5, 30, 40}},
+        {.name = "7", .label = 7, .score = 0.25}};
+    const struct found_photo photos[] = {{"a.jpg", objects, 2},
+                                         {"b.jpg", NULL, 0}};
+    struct view_options options = view_defaults(term_plain(80));
+    struct run *run = made_pipeline();
+    struct str text = view_text(view_json, run, &options);
+
+    CHECK(!strstr(str_text(&text), "\"found\""));
+    str_release(&text);
+    for (size_t i = 0; i < 2; i++)
+        CHECK_STATUS(run_found_add(run, &photos[i], &err), ASSAY_OK, &err);
+    text = view_text(view_json, run, &options);
+    check_valid(&text);
+    CHECK_HAS(str_text(&text),
+              "{\"photograph\":\"a.jpg\",\"items\":[{\"label\":18,\"name\":"
+              "\"a \\\"dog\\\"\",\"score\":0.981235,"
+              "\"box\":[1,2.5,30,40]},"
+              "{\"label\":7,\"name\":\"7\",\"score\":0.25}]},\n");
+    CHECK_HAS(str_text(&text), "{\"photograph\":\"b.jpg\",\"items\":[]}\n");
+    str_release(&text);
+    run_free(run);
+}
+
 TEST(hostile_names_break_neither_layout_nor_json)
 {
     static char ten_thousand[10001];
@@ -81,7 +113,7 @@ TEST(hostile_names_break_neither_layout_nor_json)
                            "quote \" backslash \\ \n newline \t tab \x01",
                            "%s%n%d",
                            ten_thousand};
-    view_function *const views[] = {view_summary, view_tree, view_table};
+    run_view *const views[] = {view_summary, view_tree, view_table};
 
     memset(ten_thousand, 'n', sizeof ten_thousand - 1);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -203,9 +235,91 @@ TEST(a_trace_holds_every_kept_sample_iteration_and_counter)
     /* 10 iterations and the peak of memory */
     CHECK_INT(count_events(events, n, "i"), 11);
     CHECK_INT(count_events(events, n, "C"), 8);
-    /* a process, "iterations" and 3 threads, each a name and a place */
+    /* a process, "iterations" and 3 threads, each with a name and a place */
     CHECK_INT(count_events(events, n, "M"), 10);
     check_golden("trace.json", &text);
+    str_release(&text);
+    run_free(run);
+}
+
+/* A scope with 100 multiply-adds per iteration, called twice in each of two
+ * iterations, of which the first is kept. */
+static struct run *run_with_macs(void)
+{
+    struct scope_work work = scope_work_unknown();
+    struct run *run;
+    uint32_t model, conv, thread;
+
+    MUST(run_new(&run, &err));
+    MUST(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    MUST(run_scope_add(run, RUN_ROOT, "model", "Net", &model, &err));
+    MUST(run_scope_add(run, model, "conv", "Conv2d", &conv, &err));
+    for (uint32_t i = 0; i < 2; i++) {
+        struct sample samples[] = {
+            {.scope = conv, .start_ns = 10, .duration_ns = 10},
+            {.scope = conv, .start_ns = 30, .duration_ns = 10},
+            {.scope = model, .start_ns = 5, .duration_ns = 40},
+            {.scope = RUN_ROOT, .start_ns = 0, .duration_ns = 50},
+        };
+
+        for (size_t k = 0; k < 4; k++) {
+            samples[k].iteration = i;
+            samples[k].thread = thread;
+            samples[k].start_ns += 100 * i;
+            samples[k].bytes = samples[k].peak_bytes = RUN_UNKNOWN;
+            MUST(run_count(run, &samples[k], &err));
+            if (i == 0)
+                MUST(run_keep(run, &samples[k], &err));
+        }
+    }
+    work.macs = 100;
+    MUST(run_work_set(run, conv, &work, &err));
+    MUST(run_seal(run, &err));
+    return run;
+}
+
+TEST(a_trace_says_how_much_it_holds_and_a_slice_what_it_computes)
+{
+    struct run *run = run_with_macs();
+    struct str text = view_text(trace, run, NULL);
+
+    CHECK_HAS(text.text, "\"trace.iterations\": 1,");
+    CHECK_HAS(text.text, "\"trace.of_iterations\": 2,");
+    CHECK_HAS(text.text, "\"trace.slices\": 3,");
+    CHECK_HAS(text.text, "\"trace.of_slices\": 6");
+    CHECK_HAS(text.text, "\"iterations (1 of 2 in full)\"");
+    /* All of the iteration in the model, half of it in each call. */
+    CHECK_HAS(text.text, "{\"path\": \"model\", \"class\": \"Net\", "
+                         "\"iteration\": 0, \"self_us\": 0, \"macs\": 100}");
+    CHECK_HAS(text.text, "{\"path\": \"model.conv\", \"class\": \"Conv2d\", "
+                         "\"iteration\": 0, \"self_us\": 0, \"macs\": 50}");
+    str_release(&text);
+    run_free(run);
+}
+
+/* The recorder's writer: its samples are of the root, and no iterations. */
+TEST(a_slice_of_no_module_is_named_after_its_lane)
+{
+    struct sample sample = {.scope = RUN_ROOT,
+                            .iteration = RUN_NONE,
+                            .start_ns = 1000,
+                            .duration_ns = 2000,
+                            .self_ns = 2000,
+                            .bytes = RUN_UNKNOWN,
+                            .peak_bytes = RUN_UNKNOWN};
+    struct str text;
+    struct run *run;
+
+    MUST(run_new(&run, &err));
+    MUST(run_thread_add(run, "writer", THREAD_HELPER, &sample.thread, &err));
+    MUST(run_keep(run, &sample, &err));
+    MUST(run_seal(run, &err));
+    text = view_text(trace, run, NULL);
+    CHECK_HAS(text.text, "\"trace.slices\": 0,");
+    CHECK_HAS(text.text,
+              "{\"ph\": \"X\", \"name\": \"writer\", \"pid\": 1, \"tid\": 2, "
+              "\"cat\": \"scope\", \"ts\": 1, \"dur\": 2, "
+              "\"args\": {\"self_us\": 2}}");
     str_release(&text);
     run_free(run);
 }
@@ -236,7 +350,7 @@ TEST(slices_of_a_track_nest)
     run_free(run);
 }
 
-TEST(times_before_the_beginning_are_moved_not_negative)
+TEST(times_before_the_beginning_are_shifted_not_negative)
 {
     struct run *run;
     struct str text;
@@ -329,7 +443,7 @@ TEST(an_arrow_leads_from_the_launch_on_the_host_to_the_slice_on_the_device)
     sample.queued_ns = 66000; /* launched at 4 us, inside conv */
     CHECK_INT(run_keep(run, &sample, NULL), ASSAY_OK);
     sample.start_ns = 80000;
-    sample.queued_ns = 19000; /* at 61 us, in what is no part of conv */
+    sample.queued_ns = 19000; /* at 61 us, in what is not a part of conv */
     CHECK_INT(run_keep(run, &sample, NULL), ASSAY_OK);
     CHECK_INT(run_seal(run, NULL), ASSAY_OK);
     text = view_text(trace, run, NULL);

@@ -162,6 +162,7 @@ struct run *made_bound_model(void)
         {"machine.copy_gbs", "15"},
         {"machine.launch_us", "3"},
         {"machine.caches", "L3 260 MiB"},
+        {"machine.fault_ns", "960"},
         {"machine.missing", "energy (no RAPL sensor: bare metal has one)"}};
     struct run *run = made_model(10);
 

@@ -9,10 +9,10 @@
 
 /* Iterations of a small detector on three photographs. The work of a photograph
  * is in its proposals: box_head takes 2 us for each, everything else a fixed
- * time, so an iteration takes 10 ms and what box_head does, times slowness.
- * The first and the last one are kept in full. With executed work, live bytes
+ * time, so an iteration takes 10 ms plus the time of box_head, times slowness.
+ * The first and the last one are kept in full. It has executed work, live bytes
  * over one iteration, a ledger that adds up to 100 MiB and facts about a
- * machine of 200 GFLOP/s and 20 GB/s. Sealed. */
+ * machine with 200 GFLOP/s and 20 GB/s. Sealed. */
 struct run *made_photographs(uint32_t n_iterations, double slowness);
 
 /* One iteration of n_scopes scopes in two levels, kept as n_slices slices on
@@ -22,6 +22,6 @@ struct run *made_busy(uint32_t n_scopes, uint32_t n_slices);
 /* Scopes, classes, threads, facts, labels and rows of the ledger whose names
  * are markup, quotes, right-to-left text, controls and 10 000 letters. */
 struct run *made_hostile(void);
-extern const char *const hostile_names[]; /* NULL at the end */
+extern const char *const hostile_names[]; /* NULL ends it */
 
 #endif

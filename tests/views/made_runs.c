@@ -254,7 +254,7 @@ size_t widest_line(const char *text)
     return widest;
 }
 
-struct str view_text(view_function *view, const struct run *run,
+struct str view_text(run_view *view, const struct run *run,
                      const struct view_options *options)
 {
     struct str text = {0};

@@ -53,10 +53,10 @@ struct run *made_pipeline(void);
  *
  * So the model has 5.73 GMAC: 143 GFLOP/s; its ops take 6 + 40 + 3.4 + 14.8 +
  * 10 + 3 = 77.2 ms, its gaps 1 + 0.6 + 0.2 + 0.6 = 2.4. Of the leaves' 94.7 ms,
- * 64.8 are in those with MACs: 68 %. Each op with work has 1000 FLOP beside, 8
- * bytes read and 4 written; each that was fused 100 parameters. The peak of
- * memory is 612 MiB, in layer_blocks.0: 159 of weights and 96 of scratch leave
- * 357. Sealed. */
+ * 64.8 are in those with MACs: 68 %. Each op with work also has 1000 FLOP, 8
+ * bytes read and 4 written; each fused one 100 parameters. The memory peak is
+ * 612 MiB, in layer_blocks.0: 159 of weights and 96 of scratch leave 357.
+ * Sealed. */
 struct run *made_model(uint32_t n_iterations);
 
 /* The same on a machine of 250 GFLOP/s and 20 GB/s, with what was executed:
@@ -77,28 +77,25 @@ struct run *made_bound_model(void);
 struct run *made_with_name(const char *name, const char *class_name);
 
 /* A chain of scopes, each the child of the one before; 10 ms each, nothing of
- * its own but the last. */
+ * its own except for the last. */
 struct run *made_chain(uint32_t levels);
 
-/* Adds a scope, or counts a call of it, where failing would be a mistake of
- * the test. */
+/* Adds a scope, or counts a call of it; a failure would be a mistake of the
+ * test. */
 uint32_t made_scope(struct run *run, uint32_t parent, const char *name,
                     const char *class_name);
 void made_call(struct run *run, uint32_t scope, uint32_t thread,
                uint32_t iteration, double total_ms, double self_ms);
 
-/* Compares with tests/views/golden/NAME; writes it there instead where
+/* Compares with tests/views/golden/NAME, or writes it there if
  * ASSAY_REFRESH_GOLDEN is set. */
 void check_golden(const char *name, const struct str *got);
 
 /* The widest line of a text, in columns of the screen. */
 size_t widest_line(const char *text);
 
-/* What a view writes, released by the caller. */
-typedef enum assay_status view_function(const struct run *run,
-                                        const struct view_options *options,
-                                        struct sink *sink, struct error *err);
-struct str view_text(view_function *view, const struct run *run,
+/* What a view writes; the caller releases it. */
+struct str view_text(run_view *view, const struct run *run,
                      const struct view_options *options);
 
 #endif

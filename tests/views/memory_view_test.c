@@ -36,8 +36,8 @@ static struct run *owned_model(void)
     return run;
 }
 
-static void check_parts(view_function *view, struct run *run, bool all,
-                        size_t limit, const char *const *parts)
+static void check_parts(run_view *view, struct run *run, bool all, size_t limit,
+                        const char *const *parts)
 {
     struct view_options options = view_defaults(term_plain(200));
     struct str text;
@@ -51,7 +51,7 @@ static void check_parts(view_function *view, struct run *run, bool all,
     run_free(run);
 }
 
-TEST(the_screen_says_what_the_peak_consisted_of)
+TEST(the_screen_shows_what_the_peak_consisted_of)
 {
     static const char *const parts[] = {
         "memory   peak 612 MiB at backbone.fpn.layer_blocks.0: weights 159, "
@@ -73,7 +73,7 @@ TEST(the_ledger_adds_up_to_the_pool_and_to_the_process)
     run_free(run);
 }
 
-TEST(small_owners_are_hidden_beyond_the_limit_and_told_together)
+TEST(small_owners_beyond_the_limit_are_summed_up)
 {
     static const char *const some[] = {"and 1 smaller ones (--limit, --all)",
                                        NULL};
@@ -96,13 +96,12 @@ TEST(json_has_every_owner)
     check_parts(view_json, owned_model(), false, 0, parts);
 }
 
-TEST(what_is_not_known_of_memory_is_said)
+TEST(unknown_memory_is_reported)
 {
-    static const char *const no_ledger[] = {"owners   - nothing is known",
-                                            NULL};
-    static const char *const nothing[] = {"memory   - nothing is known", NULL};
+    static const char *const no_ledger[] = {"owners   - unknown", NULL};
+    static const char *const nothing[] = {"memory   - unknown", NULL};
     static const char *const untouched[] = {
-        "taken from the system and never touched", " -1.0 ", " 711.0 ", NULL};
+        "taken from the system but never touched", " -1.0 ", " 711.0 ", NULL};
     struct run *run = made_model(10), *touched = owned_model();
 
     check_parts(view_memory, run, false, 0, no_ledger);

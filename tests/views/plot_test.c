@@ -1,4 +1,4 @@
-/* Plots show what the run says, where its numbers put it. */
+/* Plots show the values of the run at the right places. */
 #include "made_runs.h"
 #include "picture/picture.h"
 #include "test.h"
@@ -60,7 +60,7 @@ static bool is_accent(const uint8_t *rgb)
     return rgb[0] > 180 && rgb[1] < 150 && rgb[2] < 100;
 }
 
-/* conv1 begins where body and backbone do, behind transform's tenth; relu
+/* conv1 begins where body and backbone do, after transform's tenth; relu
  * follows it: five levels of at most 40 points. */
 TEST(an_icicle_gives_each_module_the_width_of_its_time)
 {
@@ -164,7 +164,7 @@ TEST(a_timeline_shows_the_iteration_that_was_kept)
     run_free(run);
 }
 
-TEST(every_kind_can_be_had_in_every_format)
+TEST(every_kind_can_be_drawn_in_every_format)
 {
     static const char *const starts[] = {"\x89PNG", "<?xml", "%PDF-"};
     struct run *run = made_detector();
@@ -205,7 +205,7 @@ static void check_lacks(const struct run *run, enum plot_kind kind,
     str_release(&text);
 }
 
-TEST(a_run_that_lacks_what_a_plot_needs_is_refused_with_the_reason)
+TEST(a_run_that_lacks_the_data_for_a_plot_is_refused_with_the_reason)
 {
     struct run *run = made_pipeline();
     struct run *empty = NULL;
@@ -222,7 +222,7 @@ TEST(a_run_that_lacks_what_a_plot_needs_is_refused_with_the_reason)
     run_free(empty);
 }
 
-TEST(names_of_any_kind_are_drawn_without_harm)
+TEST(names_of_any_kind_are_drawn_safely)
 {
     static const char *const names[] = {"<script>alert(1)</script>", "\xff\xfe",
                                         "\xd7\xa9\xd7\x9c", "", NULL};

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The HTML report as a browser shows it: Debian's Chromium, without a window.
+"""The HTML report in a browser: Debian's Chromium, without a window.
 
     report_browser_test.py PAGES SCREENSHOTS
 
-PAGES has what report_pages_test wrote. Exits with 77 and says why where the
+PAGES has what report_pages_test wrote. Exits with 77 and the reason if the
 browser, its driver or Selenium is missing.
 """
 import json
@@ -159,12 +159,12 @@ class Figures(Report):
         text = self.find("#head").text
         latency = self.run_file["latency"]
         self.assertIn("small_detector", text)
-        self.assertIn(f"{latency['median_ms']:.1f} ms", text)
+        self.assertIn(f"{latency['mean_ms']:.1f} ms", text)
         self.assertIn(f"{latency['p95_ms']:.1f} ms", text)
         self.assertIn("100 MiB", text)
         self.assertIn("30 iterations", text)
 
-    def test_findings_are_told_with_what_would_help(self):
+    def test_findings_are_shown_with_what_would_help(self):
         self.show("full")
         told = [item.text for item in self.find_all(".findings li")]
         findings = self.run_file["findings"]
@@ -185,7 +185,7 @@ class Figures(Report):
             for got, row in zip(shown, rows):
                 self.assertAlmostEqual(got, row[key], delta=6e-4)
 
-    def test_the_machine_and_the_settings_are_told(self):
+    def test_the_machine_and_the_settings_are_shown(self):
         self.show("full", "machine")
         text = self.find("#view-machine").text
         for part in ("Test CPU", "small_detector", "130 MiB"):
@@ -246,7 +246,7 @@ class Tree(Report):
         self.press(Keys.ESCAPE)
         self.assertNotIn("dim", self.cell("relu").get_attribute("class"))
 
-    def test_hovering_tells_the_figures(self):
+    def test_hovering_shows_the_figures(self):
         self.show("full")
         self.hover(self.cell("conv1"))
         for part in ("conv1", "Conv2d", "3.00 ms", "150"):  # GFLOP/s
@@ -287,7 +287,7 @@ class Table(Report):
         self.find("#view-table .controls button").click()
         self.assertEqual(self.find(".details h2").text, "model")
 
-    def test_of_many_rows_some_are_shown_until_asked(self):
+    def test_only_some_of_many_rows_are_shown_at_first(self):
         self.show("busy", "table")
         self.assertEqual(len(self.column("module")), 200)
         self.find("#view-table .more-rows").click()
@@ -295,7 +295,7 @@ class Table(Report):
 
 
 class Timeline(Report):
-    def test_hovering_tells_what_ran_when(self):
+    def test_hovering_shows_what_ran_when(self):
         self.show("full", "timeline")
         canvas = self.find("canvas")
         self.hover(canvas, 0, 42 + 9 - canvas.size["height"] // 2)
@@ -317,7 +317,7 @@ class Timeline(Report):
         self.find("#view-timeline option:last-child").click()
         self.assertGreater(self.pixels(), 4)
 
-    def test_20000_slices_are_there_and_move(self):
+    def test_20000_slices_are_drawn_and_move(self):
         self.show("busy", "timeline")
         self.keep("timeline-busy")
         self.assertGreater(self.pixels(), 3)
@@ -358,7 +358,7 @@ class Charts(Report):
             n += int(self.tooltip().split("iterations")[1])
         self.assertEqual(n, 30)
 
-    def test_time_is_held_against_proposals_by_photograph(self):
+    def test_time_is_plotted_against_proposals_by_photograph(self):
         self.show("full", "latency")
         self.assertEqual(
             [option.text for option in self.find_all("#view-latency option")],
@@ -382,10 +382,10 @@ class Charts(Report):
 
 
 class Training(Report):
-    def test_the_head_says_what_a_step_consists_of(self):
+    def test_the_head_shows_the_parts_of_a_step(self):
         self.show("training")
         text = self.find("#head").text.replace("\u00a0", " ")
-        for part in ("median step", "10.0 images/s", "8 steps",
+        for part in ("mean step", "10.0 images/s", "8 steps",
                      "data 20.0 ms (stall 10 %)", "forward 56.0 ms",
                      "loss 5.00 ms", "backward 100 ms", "optimizer 15.0 ms",
                      "other 4.00 ms"):
@@ -394,7 +394,7 @@ class Training(Report):
     def test_the_loss_is_drawn_over_the_steps(self):
         self.show("training", "training")
         points = self.find_all("#view-training .point")
-        self.assertEqual(len(points), 11)  # of which 3 warmed up
+        self.assertEqual(len(points), 11)  # 3 of them warm-up
         heights = [float(point.get_attribute("cy")) for point in points]
         self.assertEqual(heights, sorted(heights))  # it falls
         self.assertEqual(points[0].get_attribute("aria-label"),
@@ -409,11 +409,11 @@ class Training(Report):
             self.assertIn(part, self.tooltip())
         self.keep("training")
 
-    def test_time_is_not_held_against_photographs(self):
+    def test_time_is_not_plotted_against_photographs(self):
         self.show("training", "latency")
         self.assertNotIn("By photograph", self.find("#view-latency").text)
 
-    def test_the_configuration_is_told_by_its_sections(self):
+    def test_the_configuration_is_shown_by_section(self):
         self.show("training", "machine")
         heads = [head.text for head in self.find_all("#view-machine h2")]
         self.assertIn("[training]", heads)
@@ -448,7 +448,7 @@ class Any(Report):
                 self.assertTrue(view.is_displayed())
                 self.assertGreater(view.size["height"], 20)
 
-    def test_what_is_missing_is_said_in_its_place(self):
+    def test_missing_data_is_explained_in_its_place(self):
         self.show("bare")
         self.assertEqual(self.names_in_tree() & {"producer", "filter"},
                          {"producer", "filter"})
@@ -479,7 +479,7 @@ class Any(Report):
         self.run_script("select(state.report.nodes[1])")
         self.assertEqual(self.find(".details h2").text, "L" * 10000)
 
-    def test_the_page_asks_for_nothing(self):
+    def test_the_page_requests_nothing(self):
         self.show("full")
         self.assertEqual(self.run_script(
             "return performance.getEntriesByType('resource').length"), 0)
@@ -503,7 +503,7 @@ class Any(Report):
                 "return document.documentElement.scrollWidth"), 390, tab)
             self.keep(f"phone-{tab}")
 
-    def test_on_paper_every_view_is_there(self):
+    def test_on_paper_every_view_is_shown(self):
         self.show("full", dark=True)
         self.run_script("dispatchEvent(new Event('beforeprint'))")
         self.show_paper()

@@ -1,5 +1,5 @@
-/* The pages that report_browser_test.py opens, and the runs in them as JSON
- * beside, in tests/report of the build folder. */
+/* The pages that report_browser_test.py opens, and their runs as JSON next to
+ * them, in tests/report of the build folder. */
 #include "base/file.h"
 #include "made_report.h"
 #include "made_runs.h"
@@ -50,7 +50,7 @@ static void write_one(const char *name, struct run *run)
     run_free(run);
 }
 
-TEST(a_page_with_all_there_is_stays_under_a_megabyte)
+TEST(a_page_with_everything_stays_under_a_megabyte)
 {
     write_one("full", made_photographs(30, 1));
 }

@@ -1,4 +1,4 @@
-/* What the views for people promise: the summary and the trees. */
+/* The views for people: the summary and the trees. */
 #include "base/mem.h"
 #include "made_runs.h"
 #include "test.h"
@@ -13,7 +13,7 @@ static struct view_options options_for(int width)
     return options;
 }
 
-static void check_view(view_function *view, struct run *run,
+static void check_view(run_view *view, struct run *run,
                        const struct view_options *options, const char *golden)
 {
     struct str text = view_text(view, run, options);
@@ -24,7 +24,7 @@ static void check_view(view_function *view, struct run *run,
     run_free(run);
 }
 
-static void check_has(view_function *view, struct run *run,
+static void check_has(run_view *view, struct run *run,
                       const struct view_options *options, const char *part)
 {
     struct str text = view_text(view, run, options);
@@ -62,7 +62,7 @@ TEST(without_utf8_the_summary_is_ascii)
     check_view(view_summary, run, &options, "summary-ascii.txt");
 }
 
-TEST(colour_comes_only_with_a_terminal_that_has_it)
+TEST(colour_is_used_only_on_a_terminal_that_has_it)
 {
     struct view_options options = options_for(80);
     struct run *run = made_detector();
@@ -74,10 +74,10 @@ TEST(colour_comes_only_with_a_terminal_that_has_it)
     check_has(view_summary, run, &options, "\x1b[36m██");
 }
 
-TEST(every_width_is_kept)
+TEST(no_line_exceeds_the_width)
 {
     static const int widths[] = {60, 80, 100, 120, 200};
-    static view_function *const views[] = {view_summary, view_tree, view_table};
+    static run_view *const views[] = {view_summary, view_tree, view_table};
     struct run *runs[] = {made_detector(), made_pipeline(), made_chain(300),
                           made_with_name("a name that is a good deal longer "
                                          "than any screen is likely to be "
@@ -98,14 +98,14 @@ TEST(every_width_is_kept)
         run_free(runs[i]);
 }
 
-TEST(threads_that_add_up_are_said_to)
+TEST(the_caption_says_if_threads_add_up)
 {
     struct view_options options = options_for(80);
 
     check_view(view_summary, made_pipeline(), &options, "pipeline.txt");
 }
 
-TEST(what_went_wrong_is_said)
+TEST(problems_are_reported)
 {
     struct view_options options = options_for(100);
     struct run *run = made_pipeline();
@@ -127,7 +127,7 @@ TEST(what_went_wrong_is_said)
     run_free(run);
 }
 
-TEST(an_import_says_what_was_read)
+TEST(an_import_shows_what_was_read)
 {
     struct view_options options = options_for(80);
     struct run *run = made_pipeline();
@@ -148,7 +148,7 @@ TEST(a_name_that_a_shell_would_split_is_quoted)
               "assay show 'my run'\\''s.assay' --table");
 }
 
-TEST(a_counter_without_a_unit_leaves_no_space_behind_it)
+TEST(a_counter_without_a_unit_has_no_trailing_space)
 {
     struct view_options options = options_for(80);
     struct run *run = made_detector();
@@ -172,7 +172,7 @@ TEST(unknown_memory_is_not_mentioned)
     run_free(run);
 }
 
-TEST(the_tree_hides_what_is_small_and_says_so)
+TEST(the_tree_hides_small_modules_and_says_so)
 {
     struct view_options options = options_for(80);
 
@@ -235,7 +235,7 @@ TEST(a_scope_around_the_iterations_groups_what_is_in_them)
               "████████         -\n");
 }
 
-TEST(the_plain_tree_is_what_other_programs_read)
+TEST(the_plain_tree_has_the_layout_for_other_programs)
 {
     struct view_options options = options_for(80);
     struct run *run = made_detector();
@@ -296,5 +296,65 @@ TEST(the_summary_leaks_nothing_whichever_allocation_fails)
         CHECK_INT(mem_live(), before);
     } while (st == ASSAY_NOMEM);
     CHECK_INT(st, ASSAY_OK);
+    run_free(run);
+}
+
+static void count(struct run *run, uint32_t scope, uint32_t thread,
+                  int64_t duration_ns)
+{
+    const struct sample sample = {.scope = scope,
+                                  .thread = thread,
+                                  .iteration = 0,
+                                  .duration_ns = duration_ns,
+                                  .self_ns = duration_ns,
+                                  .bytes = RUN_UNKNOWN,
+                                  .peak_bytes = RUN_UNKNOWN};
+
+    CHECK_INT(run_count(run, &sample, NULL), ASSAY_OK);
+}
+
+/* An operator of 8 ms launches 40 ms of work on a device; another launches
+ * nothing. */
+static struct run *made_launches(void)
+{
+    struct run *run = NULL;
+    uint32_t host, queue, module, op, kernel, other;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &host, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "stream", THREAD_DEVICE, &queue, NULL),
+              ASSAY_OK);
+    CHECK_INT(run_scope_add(run, RUN_ROOT, "module", "", &module, NULL),
+              ASSAY_OK);
+    CHECK_INT(run_scope_add(run, module, "op", "", &op, NULL), ASSAY_OK);
+    CHECK_INT(run_scope_add(run, op, "gemm", "", &kernel, NULL), ASSAY_OK);
+    CHECK_INT(run_scope_add(run, RUN_ROOT, "other", "", &other, NULL),
+              ASSAY_OK);
+    count(run, op, host, 8000000);
+    count(run, module, host, 9000000);
+    count(run, other, host, 7000000);
+    count(run, RUN_ROOT, host, 50000000);
+    count(run, kernel, queue, 40000000);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    return run;
+}
+
+TEST(what_devices_did_for_a_module_has_a_column_of_its_own)
+{
+    struct view_options options = options_for(100);
+    struct run *run = made_launches();
+    struct str text = view_text(view_tree, run, &options);
+
+    CHECK_HAS(str_text(&text), "total ms      self    device  share");
+    CHECK_HAS(str_text(&text), "9.0       9.0      40.0   18 %");
+    CHECK_HAS(str_text(&text), "8.0       8.0      40.0   16 %");
+    CHECK_HAS(str_text(&text), "7.0       7.0         -   14 %");
+    str_release(&text);
+    text = view_text(view_table, run, &options);
+    CHECK_HAS(str_text(&text), "device ms");
+    str_release(&text);
+    text = view_text(view_json, run, &options);
+    CHECK_HAS(str_text(&text), "\"device_ms\": 40");
+    str_release(&text);
     run_free(run);
 }

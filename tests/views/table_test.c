@@ -1,10 +1,10 @@
-/* What the tables promise: on the screen, plain, CSV, Markdown. */
+/* The tables: on the screen, plain, CSV, Markdown. */
 #include "made_runs.h"
 #include "test.h"
 
 #include <string.h>
 
-static void check_table(view_function *view, const struct view_options *options,
+static void check_table(run_view *view, const struct view_options *options,
                         const char *golden)
 {
     struct run *run = made_detector();
@@ -29,7 +29,7 @@ TEST(a_wide_table_has_every_column)
     check_table(view_table, &options, "table-200.txt");
 }
 
-TEST(rows_may_be_sorted_and_fewer)
+TEST(rows_can_be_sorted_and_limited)
 {
     struct view_options options = view_defaults(term_plain(80));
 
@@ -38,7 +38,7 @@ TEST(rows_may_be_sorted_and_fewer)
     check_table(view_table, &options, "table-total-3.txt");
 }
 
-TEST(rows_of_a_class_are_added_up)
+TEST(rows_of_a_class_are_summed)
 {
     struct view_options options = view_defaults(term_plain(80));
 
@@ -63,7 +63,7 @@ TEST(a_scope_inside_one_of_its_own_name_is_counted_once)
     made_call(run, RUN_ROOT, thread, 0, 50, 10);
     CHECK_INT(run_seal(run, NULL), ASSAY_OK);
     text = view_text(view_table, run, &options);
-    /* name, 2 calls, total 40 (not 70), self 40, share 80 %, a call 20 */
+    /* name, 2 calls, total 40 (not 70), self 40, share 80 %, per call 20 */
     CHECK_HAS(str_text(&text),
               "walk               2      40.0      40.0   80 %     20.0");
     str_release(&text);
@@ -98,7 +98,7 @@ TEST(rows_of_unknown_memory_come_last)
     run_free(run);
 }
 
-TEST(the_plain_table_is_what_other_programs_read)
+TEST(the_plain_table_has_the_layout_for_other_programs)
 {
     struct view_options options = view_defaults(term_plain(80));
 
@@ -113,7 +113,7 @@ TEST(csv_has_a_field_for_every_number)
     check_table(view_csv, &options, "table.csv");
 }
 
-TEST(csv_quotes_what_would_end_a_field)
+TEST(csv_quotes_characters_that_would_end_a_field)
 {
     struct view_options options = view_defaults(term_plain(80));
     struct run *run = made_with_name("a \"b\", c\nd", "x,y");
@@ -149,7 +149,7 @@ TEST(markdown_shows_names_as_they_are)
     run_free(run);
 }
 
-TEST(twenty_rows_are_listed_unless_told_otherwise)
+TEST(twenty_rows_are_listed_by_default)
 {
     struct view_options options = view_defaults(term_plain(80));
     struct run *run = made_chain(30);

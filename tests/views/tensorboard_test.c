@@ -1,4 +1,4 @@
-/* Event files hold what the run says, in the framing that TensorFlow writes. */
+/* Event files hold the values of the run, in the framing of TensorFlow. */
 #include "base/file.h"
 #include "made_runs.h"
 #include "picture/picture.h"
@@ -11,7 +11,7 @@
 
 #define OK(call) CHECK_STATUS(call, ASSAY_OK, &err)
 
-/* Numbers of fields, of TensorFlow's event.proto and summary.proto. */
+/* Field numbers of TensorFlow's event.proto and summary.proto. */
 enum {
     EVENT_WALL = 1,
     EVENT_STEP = 2,
@@ -60,7 +60,7 @@ static struct span find_value(const struct str *file, const char *tag,
     return (struct span){0};
 }
 
-TEST(files_that_tensorflow_wrote_have_the_framing_we_read)
+TEST(files_written_by_tensorflow_have_the_framing_we_read)
 {
     static const struct {
         const char *name;
@@ -127,7 +127,7 @@ TEST(latencies_are_scalars_over_the_iterations)
     run_free(run);
 }
 
-TEST(the_wall_time_is_the_beginning_of_the_run_and_the_iteration_s_own)
+TEST(the_wall_time_is_the_start_of_the_run_plus_that_of_the_iteration)
 {
     struct run *run = made_detector();
     struct error err = {0};
@@ -158,6 +158,59 @@ TEST(stages_are_scalars_under_their_names)
 
     CHECK_NEAR((double)field_float(&number), 80, 1e-3);
     CHECK_INT(message_field(event, EVENT_STEP).varint, 3);
+    str_release(&file);
+    run_free(run);
+}
+
+/* made_model(): backbone takes 60 ms, its body 44; conv1 is a level too deep.
+ */
+TEST(the_first_two_levels_of_the_model_are_scalars_below_its_name)
+{
+    struct run *run = made_model(4);
+    struct str file = written(run, NULL, 0);
+    struct span event;
+    struct field_seen number = message_field(
+        find_value(&file, "model_ms/backbone", VALUE_SIMPLE, 3, &event),
+        VALUE_SIMPLE);
+
+    CHECK_NEAR((double)field_float(&number), 60, 1e-3);
+    CHECK_INT(message_field(event, EVENT_STEP).varint, 3);
+    number = message_field(
+        find_value(&file, "model_ms/backbone.body", VALUE_SIMPLE, 0, &event),
+        VALUE_SIMPLE);
+    CHECK_NEAR((double)field_float(&number), 44, 1e-3);
+    CHECK_INT(find_value(&file, "model_ms/backbone.body.conv1", VALUE_SIMPLE, 0,
+                         &event)
+                  .n,
+              0);
+    str_release(&file);
+    run_free(run);
+}
+
+/* The table that `assay show --md` writes has up to 18 columns. */
+TEST(the_text_has_stages_and_levels_in_five_columns)
+{
+    struct run *run = made_model(4);
+    struct str file = written(run, NULL, 0), text = {0};
+    struct span event, tensor;
+    struct field_seen words;
+    size_t bars = 0, lines = 0;
+
+    tensor = find_value(&file, "profile/text", VALUE_TENSOR, 0, &event);
+    words = message_field(message_field(tensor, VALUE_TENSOR).bytes, 8);
+    CHECK_INT(str_append_n(&text, (const char *)words.bytes.at, words.bytes.n),
+              ASSAY_OK);
+    CHECK_HAS(text.text, "| module | total ms | self ms | share | calls |\n");
+    CHECK_HAS(text.text, "\n| model | 80.0 | 0.4 | 80 % | 1 |\n");
+    CHECK_HAS(text.text, "\n| model.backbone.body | 44.0 | 0.6 | 44 % | 1 |\n");
+    CHECK_HAS(text.text, "Most time in itself");
+    CHECK_HAS(text.text, "\n| model.backbone.body.conv1 | 40.0 ");
+    for (const char *at = text.text; *at; at++) {
+        bars += *at == '|';
+        lines += at[0] == '\n' && at[1] == '|';
+    }
+    CHECK_INT(bars, 6 * lines);
+    str_release(&text);
     str_release(&file);
     run_free(run);
 }
@@ -221,7 +274,7 @@ TEST(the_histogram_counts_every_latency_once)
     run_free(run);
 }
 
-TEST(the_profile_is_there_as_text_and_as_an_image_of_its_size)
+TEST(the_profile_is_a_text_and_an_image_of_the_right_size)
 {
     struct run *run = made_detector();
     struct error err = {0};
@@ -281,8 +334,7 @@ TEST(a_run_without_iterations_still_has_its_table)
     run_free(run);
 }
 
-/* A training of 3 steps to warm up and more behind them, resumed at step 101.
- */
+/* A training with 3 warm-up steps and more after them, resumed at step 101. */
 static struct run *made_training(void)
 {
     struct run *run = made_detector();
@@ -311,14 +363,20 @@ static void check_steps(const struct str *file, const char *tag, size_t n,
     }
 }
 
-TEST(steps_are_those_of_the_training_from_its_first)
+TEST(steps_count_from_the_first_of_the_training)
 {
     struct run *run = made_training();
     struct str file = written(run, NULL, 0);
+    struct span event;
 
     check_steps(&file, "train/loss", 6, 101);
-    check_steps(&file, "data/wait", 3, 104); /* behind the warm-up */
+    check_steps(&file, "data/wait", 3, 104); /* after the warm-up */
     check_steps(&file, "latency_ms", 10, 104);
+    /* What is about the whole run is at the last step. */
+    CHECK(find_value(&file, "latencies_ms", VALUE_HISTOGRAM, 0, &event).n > 0);
+    CHECK_INT(message_field(event, EVENT_STEP).varint, 113);
+    CHECK(find_value(&file, "profile/table", VALUE_IMAGE, 0, &event).n > 0);
+    CHECK_INT(message_field(event, EVENT_STEP).varint, 113);
     str_release(&file);
     run_free(run);
 }

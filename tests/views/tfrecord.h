@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that are not looked at yet. */
+/* Bytes that are not read yet. */
 struct span {
     const unsigned char *at;
     size_t n;
 };
 
 /* The next record; false at the end. Checks both sums with a table made from
- * the polynomial, and fails the test where one is wrong. */
+ * the polynomial, and fails the test if one is wrong. */
 bool tfrecord_next(struct span *file, struct span *record);
 
 /* One field of a message. */
@@ -26,9 +26,9 @@ struct field_seen {
     struct span bytes; /* of wire type 2 */
 };
 
-/* The next field; false at the end. Fails the test on what is no message. */
+/* The next field; false at the end. Fails the test if it is not a message. */
 bool message_next(struct span *message, struct field_seen *field);
-/* The first field of that number; its bytes are empty where there is none. */
+/* The first field with that number; its bytes are empty if there is none. */
 struct field_seen message_field(struct span message, unsigned number);
 
 double field_double(const struct field_seen *field);

@@ -1,4 +1,4 @@
-/* What the summary of a training promises. */
+/* The summary of a training. */
 #include "views/training_internal.h"
 
 #include "base/mem.h"
@@ -130,7 +130,7 @@ TEST(the_parts_of_a_step_add_up_on_one_line)
 
     CHECK_HAS(text.text, "\nstep     212 ms = data 31 (stall 15 %) + forward "
                          "58 + backward 101 + optimizer 18 + other 4\n");
-    CHECK_HAS(text.text, "\nrate     9.43 images/s   2 images a step\n");
+    CHECK_HAS(text.text, "\nrate     9.43 images/s   2 images per step\n");
     CHECK(!strstr(text.text, "\nstages"));
     str_release(&text);
 }
@@ -169,7 +169,7 @@ TEST(parts_that_are_all_rounded_up_do_not_exceed_the_step)
     str_release(&text);
 }
 
-TEST(losses_are_told_apart_from_the_forward_pass)
+TEST(losses_are_separate_from_the_forward_pass)
 {
     struct run *run = empty_run();
     uint32_t forward = made_scope(run, RUN_ROOT, "forward", "");
@@ -198,13 +198,14 @@ TEST(the_losses_go_from_the_first_step_to_the_last)
     str_release(&text);
 }
 
-TEST(a_loader_that_does_not_keep_up_is_told_how_many_workers_would)
+TEST(a_slow_loader_is_shown_with_the_workers_it_needs)
 {
     struct str text = summary_of(made_training(), 120);
 
-    CHECK_HAS(text.text,
-              "\nloader   4 workers   480 ms an image   the step waits 15 % of "
-              "the time; num_workers = 6 would remove that\n");
+    CHECK_HAS(
+        text.text,
+        "\nloader   4 workers   480 ms per image   the step waits 15 % of "
+        "the time; num_workers = 6 would remove that\n");
     str_release(&text);
 }
 
@@ -225,7 +226,7 @@ TEST(a_loader_that_keeps_up_gets_no_advice)
     str_release(&text);
 }
 
-TEST(what_recomputing_a_module_saves_and_costs_is_told)
+TEST(the_screen_shows_what_recomputing_a_module_saves_and_costs)
 {
     struct run *run = made_training();
     struct str text;
@@ -234,12 +235,12 @@ TEST(what_recomputing_a_module_saves_and_costs_is_told)
     observe(run, "recompute.spared", 3 << 20, 5 << 20);
     observe(run, "recompute.time", 10.6, 10.6);
     text = summary_of(run, 100);
-    CHECK_HAS(text.text, "\nagain    backbone.conv1   4.0 MiB not kept   made "
-                         "again in 10.6 ms (5.0 % of a step)\n");
+    CHECK_HAS(text.text, "\nagain    backbone.conv1   4.0 MiB not kept   "
+                         "recomputed in 10.6 ms (5.0 % of a step)\n");
     str_release(&text);
 }
 
-TEST(modules_have_their_times_of_all_parts_beside_each_other)
+TEST(modules_have_the_times_of_all_passes_side_by_side)
 {
     struct str text = summary_of(made_training(), 100);
 
@@ -256,7 +257,7 @@ TEST(modules_have_their_times_of_all_parts_beside_each_other)
     str_release(&text);
 }
 
-TEST(a_module_without_a_backward_pass_has_its_forward_pass_alone)
+TEST(a_module_without_a_backward_pass_has_only_its_forward_pass)
 {
     struct run *run = empty_run();
     struct rows rows = {0};
@@ -345,7 +346,7 @@ TEST(threads_that_differ_in_a_number_are_counted)
     str_release(&text);
 }
 
-/* Three times and what is kept leave no room for bars beside names. */
+/* Three times and the kept bytes leave no room for bars next to names. */
 TEST(on_80_columns_the_tree_keeps_its_levels)
 {
     struct str text = summary_of(made_training(), 80);
@@ -394,7 +395,7 @@ TEST(a_module_s_bound_is_that_of_most_of_its_passes)
     run_free(run);
 }
 
-TEST(a_run_without_a_backward_pass_is_no_training)
+TEST(a_run_without_a_backward_pass_is_not_a_training)
 {
     struct run *run = made_detector();
     struct rows rows = {0};

@@ -17,7 +17,7 @@ static struct view_options options_for(int width)
     return options;
 }
 
-static void check_view(view_function *view, const struct view_options *options,
+static void check_view(run_view *view, const struct view_options *options,
                        const char *golden)
 {
     struct run *run = made_model(10);
@@ -28,8 +28,8 @@ static void check_view(view_function *view, const struct view_options *options,
     run_free(run);
 }
 
-/* The view has every one of these parts, NULL at the end. */
-static void check_parts(view_function *view, struct run *run,
+/* The view has every one of these parts; NULL ends them. */
+static void check_parts(run_view *view, struct run *run,
                         const struct view_options *options,
                         const char *const *parts)
 {
@@ -41,7 +41,7 @@ static void check_parts(view_function *view, struct run *run,
     run_free(run);
 }
 
-static void check_lacks(view_function *view, struct run *run,
+static void check_lacks(run_view *view, struct run *run,
                         const struct view_options *options, const char *part)
 {
     struct str text = view_text(view, run, options);
@@ -66,7 +66,7 @@ static struct run *with_fact(const char *key, const char *value)
     return run;
 }
 
-TEST(weights_that_stay_in_their_file_are_told_beside_the_peak)
+TEST(weights_mapped_from_their_file_are_shown_next_to_the_peak)
 {
     static const char *const parts[] = {
         "at backbone.fpn.layer_blocks.0: weights 159, activations 357, "
@@ -79,7 +79,7 @@ TEST(weights_that_stay_in_their_file_are_told_beside_the_peak)
 }
 
 /* A peak from before all weights were there. */
-TEST(parts_that_exceed_the_peak_are_not_told)
+TEST(parts_that_exceed_the_peak_are_not_shown)
 {
     static const char *const parts[] = {
         "peak 612 MiB at backbone.fpn.layer_blocks.0\n", NULL};
@@ -119,7 +119,7 @@ TEST(a_row_that_only_groups_has_the_peak_of_what_is_below)
     run_free(run);
 }
 
-TEST(the_tree_has_what_was_fused_away_in_its_place)
+TEST(the_tree_shows_fused_modules_in_their_place)
 {
     struct view_options options = options_for(120);
 
@@ -127,7 +127,7 @@ TEST(the_tree_has_what_was_fused_away_in_its_place)
     check_view(view_tree, &options, "model-tree-all.txt");
 }
 
-TEST(tables_have_work_and_what_was_fused_away)
+TEST(tables_show_work_and_fused_modules)
 {
     struct view_options options = options_for(100);
 
@@ -144,7 +144,7 @@ TEST(the_json_of_a_model_has_its_work_stages_and_balance)
     check_view(view_json, &options, "model.json");
 }
 
-TEST(the_work_of_a_class_is_added_up)
+TEST(the_work_of_a_class_is_summed)
 {
     static const char *const parts[] = {
         /* Both convolutions: 54.8 ms, 5.48 GMAC, 200 GFLOP/s. */
@@ -197,9 +197,8 @@ TEST(the_plain_tree_of_a_model_is_a_pipeline_of_three_parts)
     run_free(run);
 }
 
-/* The stages of a run that first met them in another order, and with more
- * beside them. */
-TEST(the_plain_tree_puts_stages_in_order_and_the_rest_behind_them)
+/* The stages of a run in another order, and with other scopes besides. */
+TEST(the_plain_tree_puts_stages_in_order_and_the_rest_after_them)
 {
     static const char *const names[] = {"model",       "upload", "decode",
                                         "postprocess", "log",    "preprocess"};
@@ -232,7 +231,7 @@ TEST(the_plain_tree_puts_stages_in_order_and_the_rest_behind_them)
     run_free(run);
 }
 
-TEST(the_plain_table_leaves_out_what_was_fused_away)
+TEST(the_plain_table_leaves_out_fused_modules)
 {
     struct view_options options = options_for(80);
     struct run *run = made_model(10);
@@ -246,7 +245,7 @@ TEST(the_plain_table_leaves_out_what_was_fused_away)
 TEST(a_narrow_screen_has_no_room_for_work)
 {
     static const int widths[] = {60, 71, 72, 80, 89, 100, 120, 130, 200};
-    static view_function *const views[] = {view_summary, view_tree, view_table};
+    static run_view *const views[] = {view_summary, view_tree, view_table};
     struct run *run = made_model(3);
 
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
@@ -278,7 +277,7 @@ TEST(work_of_any_size_leaves_a_space_before_it)
     }
 }
 
-/* Nobody knows how often the work of an iteration was done then. */
+/* Nobody knows how often the work of an iteration was done. */
 TEST(without_iterations_there_is_no_rate)
 {
     static const char *const parts[] = {"\"macs\": 4000000000,", NULL};
@@ -320,7 +319,7 @@ static void set_fact(struct run *run, const char *key, const char *value)
     CHECK_INT(run_fact_set(run, key, value, NULL), ASSAY_OK);
 }
 
-TEST(lines_are_left_out_with_their_facts)
+TEST(lines_without_facts_are_left_out)
 {
     static const char *const labels[] = {"\nmodel ",  "\ninput ", "\nstages ",
                                          "\nbalance", "content ", "\nwork ",
@@ -333,7 +332,7 @@ TEST(lines_are_left_out_with_their_facts)
     run_free(run);
 }
 
-TEST(a_line_says_as_much_as_is_known)
+TEST(a_line_shows_as_much_as_is_known)
 {
     static const char *const parts[] = {
         "model    tiny   900 params   3.5 KiB\n",
@@ -352,7 +351,7 @@ TEST(a_line_says_as_much_as_is_known)
     check_parts(view_summary, run, &options, parts);
 }
 
-TEST(facts_that_hold_no_number_are_passed_over)
+TEST(facts_that_are_not_numbers_are_ignored)
 {
     static const char *const parts[] = {"model    tiny   fp32\n", NULL};
     struct view_options options = options_for(100);
@@ -371,9 +370,9 @@ TEST(facts_that_hold_no_number_are_passed_over)
 
 TEST(views_of_work_leak_nothing_whichever_allocation_fails)
 {
-    static view_function *const views[] = {
-        view_summary, view_tree,     view_table,     view_json,
-        view_csv,     view_markdown, view_tree_plain};
+    static run_view *const views[] = {view_summary,   view_tree, view_table,
+                                      view_json,      view_csv,  view_markdown,
+                                      view_tree_plain};
     struct view_options options = options_for(80);
     struct run *run = made_model(3);
 
@@ -439,16 +438,15 @@ static double rate_on_main(struct run *run)
     return rate;
 }
 
-TEST(a_rate_is_shown_where_all_of_its_time_is)
+TEST(a_rate_is_shown_only_if_all_of_its_time_is_known)
 {
     CHECK_NEAR(rate_on_main(run_on(false)), 200, 1e-9);
     CHECK(isnan(rate_on_main(run_on(true))));
 }
 
-/* ---- against the machine ---------------------------------------------------
- */
+/* ---- against the machine ------------------------------------------------ */
 
-static void check_bound(view_function *view, int width, const char *golden)
+static void check_bound(run_view *view, int width, const char *golden)
 {
     struct run *run = made_bound_model();
     struct view_options options = options_for(width);
@@ -460,12 +458,12 @@ static void check_bound(view_function *view, int width, const char *golden)
     run_free(run);
 }
 
-TEST(the_summary_says_what_bounds_each_module_and_what_is_missing)
+TEST(the_summary_shows_the_bound_of_each_module_and_what_is_missing)
 {
     check_bound(view_summary, 100, "bound-summary-100.txt");
 }
 
-TEST(a_table_with_room_shows_what_would_be_saved_at_the_bound)
+TEST(a_wide_table_shows_what_the_roofline_would_save)
 {
     check_bound(view_table, 150, "bound-table-150.txt");
 }
@@ -479,8 +477,9 @@ TEST(json_has_the_bound_of_every_row_and_the_peaks)
         "\"kept_bytes\": null, "
         "\"done_gflops\": 125, \"gbs\": 1.3513513513513513, "
         "\"floor_ms\": 7.4, \"reached\": 0.5, \"saved_ms\": 7.4, "
-        "\"done_by\": null, \"bound\": \"compute\"",
-        "\"saved_ms\": null, \"done_by\": \"model.backbone.body.conv1\", "
+        "\"device_ms\": null, \"done_by\": null, \"bound\": \"compute\"",
+        "\"saved_ms\": null, \"device_ms\": null, "
+        "\"done_by\": \"model.backbone.body.conv1\", "
         "\"bound\": null",
         NULL};
     struct view_options options = options_for(100);
@@ -490,13 +489,13 @@ TEST(json_has_the_bound_of_every_row_and_the_peaks)
 
 TEST(csv_has_the_bound_at_the_end)
 {
-    static const char *const parts[] = {",7.5,0.75,2.5,,memory\r\n", NULL};
+    static const char *const parts[] = {",7.5,0.75,2.5,,,memory\r\n", NULL};
     struct view_options options = options_for(100);
 
     check_parts(view_csv, made_bound_model(), &options, parts);
 }
 
-TEST(classes_have_their_bounds_added_up)
+TEST(the_bounds_of_a_class_are_summed)
 {
     /* Both convolutions: 54.8 ms, 39.4 at the bound. */
     static const char *const parts[] = {"compute    72 %     15.4", NULL};
@@ -506,7 +505,7 @@ TEST(classes_have_their_bounds_added_up)
     check_parts(view_table, made_bound_model(), &options, parts);
 }
 
-TEST(a_peak_that_the_run_exceeded_is_told_as_raised)
+TEST(a_peak_that_the_run_exceeded_is_shown_as_raised)
 {
     struct run *run = made_bound_model();
     static const char *const parts[] = {
@@ -526,7 +525,7 @@ TEST(a_model_s_run_without_peaks_says_how_to_get_them)
     check_parts(view_summary, made_model(10), &options, parts);
 }
 
-TEST(processors_are_called_by_the_part_of_their_name_that_tells)
+TEST(processors_are_shown_by_the_telling_part_of_their_name)
 {
     static const char *const names[][2] = {
         {"Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz", "Xeon Gold 6338 2 cores"},

@@ -52,7 +52,7 @@ static const struct {
 
 enum { n_kernels = sizeof kernels / sizeof *kernels };
 
-static size_t find_kernel(const struct node *node)
+static size_t backward_find_kernel(const struct node *node)
 {
     size_t i = 0;
 
@@ -63,14 +63,14 @@ static size_t find_kernel(const struct node *node)
 
 bool onednn_can_backward(const struct backend *backend, const struct node *node)
 {
-    return backend->class->can_run(backend, node) &&
-           find_kernel(node) < n_kernels;
+    return onednn_has_kernel((const struct onednn *)backend, node) &&
+           backward_find_kernel(node) < n_kernels;
 }
 
 struct op_reads onednn_backward_reads(const struct backend *backend,
                                       const struct node *node, uint64_t wanted)
 {
-    size_t found = find_kernel(node);
+    size_t found = backward_find_kernel(node);
 
     (void)backend;
     return kernels[found].reads ? kernels[found].reads(node, wanted)
@@ -110,7 +110,7 @@ enum assay_status onednn_run_backward(struct backend *backend,
     if (!pass->dy[0] || tensor_elements(pass->dy[0]) == 0)
         st = make_zeros(context, node, pass, err);
     else
-        st = kernels[find_kernel(node)].backward(dn, &job, pass, err);
+        st = kernels[backward_find_kernel(node)].backward(dn, &job, pass, err);
     for (size_t i = 0; st && i < node->n_inputs; i++) {
         if (op_wants(pass, i))
             tensor_release(&pass->dx[i]);

@@ -123,7 +123,7 @@ static size_t parse_line(const char *line, size_t length,
     return out->n ? key : 0;
 }
 
-static void forget(struct choices *choices)
+static void choices_forget(struct choices *choices)
 {
     choices->n = 0;
     map_release(&choices->index);
@@ -144,7 +144,7 @@ static enum assay_status parse(struct choices *choices, const char *text)
         size_t key = parse_line(line, length, &candidates);
 
         if (!key || line[length] != '\n') {
-            forget(choices);
+            choices_forget(choices);
             return ASSAY_OK;
         }
         st = put(choices, line, key, &candidates);

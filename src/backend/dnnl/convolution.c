@@ -142,6 +142,8 @@ enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
     job->residual = inputs[CONV2D_RESIDUAL];
     job->has_relu = attrs->has_relu;
     job->relu_limit = attrs->relu_limit;
+    job->activation = attrs->activation;
+    job->slope = attrs->slope;
     job->may_take_residual = job->residual &&
                              op_input_dies(job->context, CONV2D_RESIDUAL) &&
                              buffer_references(job->residual->buffer) == 1;

@@ -49,7 +49,7 @@ static struct onednn *self(struct backend *backend)
     return (struct onednn *)backend;
 }
 
-static void release(struct backend *backend)
+static void dn_release(struct backend *backend)
 {
     struct onednn *dn = self(backend);
 
@@ -90,9 +90,10 @@ void onednn_enter(struct onednn *dn)
     denormals_flush(dn);
 }
 
-static enum assay_status make(const struct graph *graph,
-                              const struct backend_options *options,
-                              struct backend **out, struct error *err)
+static enum assay_status dn_make(const struct device *device,
+                                 const struct graph *graph,
+                                 const struct backend_options *options,
+                                 struct backend **out, struct error *err)
 {
     static const double default_seconds = 2, training_seconds = 10;
     struct onednn *dn = mem_zalloc(sizeof *dn);
@@ -105,7 +106,7 @@ static enum assay_status make(const struct graph *graph,
     seconds = options->is_training ? training_seconds : default_seconds;
     if (options->tuning_seconds > 0)
         seconds = options->tuning_seconds;
-    dn->base.class = &backend_dnnl;
+    dn->base = (struct backend){.class = &backend_dnnl, .device = device};
     dn->graph = graph;
     dn->options = *options;
     dn->tuning_left_ns = (int64_t)(seconds * 1e9);
@@ -126,14 +127,14 @@ static enum assay_status make(const struct graph *graph,
         st = choices_open(options->choices_path, options->choices_text,
                           omp_get_max_threads(), &dn->choices, err);
     if (st) {
-        release(&dn->base);
+        dn_release(&dn->base);
         return st;
     }
     *out = &dn->base;
     return ASSAY_OK;
 }
 
-static size_t find_kernel(const struct node *node)
+static size_t dnnl_find_kernel(const struct node *node)
 {
     size_t i = 0;
 
@@ -143,10 +144,9 @@ static size_t find_kernel(const struct node *node)
 }
 
 /* Weights are reordered once and kept, so they must not be computed. */
-static bool can_run(const struct backend *backend, const struct node *node)
+bool onednn_has_kernel(const struct onednn *dn, const struct node *node)
 {
-    const struct onednn *dn = (const struct onednn *)backend;
-    size_t found = find_kernel(node);
+    size_t found = dnnl_find_kernel(node);
     size_t input;
 
     if (found == n_kernels)
@@ -166,11 +166,19 @@ static bool can_run(const struct backend *backend, const struct node *node)
     return false;
 }
 
-static enum assay_status forward(struct backend *backend,
-                                 const struct op_context *context,
-                                 const struct node *node, size_t at,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+/* Kernels compute float32, and no lone numbers. */
+static bool dn_can_run(const struct backend *backend, const struct node *node,
+                       const struct tensor *const *inputs)
+{
+    return inputs[0]->dtype == DTYPE_F32 && inputs[0]->shape.rank > 0 &&
+           onednn_has_kernel((const struct onednn *)backend, node);
+}
+
+static enum assay_status dn_forward(struct backend *backend,
+                                    const struct op_context *context,
+                                    const struct node *node, size_t at,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *err)
 {
     struct onednn *dn = self(backend);
     struct job job = {.node = node,
@@ -189,20 +197,21 @@ static enum assay_status forward(struct backend *backend,
                           err);
     dn->x_layouts[at] = inputs[0]->layout;
     onednn_enter(dn);
-    return kernels[find_kernel(node)].forward(dn, &job, inputs, outputs, err);
+    return kernels[dnnl_find_kernel(node)].forward(dn, &job, inputs, outputs,
+                                                   err);
 }
 
 /* The graph's own data is no longer what a file holds, either. */
-static void parameters_changed(struct backend *backend)
+static void dn_parameters_changed(struct backend *backend)
 {
     packed_forget(self(backend));
     self(backend)->may_unload = false;
 }
 
-static enum assay_status to_dense(struct backend *backend,
-                                  const struct op_context *context,
-                                  const struct tensor *tensor,
-                                  struct tensor *out, struct error *err)
+static enum assay_status dn_to_dense(struct backend *backend,
+                                     const struct op_context *context,
+                                     const struct tensor *tensor,
+                                     struct tensor *out, struct error *err)
 {
     struct onednn *dn = self(backend);
 
@@ -211,18 +220,18 @@ static enum assay_status to_dense(struct backend *backend,
                           layout_dense(dn, &tensor->shape), out, err);
 }
 
-static void pass_over(struct backend *backend)
+static void dn_pass_over(struct backend *backend)
 {
     denormals_restore(self(backend));
     choices_save(self(backend)->choices);
 }
 
-static void choices(const struct backend *backend, struct sink *sink)
+static void dn_choices(const struct backend *backend, struct sink *sink)
 {
     choices_write(((const struct onednn *)backend)->choices, sink);
 }
 
-static void settle(struct backend *backend)
+static void dn_settle(struct backend *backend)
 {
     self(backend)->tuning_left_ns = 0;
 }
@@ -267,8 +276,19 @@ static void explain_kernel(enum direction direction,
     sink_puts(sink, "\n");
 }
 
-static void explain(const struct backend *backend, const struct node *node,
-                    size_t at, struct sink *sink)
+static const char *dn_kernel(const struct backend *backend,
+                             const struct node *node, size_t at)
+{
+    const struct onednn *dn = (const struct onednn *)backend;
+    const struct kernel *kernel = *kernel_list(dn, DIRECTION_FORWARD, at);
+
+    (void)node;
+    return kernel && kernel->candidates.n ? kernel->candidates.items[0].name
+                                          : NULL;
+}
+
+static void dn_explain(const struct backend *backend, const struct node *node,
+                       size_t at, struct sink *sink)
 {
     const struct onednn *dn = (const struct onednn *)backend;
 
@@ -281,23 +301,24 @@ static void explain(const struct backend *backend, const struct node *node,
     }
 }
 
-static void executed(const struct backend *backend, const struct node *node,
-                     size_t at, const struct tensor *const *inputs,
-                     const struct tensor *outputs, struct cost *cost)
+static void dn_executed(const struct backend *backend, const struct node *node,
+                        size_t at, const struct tensor *const *inputs,
+                        const struct tensor *outputs, struct cost *cost)
 {
     executed_forward((const struct onednn *)backend, node, at, inputs, outputs,
                      cost);
 }
 
-static void executed_back(const struct backend *backend,
-                          const struct node *node, size_t at,
-                          const struct op_backward *pass, struct cost *cost)
+static void dn_executed_backward(const struct backend *backend,
+                                 const struct node *node, size_t at,
+                                 const struct op_backward *pass,
+                                 struct cost *cost)
 {
     executed_backward((const struct onednn *)backend, node, at, pass, cost);
 }
 
-static void memory(const struct backend *backend, size_t *weights_bytes,
-                   size_t *scratch_bytes)
+static void dn_memory(const struct backend *backend, size_t *weights_bytes,
+                      size_t *scratch_bytes)
 {
     const struct onednn *dn = (const struct onednn *)backend;
 
@@ -310,27 +331,31 @@ static void memory(const struct backend *backend, size_t *weights_bytes,
 const struct backend_class backend_dnnl = {
     .name = "onednn",
     .api_version = BACKEND_API_VERSION,
-    .make = make,
-    .free = release,
-    .can_run = can_run,
-    .forward = forward,
+    .make = dn_make,
+    .free = dn_release,
+    .can_run = dn_can_run,
+    .forward = dn_forward,
     .can_backward = onednn_can_backward,
     .backward_reads = onednn_backward_reads,
     .backward = onednn_run_backward,
     .accumulate = onednn_accumulate,
-    .parameters_changed = parameters_changed,
-    .to_dense = to_dense,
-    .pass_over = pass_over,
-    .choices = choices,
-    .settle = settle,
-    .explain = explain,
-    .executed = executed,
-    .executed_backward = executed_back,
-    .memory = memory,
+    .parameters_changed = dn_parameters_changed,
+    .to_dense = dn_to_dense,
+    .pass_over = dn_pass_over,
+    .choices = dn_choices,
+    .settle = dn_settle,
+    .explain = dn_explain,
+    .kernel = dn_kernel,
+    .executed = dn_executed,
+    .executed_backward = dn_executed_backward,
+    .memory = dn_memory,
     .library = onednn_version,
 };
 
-const struct backend_class *backend_best(void)
+const struct device *device_cpu(void)
 {
-    return &backend_dnnl;
+    static const struct device cpu = {
+        .name = "cpu", .backend = &backend_dnnl, .space = &space_host};
+
+    return &cpu;
 }

@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "base/arena.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/op_lanes.h"
 
 struct dnnl_engine;
@@ -92,7 +93,8 @@ struct kernel {
     struct candidates candidates;
     const char *how; /* "measured", "remembered", ...; NULL: no choice */
     bool reorders_x, reorders_residual;
-    bool makes_bias; /* backward to the weights: to the bias, too */
+    bool makes_bias;        /* backward to the weights: to the bias, too */
+    bool leaves_activation; /* which is applied to its output */
 };
 
 struct choices;
@@ -122,6 +124,8 @@ struct onednn {
 
 /* ---- dnnl_backend.c ------------------------------------------------------ */
 
+/* Whether there is a kernel for the node, in float32. */
+bool onednn_has_kernel(const struct onednn *dn, const struct node *node);
 /* Whatever runs kernels begins with this: how many threads there are and how
  * they take numbers next to 0 belongs to the calling thread. */
 void onednn_enter(struct onednn *dn);
@@ -183,8 +187,14 @@ struct operation {
     /* Then, in this order: */
     bool adds; /* what dst held */
     bool has_relu;
-    float relu_limit; /* 0: none */
+    float relu_limit;                  /* 0: none */
+    enum conv2d_activation activation; /* instead of a ReLU */
+    float slope;                       /* of a LeakyReLU */
 };
+
+/* Winograd's kernels have no activation but a ReLU; what is left is up to the
+ * caller. */
+bool operation_leaves_activation(const struct operation *operation);
 
 /* Called for each implementation of an operation, the library's favourite
  * first, with the layout of the node's output, or of the gradient of that.
@@ -324,7 +334,9 @@ struct job {
                                  struct error *err);
     struct shape y;
     bool has_relu;
-    float relu_limit;       /* 0: none */
+    float relu_limit;                  /* 0: none */
+    enum conv2d_activation activation; /* instead of a ReLU */
+    float slope;
     bool may_take_residual; /* its memory may become the output's */
     bool is_band;           /* x holds the rows around it: none are added */
     /* What the forward pass leaves for the backward one; NULL: nothing. */

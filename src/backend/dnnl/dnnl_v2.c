@@ -117,8 +117,27 @@ union descriptor {
     dnnl_eltwise_desc_t eltwise;
 };
 
-static dnnl_status_t describe_convolution_v2(const struct operation *operation,
-                                             dnnl_convolution_desc_t *out)
+/* The calls of a convolution, or of a transposed one: they are alike. */
+struct convolution_calls {
+    __typeof__(dnnl_dilated_convolution_forward_desc_init) *forward;
+    __typeof__(dnnl_dilated_convolution_backward_data_desc_init) *data;
+    __typeof__(dnnl_dilated_convolution_backward_weights_desc_init) *weights;
+};
+
+static const struct convolution_calls convolution_calls = {
+    dnnl_dilated_convolution_forward_desc_init,
+    dnnl_dilated_convolution_backward_data_desc_init,
+    dnnl_dilated_convolution_backward_weights_desc_init};
+
+static const struct convolution_calls deconvolution_calls = {
+    dnnl_dilated_deconvolution_forward_desc_init,
+    dnnl_dilated_deconvolution_backward_data_desc_init,
+    dnnl_dilated_deconvolution_backward_weights_desc_init};
+
+static dnnl_status_t
+describe_convolution_v2(const struct convolution_calls *calls,
+                        const struct operation *operation,
+                        dnnl_convolution_desc_t *out)
 {
     const void *src = layout_native(operation->src);
     const void *weights = layout_native(operation->weights);
@@ -132,49 +151,15 @@ static dnnl_status_t describe_convolution_v2(const struct operation *operation,
 
     switch (operation->direction) {
     case DIRECTION_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(
-            out, operation_kind(operation), kind, src, weights, bias, dst,
-            stride.of, gaps.of, before.of, after.of);
+        return calls->forward(out, operation_kind(operation), kind, src,
+                              weights, bias, dst, stride.of, gaps.of, before.of,
+                              after.of);
     case DIRECTION_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(
-            out, kind, dst, weights, src, stride.of, gaps.of, before.of,
-            after.of);
+        return calls->data(out, kind, dst, weights, src, stride.of, gaps.of,
+                           before.of, after.of);
     case DIRECTION_WEIGHTS:
-        return dnnl_dilated_convolution_backward_weights_desc_init(
-            out, kind, src, weights, bias, dst, stride.of, gaps.of, before.of,
-            after.of);
-    case N_DIRECTIONS:
-        break;
-    }
-    return dnnl_invalid_arguments;
-}
-
-static dnnl_status_t describe_deconvolution(const struct operation *operation,
-                                            dnnl_deconvolution_desc_t *out)
-{
-    const void *src = layout_native(operation->src);
-    const void *weights = layout_native(operation->weights);
-    const void *bias = layout_native(operation->bias);
-    const void *dst = layout_native(operation->dst);
-    dnnl_alg_kind_t kind = operation_algorithm(operation);
-    struct dims stride = dims_of(operation->stride, 2);
-    struct dims gaps = dims_of(operation->gaps, 2);
-    struct dims before = dims_of(operation->before, 2);
-    struct dims after = dims_of(operation->after, 2);
-
-    switch (operation->direction) {
-    case DIRECTION_FORWARD:
-        return dnnl_dilated_deconvolution_forward_desc_init(
-            out, operation_kind(operation), kind, src, weights, bias, dst,
-            stride.of, gaps.of, before.of, after.of);
-    case DIRECTION_DATA:
-        return dnnl_dilated_deconvolution_backward_data_desc_init(
-            out, kind, dst, weights, src, stride.of, gaps.of, before.of,
-            after.of);
-    case DIRECTION_WEIGHTS:
-        return dnnl_dilated_deconvolution_backward_weights_desc_init(
-            out, kind, src, weights, bias, dst, stride.of, gaps.of, before.of,
-            after.of);
+        return calls->weights(out, kind, src, weights, bias, dst, stride.of,
+                              gaps.of, before.of, after.of);
     case N_DIRECTIONS:
         break;
     }
@@ -244,9 +229,11 @@ static dnnl_status_t describe_operation(const struct onednn *dn,
 {
     switch (operation->kind) {
     case OPERATION_CONVOLUTION:
-        return describe_convolution_v2(operation, &out->convolution);
+        return describe_convolution_v2(&convolution_calls, operation,
+                                       &out->convolution);
     case OPERATION_DECONVOLUTION:
-        return describe_deconvolution(operation, &out->deconvolution);
+        return describe_convolution_v2(&deconvolution_calls, operation,
+                                       &out->deconvolution);
     case OPERATION_INNER_PRODUCT:
         return describe_inner_product(operation, &out->inner_product);
     case OPERATION_POOLING:

@@ -111,7 +111,26 @@ dnnl_status_t native_append_eltwise(dnnl_post_ops_t operations,
 
 /* ---- operations ---------------------------------------------------------- */
 
-static dnnl_status_t find_convolution(const struct onednn *dn,
+/* The calls of a convolution, or of a transposed one: they are alike. */
+struct convolution_calls {
+    __typeof__(dnnl_convolution_forward_primitive_desc_create) *forward;
+    __typeof__(dnnl_convolution_backward_data_primitive_desc_create) *data;
+    __typeof__(dnnl_convolution_backward_weights_primitive_desc_create)
+        *weights;
+};
+
+static const struct convolution_calls convolution_calls = {
+    dnnl_convolution_forward_primitive_desc_create,
+    dnnl_convolution_backward_data_primitive_desc_create,
+    dnnl_convolution_backward_weights_primitive_desc_create};
+
+static const struct convolution_calls deconvolution_calls = {
+    dnnl_deconvolution_forward_primitive_desc_create,
+    dnnl_deconvolution_backward_data_primitive_desc_create,
+    dnnl_deconvolution_backward_weights_primitive_desc_create};
+
+static dnnl_status_t find_convolution(const struct convolution_calls *calls,
+                                      const struct onednn *dn,
                                       const struct operation *operation,
                                       const_dnnl_primitive_attr_t attributes,
                                       dnnl_primitive_desc_t *out)
@@ -128,51 +147,16 @@ static dnnl_status_t find_convolution(const struct onednn *dn,
 
     switch (operation->direction) {
     case DIRECTION_FORWARD:
-        return dnnl_convolution_forward_primitive_desc_create(
-            out, dn->engine, operation_kind(operation), kind, src, weights,
-            bias, dst, stride.of, gaps.of, before.of, after.of, attributes);
+        return calls->forward(out, dn->engine, operation_kind(operation), kind,
+                              src, weights, bias, dst, stride.of, gaps.of,
+                              before.of, after.of, attributes);
     case DIRECTION_DATA:
-        return dnnl_convolution_backward_data_primitive_desc_create(
-            out, dn->engine, kind, dst, weights, src, stride.of, gaps.of,
-            before.of, after.of, NULL, attributes);
+        return calls->data(out, dn->engine, kind, dst, weights, src, stride.of,
+                           gaps.of, before.of, after.of, NULL, attributes);
     case DIRECTION_WEIGHTS:
-        return dnnl_convolution_backward_weights_primitive_desc_create(
-            out, dn->engine, kind, src, weights, bias, dst, stride.of, gaps.of,
-            before.of, after.of, NULL, attributes);
-    case N_DIRECTIONS:
-        break;
-    }
-    return dnnl_invalid_arguments;
-}
-
-static dnnl_status_t find_deconvolution(const struct onednn *dn,
-                                        const struct operation *operation,
-                                        const_dnnl_primitive_attr_t attributes,
-                                        dnnl_primitive_desc_t *out)
-{
-    const void *src = layout_native(operation->src);
-    const void *weights = layout_native(operation->weights);
-    const void *bias = layout_native(operation->bias);
-    const void *dst = layout_native(operation->dst);
-    dnnl_alg_kind_t kind = operation_algorithm(operation);
-    struct dims stride = dims_of(operation->stride, 2);
-    struct dims gaps = dims_of(operation->gaps, 2);
-    struct dims before = dims_of(operation->before, 2);
-    struct dims after = dims_of(operation->after, 2);
-
-    switch (operation->direction) {
-    case DIRECTION_FORWARD:
-        return dnnl_deconvolution_forward_primitive_desc_create(
-            out, dn->engine, operation_kind(operation), kind, src, weights,
-            bias, dst, stride.of, gaps.of, before.of, after.of, attributes);
-    case DIRECTION_DATA:
-        return dnnl_deconvolution_backward_data_primitive_desc_create(
-            out, dn->engine, kind, dst, weights, src, stride.of, gaps.of,
-            before.of, after.of, NULL, attributes);
-    case DIRECTION_WEIGHTS:
-        return dnnl_deconvolution_backward_weights_primitive_desc_create(
-            out, dn->engine, kind, src, weights, bias, dst, stride.of, gaps.of,
-            before.of, after.of, NULL, attributes);
+        return calls->weights(out, dn->engine, kind, src, weights, bias, dst,
+                              stride.of, gaps.of, before.of, after.of, NULL,
+                              attributes);
     case N_DIRECTIONS:
         break;
     }
@@ -252,9 +236,11 @@ dnnl_status_t search_begin(const struct onednn *dn,
     *out = (struct search){0};
     switch (operation->kind) {
     case OPERATION_CONVOLUTION:
-        return find_convolution(dn, operation, attributes, &out->found);
+        return find_convolution(&convolution_calls, dn, operation, attributes,
+                                &out->found);
     case OPERATION_DECONVOLUTION:
-        return find_deconvolution(dn, operation, attributes, &out->found);
+        return find_convolution(&deconvolution_calls, dn, operation, attributes,
+                                &out->found);
     case OPERATION_INNER_PRODUCT:
         return find_inner_product(dn, operation, attributes, &out->found);
     case OPERATION_POOLING:

@@ -99,8 +99,8 @@ enum assay_status forward_activation(struct onednn *dn, struct job *job,
     return st;
 }
 
-static void combine(const float *a, const float *b, float *to, size_t n,
-                    bool is_product)
+static void elementwise_combine(const float *a, const float *b, float *to,
+                                size_t n, bool is_product)
 {
 #pragma omp parallel for if (n > parallel_elements)
     for (size_t i = 0; i < n; i++)
@@ -124,8 +124,8 @@ static enum assay_status combine_inputs(struct onednn *dn,
         return st;
     st = reuse_or_make(dn, job, a, first, y, err);
     if (!st)
-        combine(tensor_f32(a), tensor_f32(&b), tensor_f32(y),
-                layout_elements(a), is_product);
+        elementwise_combine(tensor_f32(a), tensor_f32(&b), tensor_f32(y),
+                            layout_elements(a), is_product);
     tensor_release(&b);
     return st;
 }
@@ -201,10 +201,10 @@ enum assay_status forward_mul(struct onednn *dn, struct job *job,
 }
 
 /* Scale and shift of each channel, 0 behind the last one. */
-static enum assay_status make_affine(const struct job *job,
-                                     const struct tensor *const *inputs,
-                                     int64_t padded, struct tensor *out,
-                                     struct error *err)
+static enum assay_status
+elementwise_make_affine(const struct job *job,
+                        const struct tensor *const *inputs, int64_t padded,
+                        struct tensor *out, struct error *err)
 {
     struct shape shape = shape_of(2, (int64_t)2, padded);
     enum assay_status st =
@@ -262,8 +262,8 @@ enum assay_status forward_batch_norm(struct onednn *dn, struct job *job,
     enum assay_status st = get_blocked(dn, job, &own, &x, &blocks, err);
 
     if (!st)
-        st = make_affine(job, inputs, blocks.n_blocks * blocks.block, &affine,
-                         err);
+        st = elementwise_make_affine(
+            job, inputs, blocks.n_blocks * blocks.block, &affine, err);
     if (!st)
         st = reuse_or_make(dn, job, x, 0, y, err);
     if (!st)

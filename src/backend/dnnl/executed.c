@@ -72,7 +72,7 @@ static uint64_t direct_flops(const struct kernel *kernel,
            (uint64_t)(kernel->src->channels * kernel->dst->channels);
 }
 
-static uint64_t ceil_div(int64_t a, uint64_t b)
+static uint64_t executed_ceil_div(int64_t a, uint64_t b)
 {
     return ((uint64_t)a + b - 1) / b;
 }
@@ -82,8 +82,8 @@ static uint64_t count_tiles(const struct layout *made,
 {
     const int64_t *dims = made->shape.dims;
 
-    return (uint64_t)dims[0] * ceil_div(dims[2], winograd->m) *
-           ceil_div(dims[3], winograd->m);
+    return (uint64_t)dims[0] * executed_ceil_div(dims[2], winograd->m) *
+           executed_ceil_div(dims[3], winograd->m);
 }
 
 /* How often the primitive runs: the last part reaches back. */
@@ -91,8 +91,10 @@ static uint64_t count_parts(const struct kernel *kernel)
 {
     if (!kernel->part.images)
         return 1;
-    return ceil_div(kernel->dst->shape.dims[0], (uint64_t)kernel->part.images) *
-           ceil_div(kernel->dst->shape.dims[2], (uint64_t)kernel->part.rows);
+    return executed_ceil_div(kernel->dst->shape.dims[0],
+                             (uint64_t)kernel->part.images) *
+           executed_ceil_div(kernel->dst->shape.dims[2],
+                             (uint64_t)kernel->part.rows);
 }
 
 /* For inference weights are transformed once, when they are packed. */
@@ -123,8 +125,8 @@ static uint64_t winograd_flops(const struct kernel *kernel,
 /* Transformed tiles and weights are written and read back: all of them where
  * the scratch memory holds all; where it holds a few at a time, they stay in
  * the cache. */
-static uint64_t winograd_bytes(const struct kernel *kernel,
-                               const struct winograd *winograd)
+static uint64_t executed_winograd_bytes(const struct kernel *kernel,
+                                        const struct winograd *winograd)
 {
     uint64_t in = (uint64_t)kernel->src->channels;
     uint64_t out = (uint64_t)kernel->dst->channels;
@@ -224,7 +226,7 @@ void executed_forward(const struct onednn *dn, const struct node *node,
     if (dn->options.is_training)
         cost->done_bytes += packing_bytes(kernel, node, inputs);
     if (winograd)
-        cost->done_bytes += winograd_bytes(kernel, winograd);
+        cost->done_bytes += executed_winograd_bytes(kernel, winograd);
     if (flops)
         cost->done_flops = flops + cost->flops;
 }
@@ -278,7 +280,7 @@ static uint64_t gradient_bytes(const struct kernel *kernel,
     if (direction == DIRECTION_WEIGHTS && reorders_gradient(kernel, pass))
         bytes += tensor_bytes(dy) + layout_bytes(kernel->dst);
     if (winograd)
-        bytes += winograd_bytes(kernel, winograd);
+        bytes += executed_winograd_bytes(kernel, winograd);
     return bytes;
 }
 

@@ -11,8 +11,10 @@ const struct layout *linear_weight(struct onednn *dn, const struct shape *shape)
 }
 
 /* Input and output stay dense: what comes before and after reads rows. */
-static enum assay_status make_kernel(struct onednn *dn, const struct job *job,
-                                     struct kernel **out, struct error *err)
+static enum assay_status inner_product_make_kernel(struct onednn *dn,
+                                                   const struct job *job,
+                                                   struct kernel **out,
+                                                   struct error *err)
 {
     struct operation operation = {.kind = OPERATION_INNER_PRODUCT,
                                   .src = layout_dense(dn, &job->x->shape),
@@ -39,6 +41,6 @@ enum assay_status forward_linear(struct onednn *dn, struct job *job,
     job->has_relu = linear_attrs(job->node)->has_relu;
     kernel = kernel_find(dn, job);
     if (!kernel)
-        st = make_kernel(dn, job, &kernel, err);
+        st = inner_product_make_kernel(dn, job, &kernel, err);
     return st ? st : kernel_run(dn, job, kernel, y, err);
 }

@@ -2,6 +2,8 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "base/mem.h"
+#include "ops/math/unary_math.h"
+#include "ops/ops.h"
 
 /* Kernels of a node for different shapes: a detector's last layers see another
  * number of boxes with every photograph. */
@@ -66,6 +68,8 @@ void job_complete(const struct job *job, struct operation *operation)
     operation->adds = job->residual != NULL;
     operation->has_relu = job->has_relu;
     operation->relu_limit = job->relu_limit;
+    operation->activation = job->activation;
+    operation->slope = job->slope;
 }
 
 enum assay_status kernel_make(struct onednn *dn, const struct job *job,
@@ -90,6 +94,7 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
     kernel->y = job->y;
     kernel->x_layout = job->x->layout;
     kernel->makes_bias = job->bias_gradient != NULL;
+    kernel->leaves_activation = operation_leaves_activation(&complete);
     *out = kernel;
     return ASSAY_OK;
 }
@@ -211,6 +216,24 @@ enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
     return st;
 }
 
+/* What a kernel without it left to do. */
+static void apply_activation(const struct job *job, const struct tensor *y)
+{
+    static const struct op_class *const ops[] = {
+        [CONV2D_SILU] = &op_silu,
+        [CONV2D_SIGMOID] = &op_sigmoid,
+        [CONV2D_HARD_SWISH] = &op_hard_swish,
+        [CONV2D_MISH] = &op_mish,
+        [CONV2D_LEAKY_RELU] = &op_leaky_relu,
+    };
+    struct unary_attrs attrs = {.alpha = (double)job->slope};
+    struct node node = {.op = ops[job->activation], .attrs = &attrs};
+
+    unary_run_f32(job->context, &node, tensor_f32(y), tensor_f32(y),
+                  layout_elements(y));
+    clear_last_lanes(y); /* a Sigmoid of 0 is not 0 */
+}
+
 /* From x to y: forward, or backward from the gradient of the output to that
  * of the input. */
 static enum assay_status run_through(struct onednn *dn, const struct job *job,
@@ -236,6 +259,8 @@ static enum assay_status run_through(struct onednn *dn, const struct job *job,
         operands.dst = tensor_data(y);
         st = kernel_execute(dn, job, kernel, &operands, err);
     }
+    if (!st && kernel->leaves_activation)
+        apply_activation(job, y);
     buffer_release(held);
     tensor_release(&x);
     if (st)

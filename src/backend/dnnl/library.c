@@ -99,6 +99,39 @@ static enum assay_status operation_check(const struct operation *operation,
     return st;
 }
 
+bool operation_leaves_activation(const struct operation *operation)
+{
+    return operation->activation && operation->algorithm == ALGORITHM_WINOGRAD;
+}
+
+static dnnl_status_t append_activation(const struct operation *operation,
+                                       dnnl_post_ops_t operations)
+{
+    static const struct {
+        dnnl_alg_kind_t kind;
+        float alpha, beta;
+    } kinds[] = {
+        [CONV2D_SILU] = {dnnl_eltwise_swish, 1, 0},
+        [CONV2D_SIGMOID] = {dnnl_eltwise_logistic, 0, 0},
+        [CONV2D_HARD_SWISH] = {dnnl_eltwise_hardswish, 1.0F / 6, 0.5F},
+        [CONV2D_MISH] = {dnnl_eltwise_mish, 0, 0},
+        [CONV2D_LEAKY_RELU] = {dnnl_eltwise_relu, 0, 0},
+    };
+    enum conv2d_activation at = operation->activation;
+
+    if (operation->has_relu && operation->relu_limit > 0)
+        return native_append_eltwise(operations, dnnl_eltwise_clip, 0,
+                                     operation->relu_limit);
+    if (operation->has_relu)
+        return native_append_eltwise(operations, dnnl_eltwise_relu, 0, 0);
+    if (!at || operation_leaves_activation(operation))
+        return dnnl_success;
+    return native_append_eltwise(operations, kinds[at].kind,
+                                 at == CONV2D_LEAKY_RELU ? operation->slope
+                                                         : kinds[at].alpha,
+                                 kinds[at].beta);
+}
+
 static dnnl_status_t operation_append(const struct operation *operation,
                                       dnnl_primitive_attr_t attributes)
 {
@@ -109,11 +142,8 @@ static dnnl_status_t operation_append(const struct operation *operation,
         return status;
     if (operation->adds)
         status = native_append_sum(operations);
-    if (!status && operation->has_relu && operation->relu_limit > 0)
-        status = native_append_eltwise(operations, dnnl_eltwise_clip, 0,
-                                       operation->relu_limit);
-    else if (!status && operation->has_relu)
-        status = native_append_eltwise(operations, dnnl_eltwise_relu, 0, 0);
+    if (!status)
+        status = append_activation(operation, operations);
     if (!status)
         status = dnnl_primitive_attr_set_post_ops(attributes, operations);
     dnnl_post_ops_destroy(operations);

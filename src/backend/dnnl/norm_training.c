@@ -61,10 +61,10 @@ static float factor_of(const struct node *node, float variance)
 }
 
 /* Scales, then shifts; both 0 behind the last channel. */
-static enum assay_status make_affine(const struct job *job,
-                                     const struct tensor *const *inputs,
-                                     const struct tensor *statistics,
-                                     struct tensor *out, struct error *err)
+static enum assay_status norm_make_affine(const struct job *job,
+                                          const struct tensor *const *inputs,
+                                          const struct tensor *statistics,
+                                          struct tensor *out, struct error *err)
 {
     const float *mean = tensor_f32(statistics);
     int64_t n = statistics->shape.dims[1];
@@ -174,7 +174,7 @@ forward_batch_norm_training(struct onednn *dn, struct job *job,
         st = get_statistics(job, &batch, &statistics, err);
     }
     if (!st)
-        st = make_affine(job, inputs, &statistics, &affine, err);
+        st = norm_make_affine(job, inputs, &statistics, &affine, err);
     if (!st)
         st = update_running(job, inputs, &statistics, y, err);
     if (!st)
@@ -281,8 +281,8 @@ VARIANTS(void, combine_passing,
         combine_passing_pixels(batch, block, by, channel, x, dy, dx);
 }
 
-static void combine(const struct batch *batch, const struct combination *by,
-                    float *dx)
+static void norm_combine(const struct batch *batch,
+                         const struct combination *by, float *dx)
 {
     const struct channel_blocks *blocks = &batch->blocks;
     int64_t size = blocks->plane * blocks->block;
@@ -443,7 +443,7 @@ static enum assay_status set_relu(struct onednn *dn, const struct job *job,
         return ASSAY_OK;
     if (norm_has_residual(job->node))
         return set_gate(dn, job, pass, norm, err);
-    st = make_affine(job, pass->inputs, pass->saved, &norm->affine, err);
+    st = norm_make_affine(job, pass->inputs, pass->saved, &norm->affine, err);
     if (st)
         return st;
     norm->batch.scale = tensor_f32(&norm->affine);
@@ -520,7 +520,7 @@ enum assay_status backward_batch_norm_training(struct onednn *dn,
 
         find_combination(job, pass, &norm.batch, statistics, tensor_f32(&rows),
                          &by);
-        combine(&norm.batch, &by, tensor_f32(&norm.dx));
+        norm_combine(&norm.batch, &by, tensor_f32(&norm.dx));
         pass->dx[BATCH_NORM_X] = tensor_share(&norm.dx);
     }
     tensor_release(&rows);
@@ -582,9 +582,9 @@ static enum assay_status to_affine(struct onednn *dn, struct job *job,
     return st;
 }
 
-static enum assay_status to_data(struct onednn *dn, struct job *job,
-                                 const struct op_backward *pass,
-                                 struct error *err)
+static enum assay_status norm_to_data(struct onednn *dn, struct job *job,
+                                      const struct op_backward *pass,
+                                      struct error *err)
 {
     struct channel_blocks blocks;
     struct tensor own, dy = {0}, affine = {0};
@@ -627,6 +627,6 @@ enum assay_status backward_batch_norm(struct onednn *dn, struct job *job,
     if (op_wants(pass, BATCH_NORM_WEIGHT) || op_wants(pass, BATCH_NORM_BIAS))
         st = to_affine(dn, job, pass, err);
     if (!st && op_wants(pass, BATCH_NORM_X))
-        st = to_data(dn, job, pass, err);
+        st = norm_to_data(dn, job, pass, err);
     return st;
 }

@@ -27,7 +27,7 @@ static size_t scratch_bytes(const struct kernel *kernel)
     return layout_bytes(kernel->scratch);
 }
 
-static int64_t ceil_div(int64_t a, int64_t b)
+static int64_t parts_ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
 }
@@ -45,8 +45,9 @@ static struct part nth_part(const struct job *job, int64_t n)
     int64_t images = job->y.dims[0], rows = job->y.dims[2];
 
     if (n <= images)
-        return (struct part){ceil_div(images, n), rows};
-    rows = ceil_div(ceil_div(rows * images, n), tile_rows) * tile_rows;
+        return (struct part){parts_ceil_div(images, n), rows};
+    rows =
+        parts_ceil_div(parts_ceil_div(rows * images, n), tile_rows) * tile_rows;
     if (job->direction == DIRECTION_DATA && rows > rows_around(job))
         rows -= rows_around(job);
     return (struct part){1, rows < job->y.dims[2] ? rows : job->y.dims[2]};
@@ -135,8 +136,8 @@ static int64_t overlap(const struct shape *y, struct part part)
 
     if (!part.images)
         return 0;
-    images = ceil_div(y->dims[0], part.images) * part.images;
-    rows = ceil_div(y->dims[2], part.rows) * part.rows;
+    images = parts_ceil_div(y->dims[0], part.images) * part.images;
+    rows = parts_ceil_div(y->dims[2], part.rows) * part.rows;
     return images * rows - y->dims[0] * y->dims[2];
 }
 

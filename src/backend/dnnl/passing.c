@@ -32,7 +32,7 @@ static enum assay_status convert_all(struct onednn *dn, const struct job *job,
     return ASSAY_OK;
 }
 
-static void release_all(struct tensor *own, size_t n)
+static void passing_release_all(struct tensor *own, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         tensor_release(&own[i]);
@@ -52,7 +52,7 @@ enum assay_status own_kernel(struct onednn *dn, struct job *job,
         st = tensor_new(job->context->pool, y->dtype, &job->y, y, err);
     if (!st)
         st = node->op->forward(job->context, node, list, y, err);
-    release_all(own, node->n_inputs);
+    passing_release_all(own, node->n_inputs);
     return st;
 }
 
@@ -115,7 +115,7 @@ enum assay_status own_backward(struct onednn *dn, struct job *job,
     dense.dy = &gradients;
     if (!st)
         st = node->op->backward(job->context, node, &dense, err);
-    release_all(own, node->n_inputs);
+    passing_release_all(own, node->n_inputs);
     tensor_release(&y);
     tensor_release(&dy);
     return st;
@@ -123,9 +123,9 @@ enum assay_status own_backward(struct onednn *dn, struct job *job,
 
 /* The layout that all maps can be put behind one another in: that of the first
  * blocked one. */
-static bool find_blocks(const struct node *node,
-                        const struct tensor *const *inputs,
-                        struct channel_blocks *blocks)
+static bool passing_find_blocks(const struct node *node,
+                                const struct tensor *const *inputs,
+                                struct channel_blocks *blocks)
 {
     const struct tensor *first = NULL;
 
@@ -160,7 +160,7 @@ enum assay_status forward_concat(struct onednn *dn, struct job *job,
     struct channel_blocks blocks;
     enum assay_status st;
 
-    if (!find_blocks(job->node, inputs, &blocks))
+    if (!passing_find_blocks(job->node, inputs, &blocks))
         return own_kernel(dn, job, inputs, y, err);
     st = convert_all(dn, job, inputs, blocks.order, own, list, err);
     if (!st)
@@ -169,7 +169,7 @@ enum assay_status forward_concat(struct onednn *dn, struct job *job,
                            y, err);
     if (!st)
         put_behind(job->node, list, y);
-    release_all(own, job->node->n_inputs);
+    passing_release_all(own, job->node->n_inputs);
     return st;
 }
 

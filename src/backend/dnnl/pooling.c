@@ -72,11 +72,11 @@ static bool adaptive_windows(const struct shape *x, const struct shape *y,
 }
 
 /* Makes the kernel of a job: forward from src to dst, or back. */
-static enum assay_status make_kernel(struct onednn *dn, const struct job *job,
-                                     const struct windows *windows,
-                                     const struct layout *src,
-                                     const struct layout *dst,
-                                     struct kernel **out, struct error *err)
+static enum assay_status
+pooling_make_kernel(struct onednn *dn, const struct job *job,
+                    const struct windows *windows, const struct layout *src,
+                    const struct layout *dst, struct kernel **out,
+                    struct error *err)
 {
     struct operation operation = {.kind = OPERATION_POOLING,
                                   .algorithm = windows->algorithm,
@@ -119,8 +119,8 @@ static enum assay_status pool(struct onednn *dn, struct job *job,
     enum assay_status st = ASSAY_OK;
 
     if (!kernel)
-        st = make_kernel(dn, job, windows, layout_of(dn, job->x),
-                         layout_any(dn, &job->y), &kernel, err);
+        st = pooling_make_kernel(dn, job, windows, layout_of(dn, job->x),
+                                 layout_any(dn, &job->y), &kernel, err);
     if (st)
         return st;
     if (kernel->workspace) {
@@ -179,8 +179,8 @@ static enum assay_status make_backward(struct onednn *dn, const struct job *job,
 {
     const struct layout *dx = dn->x_layouts[job->at];
 
-    return make_kernel(dn, job, windows, layout_any(dn, &job->x->shape),
-                       dx ? dx : layout_dense(dn, &job->y), out, err);
+    return pooling_make_kernel(dn, job, windows, layout_any(dn, &job->x->shape),
+                               dx ? dx : layout_dense(dn, &job->y), out, err);
 }
 
 static enum assay_status unpool(struct onednn *dn, struct job *job,

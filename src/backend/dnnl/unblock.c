@@ -13,7 +13,8 @@ struct weight_blocks {
     int64_t n_out, n_in, plane;
 };
 
-static bool find_blocks(const struct layout *layout, struct weight_blocks *out)
+static bool unblock_find_blocks(const struct layout *layout,
+                                struct weight_blocks *out)
 {
     const int64_t *dims = layout->shape.dims;
 
@@ -69,7 +70,7 @@ bool unblock_weights(const struct layout *from, const float *data,
     struct weight_blocks blocks;
     int64_t each;
 
-    if (!find_blocks(from, &blocks) || !is_dense(to))
+    if (!unblock_find_blocks(from, &blocks) || !is_dense(to))
         return false;
     each = blocks.n_in * blocks.plane * LANES * LANES;
 #pragma omp parallel for

@@ -73,10 +73,9 @@ static enum assay_status to_weights(struct onednn *dn, struct job job,
     return ASSAY_OK;
 }
 
-static enum assay_status to_data(struct onednn *dn, struct job job,
-                                 const struct op_backward *pass,
-                                 const struct tensor *dy, find_gradient *find,
-                                 struct error *err)
+static enum assay_status weight_gradients_to_data(
+    struct onednn *dn, struct job job, const struct op_backward *pass,
+    const struct tensor *dy, find_gradient *find, struct error *err)
 {
     struct kernel *kernel;
     enum assay_status st;
@@ -98,7 +97,7 @@ static enum assay_status to_inputs(struct onednn *dn, const struct job *job,
     if (op_wants(pass, WEIGHT) || op_wants(pass, BIAS))
         st = to_weights(dn, *job, pass, dy, find, err);
     if (!st && op_wants(pass, X))
-        st = to_data(dn, *job, pass, dy, find, err);
+        st = weight_gradients_to_data(dn, *job, pass, dy, find, err);
     return st;
 }
 

@@ -51,7 +51,8 @@ static enum assay_status json_tree_add_value(struct tree_builder *builder,
         return ASSAY_OK;
     if (builder->depth + 1 == max_depth)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "its JSON is nested deeper than %d levels", max_depth);
+                         "its JSON is nested more than %d levels deep",
+                         max_depth);
     builder->open[++builder->depth] = value;
     builder->last[builder->depth] = NULL;
     return ASSAY_OK;
@@ -133,7 +134,7 @@ double json_tree_number(const struct json_value *value, double fallback)
 
 int64_t json_tree_int(const struct json_value *value, int64_t fallback)
 {
-    const double limit = 9007199254740992; /* exact in a double */
+    const double limit = 9007199254740992; /* integers up to it are exact */
 
     if (!json_tree_is(value, JSON_NUMBER) || !(fabs(value->number) <= limit))
         return fallback;

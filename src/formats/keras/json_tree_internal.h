@@ -1,5 +1,5 @@
-/* formats/keras/json_tree_internal.h - a JSON document as a whole, for small
- * ones that are read here and there.
+/* formats/keras/json_tree_internal.h - a small JSON document as a tree, for
+ * random access.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_KERAS_JSON_TREE_INTERNAL_H
@@ -19,19 +19,19 @@ struct json_value {
     size_t n;
 };
 
-/* Everything lives in the arena, also after a failure. */
+/* Allocates from the arena, also if it fails. */
 enum assay_status json_tree_read(const char *text, size_t n,
                                  struct arena *arena,
                                  const struct json_value **out,
                                  struct error *err);
 
-/* A member; NULL where there is none, or where `value` is NULL or no object or
- * no array. */
+/* A member of an object or an item of an array; NULL if there is none or
+ * `value` is NULL or of another kind. */
 const struct json_value *json_tree_get(const struct json_value *value,
                                        const char *key);
 const struct json_value *json_tree_at(const struct json_value *value, size_t i);
 
-/* The value, or the fallback where it is NULL or of another kind. */
+/* The value, or the fallback if it is NULL or of another kind. */
 const char *json_tree_text(const struct json_value *value,
                            const char *fallback);
 double json_tree_number(const struct json_value *value, double fallback);

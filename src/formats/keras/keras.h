@@ -1,10 +1,9 @@
-/* formats/keras/keras.h - models that Keras 2 and 3 save, as .h5 and .keras
- * files.
+/* formats/keras/keras.h - reads models that Keras 2 and 3 save as .h5 and
+ * .keras files.
  *
- * Functional and Sequential models, and models inside of them. Scopes are the
- * layers, by their names. Inputs and outputs have the channels last, as in
- * Keras; inside they are first. HDF5 is not made for several threads: one
- * model is loaded at a time.
+ * Functional and Sequential models, also nested. Scopes are the layers, by
+ * name. Inputs and outputs have the channels last, as in Keras; inside the
+ * graph they are first. HDF5 is not thread-safe: load one model at a time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_KERAS_KERAS_H
@@ -14,8 +13,8 @@
 #include "graph/graph.h"
 
 /* Makes the graph of a file, with its weights, as onnx_load() does. problems
- * gets a line for each layer that is not supported (ASSAY_UNSUPPORTED); NULL:
- * none. The caller frees *out. */
+ * gets a line for each unsupported layer (ASSAY_UNSUPPORTED); NULL: nowhere.
+ * The caller frees *out. */
 enum assay_status keras_load(const char *path, struct sink *problems,
                              struct pool *pool, struct graph **out,
                              struct error *err);

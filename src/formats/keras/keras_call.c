@@ -1,8 +1,7 @@
 /* formats/keras/keras_call.c - see keras_import_internal.h: configuration,
  * values, nodes. */
-#include "formats/keras/keras_call_internal.h"
+#include "formats/keras/keras_frame_internal.h"
 
-#include "base/str.h"
 #include "base/vec.h"
 #include "ops/movement/transpose.h"
 #include "ops/ops.h"
@@ -11,18 +10,46 @@
 #include <stdio.h>
 #include <string.h>
 
+static void keras_call_vfail(struct keras_import *import,
+                             enum assay_status status, const char *format,
+                             va_list args)
+{
+    char text[160];
+
+    if (import->st)
+        return;
+    vsnprintf(text, sizeof text, format, args);
+    import->st = error_set(import->err, status, "%s", text);
+}
+
 void keras_fail(struct keras_call *call, enum assay_status status,
                 const char *format, ...)
 {
-    char text[160];
     va_list args;
 
-    if (keras_failed(call))
-        return;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    keras_call_vfail(call->import, status, format, args);
     va_end(args);
-    call->import->st = error_set(call->import->err, status, "%s", text);
+}
+
+void keras_import_fail(struct keras_import *import, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    keras_call_vfail(import, ASSAY_BAD_INPUT, format, args);
+    va_end(args);
+}
+
+void *keras_import_alloc(struct keras_import *import, size_t n, size_t bytes)
+{
+    void *block = arena_alloc(&import->arena, (n ? n : 1) * bytes);
+
+    if (!block && !import->st)
+        import->st = error_nomem(import->err, n * bytes, "a model's layers");
+    if (block)
+        memset(block, 0, (n ? n : 1) * bytes);
+    return block;
 }
 
 /* ---- configuration ------------------------------------------------------ */
@@ -39,8 +66,8 @@ const char *keras_text(const struct keras_call *call, const char *name,
     return json_tree_text(keras_get(call, name), fallback);
 }
 
-/* Numbers of NumPy are written as objects: {"class_name": "__numpy__",
- * "config": {"value": 6.0}} or {"type": "ndarray", "value": 6.0}. */
+/* NumPy values are objects: {"class_name": "__numpy__", "config": {"value":
+ * 6.0}} or {"type": "ndarray", "value": 6.0}. */
 const struct json_value *keras_plain(const struct json_value *value)
 {
     const struct json_value *inner = json_tree_get(value, "config");
@@ -115,40 +142,33 @@ const struct keras_argument *keras_argument(const struct keras_call *call,
     return NULL;
 }
 
-/* ---- what is known of values -------------------------------------------- */
-
-static struct keras_known *keras_call_know(struct keras_import *import,
-                                           uint32_t value)
-{
-    struct keras_known *moved =
-        vec_reserve(import->known, &import->known_capacity, value + (size_t)1,
-                    sizeof *moved);
-
-    if (!moved) {
-        import->st = error_nomem(import->err, sizeof *moved, "shapes");
-        return NULL;
-    }
-    import->known = moved;
-    while (import->n_known <= value)
-        import->known[import->n_known++] = (struct keras_known){0};
-    return &import->known[value];
-}
+/* ---- shapes of values --------------------------------------------------- */
 
 void keras_know(struct keras_import *import, uint32_t value,
                 const struct shape *shape, bool is_sized)
 {
-    struct keras_known *known =
-        import->st ? NULL : keras_call_know(import, value);
+    struct keras_known *moved;
 
-    if (known)
-        *known = (struct keras_known){.shape = *shape, .is_sized = is_sized};
+    if (import->st)
+        return;
+    moved = vec_reserve(import->known, &import->known_capacity,
+                        value + (size_t)1, sizeof *moved);
+    if (!moved) {
+        import->st = error_nomem(import->err, sizeof *moved, "shapes");
+        return;
+    }
+    import->known = moved;
+    while (import->n_known <= value)
+        import->known[import->n_known++] = (struct keras_known){0};
+    import->known[value] =
+        (struct keras_known){.shape = *shape, .is_sized = is_sized};
 }
 
 /* ---- nodes -------------------------------------------------------------- */
 
 enum { max_inputs = 1024 };
 
-/* The shape of a new node's output from those of its inputs. */
+/* Infers the shape of a new node's output. */
 static enum assay_status keras_call_infer(struct keras_import *import,
                                           const struct node *node,
                                           struct error *err)
@@ -159,7 +179,8 @@ static enum assay_status keras_call_infer(struct keras_import *import,
     enum assay_status st;
 
     if (node->n_inputs > max_inputs)
-        return error_set(err, ASSAY_UNSUPPORTED, "%zu inputs; %d is the most",
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "it has %zu inputs; at most %d are supported",
                          node->n_inputs, max_inputs);
     for (size_t i = 0; i < node->n_inputs; i++) {
         uint32_t id = node->inputs[i];
@@ -270,7 +291,7 @@ uint32_t keras_first(struct keras_call *call, struct keras_value *value)
 {
     if (value->shape.rank != 4) {
         keras_fail(call, ASSAY_BAD_INPUT,
-                   "its input has %d dimensions; it wants 4",
+                   "its input has %d dimensions instead of 4",
                    value->shape.rank);
         return GRAPH_NONE;
     }
@@ -289,8 +310,8 @@ int keras_axis(struct keras_call *call, int64_t axis, int rank)
     axis = axis < 0 ? axis + rank : axis;
     if (axis >= 0 && axis < rank)
         return (int)axis;
-    keras_fail(call, ASSAY_BAD_INPUT, "axis %" PRId64 " of %d dimensions", axis,
-               rank);
+    keras_fail(call, ASSAY_BAD_INPUT, "%d dimensions have no axis %" PRId64,
+               rank, axis);
     return 0;
 }
 

@@ -6,26 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void keras_frame_fail(struct keras_import *import,
-                             enum assay_status status, const char *what,
-                             const char *name)
-{
-    if (!import->st)
-        import->st = error_set(import->err, status, "%s '%.80s'", what, name);
-}
-
-static void *keras_frame_take(struct keras_import *import, size_t n,
-                              size_t bytes)
-{
-    void *block = arena_alloc(&import->arena, (n ? n : 1) * bytes);
-
-    if (!block && !import->st)
-        import->st = error_nomem(import->err, n * bytes, "a model's layers");
-    if (block)
-        memset(block, 0, (n ? n : 1) * bytes);
-    return block;
-}
-
 bool keras_is_model(const char *class_name)
 {
     return strcmp(class_name, "Functional") == 0 ||
@@ -53,7 +33,7 @@ const char *keras_key(struct keras_import *import, const char *class_name,
 
 /* ---- layers ------------------------------------------------------------- */
 
-/* Keras' own way: MaxPooling2D is max_pooling2d, PReLU p_re_lu. */
+/* As Keras does it: MaxPooling2D is max_pooling2d, PReLU is p_re_lu. */
 static void snake_case(const char *name, char *out, size_t size)
 {
     size_t n = 0;
@@ -109,8 +89,7 @@ static void keras_frame_read_item(struct keras_frame *frame,
     name = json_tree_text(json_tree_get(item->config, "name"), NULL);
     item->name = json_tree_text(json_tree_get(layer, "name"), name);
     if (!item->class_name || !item->config) {
-        keras_frame_fail(import, ASSAY_BAD_INPUT, "a layer without a class in",
-                         "layers");
+        keras_import_fail(import, "a layer has no class or configuration");
         return;
     }
     if (!item->name)
@@ -123,12 +102,12 @@ static void keras_frame_read_item(struct keras_frame *frame,
     item->calls = json_tree_get(layer, "inbound_nodes");
     item->n_calls = item->is_input || !item->calls ? 1 : item->calls->n;
     item->results =
-        keras_frame_take(import, item->n_calls, sizeof *item->results);
+        keras_import_alloc(import, item->n_calls, sizeof *item->results);
     item->first_call = INT64_MAX;
 }
 
-/* Models inside of this one count their calls from 1 on in Keras 2: the least
- * number that anything refers to is the first call. */
+/* In Keras 2, nested models count their calls from 1: the smallest number in a
+ * reference is the first call. */
 static void note_references(struct keras_frame *frame,
                             const struct json_value *value)
 {
@@ -168,11 +147,11 @@ void keras_frame_read(struct keras_frame *frame)
     if (!layers) /* Sequential, before Keras 2.3: the list itself */
         layers = frame->config;
     if (!json_tree_is(layers, JSON_ARRAY_BEGIN) || !layers->n) {
-        keras_frame_fail(import, ASSAY_BAD_INPUT, "there are no layers in",
-                         frame->name ? frame->name : "the model");
+        keras_import_fail(import, "%.80s has no layers",
+                          frame->name ? frame->name : "the model");
         return;
     }
-    frame->items = keras_frame_take(import, layers->n, sizeof *frame->items);
+    frame->items = keras_import_alloc(import, layers->n, sizeof *frame->items);
     if (import->st)
         return;
     for (const struct json_value *layer = layers->first; layer && !import->st;
@@ -181,8 +160,8 @@ void keras_frame_read(struct keras_frame *frame)
 
         keras_frame_read_item(frame, item, layer, &counts);
         if (!import->st && map_find_text(&frame->names, item->name, NULL))
-            keras_frame_fail(import, ASSAY_BAD_INPUT, "two layers are named",
-                             item->name);
+            keras_import_fail(import, "two layers are named '%.80s'",
+                              item->name);
         if (!import->st && map_put_text(&frame->names, item->name, frame->n))
             import->st = error_nomem(import->err, sizeof *item, "names");
         frame->n += !import->st;
@@ -215,23 +194,27 @@ struct keras_value *keras_frame_resolve(struct keras_frame *frame,
     uint64_t i;
 
     if (!map_find_text(&frame->names, name, &i)) {
-        keras_frame_fail(import, ASSAY_BAD_INPUT, "there is no layer", name);
+        keras_import_fail(import, "there is no layer '%.80s'", name);
         return NULL;
     }
     item = &frame->items[i];
     if (item->is_model)
         call -= item->first_call;
     if (call < 0 || (uint64_t)call >= item->n_calls) {
-        keras_frame_fail(import, ASSAY_BAD_INPUT,
-                         "a call that was never made of layer", name);
+        keras_import_fail(import,
+                          "it refers to a call of layer '%.80s' that does not "
+                          "exist",
+                          name);
         return NULL;
     }
     result = &item->results[call];
     if (!result->n)
         return NULL;
     if (output < 0 || (uint64_t)output >= result->n) {
-        keras_frame_fail(import, ASSAY_BAD_INPUT,
-                         "an output that is not there of layer", name);
+        keras_import_fail(import,
+                          "it refers to an output of layer '%.80s' that does "
+                          "not exist",
+                          name);
         return NULL;
     }
     return &result->values[output];
@@ -240,13 +223,13 @@ struct keras_value *keras_frame_resolve(struct keras_frame *frame,
 /* ---- arguments ---------------------------------------------------------- */
 
 /* Keras 3: {"class_name": "__keras_tensor__", "config": {"keras_history":
- * ["conv2d", 0, 0]}}; NULL where it is no value. */
+ * ["conv2d", 0, 0]}}; NULL if it is not a value. */
 static const struct json_value *history_of(const struct json_value *value)
 {
     return json_tree_get(json_tree_get(value, "config"), "keras_history");
 }
 
-/* Keras 2 writes ["conv2d", 0, 0] also where a keyword stands. */
+/* Keras 2 also writes ["conv2d", 0, 0] for keyword arguments. */
 static bool is_reference(const struct keras_frame *frame,
                          const struct json_value *value)
 {
@@ -269,15 +252,15 @@ static bool keras_frame_add_value(struct keras_frame *frame,
     return true;
 }
 
-static void add_json(struct keras_call *call, const char *name,
-                     const struct json_value *json)
+static void keras_frame_add_json(struct keras_call *call, const char *name,
+                                 const struct json_value *json)
 {
     if (json && json->kind != JSON_NULL)
         call->arguments[call->n_arguments++] =
             (struct keras_argument){.name = name, .json = json};
 }
 
-/* One argument of Keras 3: a value, a list of them, or something else. */
+/* Adds an argument of Keras 3: a value, a list of them, or other JSON. */
 static bool add_argument(struct keras_frame *frame, struct keras_call *call,
                          const char *name, const struct json_value *json)
 {
@@ -286,7 +269,7 @@ static bool add_argument(struct keras_frame *frame, struct keras_call *call,
     if (history_of(json))
         return keras_frame_add_value(frame, call, name, history_of(json));
     if (!history_of(item)) {
-        add_json(call, name, json);
+        keras_frame_add_json(call, name, json);
         return true;
     }
     call->is_list = true;
@@ -315,7 +298,7 @@ static bool add_keywords(struct keras_frame *frame, struct keras_call *call,
     return true;
 }
 
-/* One of Keras 2: ["conv2d", 0, 0, {"y": 127.5}]. */
+/* Adds arguments of Keras 2: ["conv2d", 0, 0, {"y": 127.5}]. */
 static bool keras_frame_add_entry(struct keras_frame *frame,
                                   struct keras_call *call,
                                   const struct json_value *entry)
@@ -323,13 +306,13 @@ static bool keras_frame_add_entry(struct keras_frame *frame,
     const char *name = json_tree_text(json_tree_at(entry, 0), "");
 
     if (strcmp(name, "_CONSTANT_VALUE") == 0)
-        add_json(call, NULL, json_tree_at(entry, 2));
+        keras_frame_add_json(call, NULL, json_tree_at(entry, 2));
     else if (!keras_frame_add_value(frame, call, NULL, entry))
         return false;
     return add_keywords(frame, call, json_tree_at(entry, 3));
 }
 
-/* At most so many arguments: every value has a member of its own. */
+/* An upper bound for the arguments: each has a member of its own. */
 static size_t count_members(const struct json_value *node)
 {
     size_t n = node->n;
@@ -351,9 +334,9 @@ bool keras_frame_arguments(struct keras_frame *frame,
     const struct json_value *args = json_tree_get(node, "args");
 
     call->arguments =
-        keras_frame_take(frame->import, most, sizeof *call->arguments);
+        keras_import_alloc(frame->import, most, sizeof *call->arguments);
     call->inputs =
-        keras_frame_take(frame->import, most, sizeof(struct keras_value *));
+        keras_import_alloc(frame->import, most, sizeof(struct keras_value *));
     if (frame->import->st)
         return false;
     if (json_tree_is(node, JSON_OBJECT_BEGIN)) {

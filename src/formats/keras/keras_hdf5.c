@@ -3,14 +3,115 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "formats/keras/hdf5_library_internal.h"
 
+#include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 
-/* How much more a dataset may hold than its file has bytes: weights that were
- * compressed shrink a little, pruned ones to a tenth. Those that were never
- * written take none and read as zeros, of which anyone can ask for any
- * amount. */
+/* Use the interface of HDF5 1.10. Later versions keep it under other names
+ * (H5Ovisit1, H5O_info1_t) and define the names of 1.10 as macros. */
+#define H5_USE_110_API
+#include <hdf5.h>
+
+/* ---- the library -------------------------------------------------------- */
+
+/* Loaded when it is first needed: Debian's libhdf5 depends on libcurl and some
+ * thirty other libraries, which take long to load. */
+/* clang-format off */
+#define HDF5_FUNCTIONS(X)                                                      \
+    X(H5Aclose) X(H5Aexists) X(H5Aget_space) X(H5Aget_type) X(H5Aopen)         \
+    X(H5Aread) X(H5Dclose) X(H5Dget_create_plist) X(H5Dget_space)              \
+    X(H5Dget_type) X(H5Dopen2) X(H5Dread) X(H5Eset_auto2) X(H5Fget_filesize)   \
+    X(H5Fopen) X(H5Ovisit) X(H5Pclose) X(H5Pcreate) X(H5Pget_external_count)   \
+    X(H5Pget_layout) X(H5Pset_fapl_core) X(H5Pset_file_image) X(H5Sclose)      \
+    X(H5Sget_simple_extent_dims) X(H5Sget_simple_extent_ndims)                 \
+    X(H5Sget_simple_extent_npoints) X(H5Tclose) X(H5Tget_class)                \
+    X(H5Tget_size) X(H5Tis_variable_str) X(H5free_memory) X(H5get_libversion)  \
+    X(H5open)
+/* clang-format on */
+
+struct hdf5_library {
+#define HDF5_MEMBER(name) __typeof__(name) *name;
+    HDF5_FUNCTIONS(HDF5_MEMBER)
+#undef HDF5_MEMBER
+    hid_t file_access;  /* the property list class of H5Fopen() */
+    hid_t native_float; /* the type of C's float */
+};
+
+/* H5F_ACC_RDONLY, which the header defines with a call of the library. */
+enum { HDF5_READ_ONLY = 0 };
+
+static bool hdf5_library_find(void *handle, const char *name, void *function)
+{
+    void *symbol = dlsym(handle, name);
+
+    /* C cannot convert an object pointer to a function pointer; POSIX can. */
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+/* Reads a constant that the library sets when it is opened. */
+static bool hdf5_library_read_id(void *handle, const char *name, hid_t *id)
+{
+    const hid_t *symbol = dlsym(handle, name);
+
+    if (symbol)
+        *id = *symbol;
+    return symbol;
+}
+
+/* Expands the header's macros first: the name as the library has it. */
+#define HDF5_TEXT(name) #name
+
+static bool hdf5_library_find_all(void *handle, struct hdf5_library *library)
+{
+    bool is_found = true;
+
+#define HDF5_FIND(name)                                                        \
+    is_found &= hdf5_library_find(handle, HDF5_TEXT(name), &library->name);
+    HDF5_FUNCTIONS(HDF5_FIND)
+#undef HDF5_FIND
+    return is_found;
+}
+
+/* The header's types are those of one minor version. */
+static bool hdf5_library_fits(const struct hdf5_library *library)
+{
+    unsigned major, minor, release;
+
+    return library->H5get_libversion(&major, &minor, &release) >= 0 &&
+           major == H5_VERS_MAJOR && minor == H5_VERS_MINOR;
+}
+
+/* Loads the library, for good. */
+static enum assay_status hdf5_library_load(struct hdf5_library *library,
+                                           struct error *err)
+{
+    void *handle = dlopen(ASSAY_HDF5_SONAME, RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "cannot load %s, which reads Keras weights; install "
+                         "HDF5 %d.%d, the version Assay was built with",
+                         ASSAY_HDF5_SONAME, H5_VERS_MAJOR, H5_VERS_MINOR);
+    if (!hdf5_library_find_all(handle, library) ||
+        !hdf5_library_fits(library) || library->H5open() < 0 ||
+        !hdf5_library_read_id(handle, "H5P_CLS_FILE_ACCESS_ID_g",
+                              &library->file_access) ||
+        !hdf5_library_read_id(handle, "H5T_NATIVE_FLOAT_g",
+                              &library->native_float))
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "the HDF5 library is not version %d.%d, which Assay "
+                         "was built with",
+                         H5_VERS_MAJOR, H5_VERS_MINOR);
+    return ASSAY_OK;
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+/* How many times larger than its file a dataset may be: compressed weights
+ * shrink a little, pruned ones to a tenth. Elements that were never written
+ * take no space and read as zeros, so a file could declare any size. */
 static const size_t max_growth = 64;
 
 struct keras_hdf5 {
@@ -19,36 +120,13 @@ struct keras_hdf5 {
     size_t bytes;
     char **paths;
     size_t n, capacity;
-    bool is_out_of_memory; /* was, for them */
-    /* How HDF5 reported its failures before: not to stderr meanwhile. */
-    H5E_auto2_t report;
-    void *report_context;
+    bool is_out_of_memory; /* while listing paths */
 };
-
-static enum assay_status new_file(struct keras_hdf5 **out, struct error *err)
-{
-    struct keras_hdf5 *file = mem_zalloc(sizeof *file);
-    enum assay_status st;
-
-    *out = NULL;
-    if (!file)
-        return error_nomem(err, sizeof *file, "an HDF5 file");
-    st = hdf5_library_load(&file->lib, err);
-    if (st) {
-        mem_free(file);
-        return st;
-    }
-    file->file = -1;
-    file->lib.H5Eget_auto2(H5E_DEFAULT, &file->report, &file->report_context);
-    file->lib.H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    *out = file;
-    return ASSAY_OK;
-}
 
 /* ---- the list of datasets ----------------------------------------------- */
 
-static herr_t note_object(hid_t root, const char *path, const H5O_info_t *info,
-                          void *context)
+static herr_t keras_hdf5_note_object(hid_t root, const char *path,
+                                     const H5O_info_t *info, void *context)
 {
     struct keras_hdf5 *file = context;
     char **moved;
@@ -67,18 +145,18 @@ static herr_t note_object(hid_t root, const char *path, const H5O_info_t *info,
     return file->is_out_of_memory ? -1 : 0;
 }
 
-static enum assay_status list_datasets(struct keras_hdf5 *file,
-                                       struct error *err)
+static enum assay_status keras_hdf5_list(struct keras_hdf5 *file,
+                                         struct error *err)
 {
     hsize_t bytes;
 
     if (file->file < 0)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "HDF5 cannot open it: it is damaged, cut off or no "
-                         "HDF5 file");
+                         "HDF5 cannot open it: it is damaged, truncated or "
+                         "not an HDF5 file");
     if (file->lib.H5Fget_filesize(file->file, &bytes) < 0 ||
-        file->lib.H5Ovisit(file->file, H5_INDEX_NAME, H5_ITER_INC, note_object,
-                           file) < 0)
+        file->lib.H5Ovisit(file->file, H5_INDEX_NAME, H5_ITER_INC,
+                           keras_hdf5_note_object, file) < 0)
         return file->is_out_of_memory
                    ? error_nomem(err, file->n * sizeof *file->paths,
                                  "the names of datasets")
@@ -90,66 +168,39 @@ static enum assay_status list_datasets(struct keras_hdf5 *file,
 
 /* ---- opening ------------------------------------------------------------ */
 
-static enum assay_status finish_open(struct keras_hdf5 *file,
-                                     struct keras_hdf5 **out, struct error *err)
-{
-    enum assay_status st = list_datasets(file, err);
-
-    if (st)
-        keras_hdf5_close(file);
-    else
-        *out = file;
-    return st;
-}
-
-enum assay_status keras_hdf5_open(const char *path, struct keras_hdf5 **out,
-                                  struct error *err)
-{
-    struct keras_hdf5 *file;
-    enum assay_status st = new_file(&file, err);
-
-    *out = NULL;
-    if (st)
-        return st;
-    file->file = file->lib.H5Fopen(path, HDF5_READ_ONLY, H5P_DEFAULT);
-    return finish_open(file, out, err);
-}
-
-enum assay_status keras_hdf5_open_image(const void *image, size_t bytes,
-                                        struct keras_hdf5 **out,
-                                        struct error *err)
+static hid_t keras_hdf5_open_image(const struct hdf5_library *lib,
+                                   const void *image, size_t bytes)
 {
     static const size_t step = 1 << 16;
-    struct keras_hdf5 *file;
-    enum assay_status st = new_file(&file, err);
-    hid_t access;
+    hid_t access = lib->H5Pcreate(lib->file_access), file = -1;
 
-    *out = NULL;
-    if (st)
-        return st;
-    access = file->lib.H5Pcreate(file->lib.file_access);
     /* HDF5 copies the image and does not write to it. */
-    if (access >= 0 && bytes &&
-        file->lib.H5Pset_fapl_core(access, step, 0) >= 0 &&
-        file->lib.H5Pset_file_image(access, (void *)image, bytes) >= 0)
-        file->file =
-            file->lib.H5Fopen("model.weights.h5", HDF5_READ_ONLY, access);
+    if (access >= 0 && bytes && lib->H5Pset_fapl_core(access, step, 0) >= 0 &&
+        lib->H5Pset_file_image(access, (void *)image, bytes) >= 0)
+        file = lib->H5Fopen("model.weights.h5", HDF5_READ_ONLY, access);
     if (access >= 0)
-        file->lib.H5Pclose(access);
-    return finish_open(file, out, err);
+        lib->H5Pclose(access);
+    return file;
 }
 
-void keras_hdf5_close(struct keras_hdf5 *file)
+enum assay_status keras_hdf5_open(const struct keras_hdf5_source *source,
+                                  struct keras_hdf5 **out, struct error *err)
 {
+    struct keras_hdf5 *file = mem_zalloc(sizeof *file);
+    enum assay_status st;
+
+    *out = file;
     if (!file)
-        return;
-    if (file->file >= 0)
-        file->lib.H5Fclose(file->file);
-    file->lib.H5Eset_auto2(H5E_DEFAULT, file->report, file->report_context);
-    for (size_t i = 0; i < file->n; i++)
-        mem_free(file->paths[i]);
-    mem_free(file->paths);
-    mem_free(file);
+        return error_nomem(err, sizeof *file, "an HDF5 file");
+    st = hdf5_library_load(&file->lib, err);
+    if (st)
+        return st;
+    file->lib.H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* nothing to stderr */
+    file->file =
+        source->path
+            ? file->lib.H5Fopen(source->path, HDF5_READ_ONLY, H5P_DEFAULT)
+            : keras_hdf5_open_image(&file->lib, source->image, source->bytes);
+    return keras_hdf5_list(file, err);
 }
 
 /* ---- attributes --------------------------------------------------------- */
@@ -165,7 +216,7 @@ static bool is_single(const struct keras_hdf5 *file, hid_t attribute)
     return is_single;
 }
 
-/* Strings are of a fixed length or somewhere else in the file. */
+/* Strings have a fixed length or are stored elsewhere in the file. */
 static enum assay_status keras_hdf5_read_text(const struct keras_hdf5 *file,
                                               hid_t attribute, hid_t type,
                                               struct str *text,
@@ -178,7 +229,7 @@ static enum assay_status keras_hdf5_read_text(const struct keras_hdf5 *file,
 
     if (file->lib.H5Tget_class(type) != H5T_STRING ||
         n > KERAS_HDF5_MAX_ATTRIBUTE || !is_single(file, attribute))
-        return error_set(err, ASSAY_BAD_INPUT, "it is not one text");
+        return error_set(err, ASSAY_BAD_INPUT, "it is not a string");
     if (!is_elsewhere) {
         from = bytes = mem_zalloc(n + 1);
         if (!bytes)
@@ -226,9 +277,9 @@ const char *keras_hdf5_dataset(const struct keras_hdf5 *file, size_t i)
     return i < file->n ? file->paths[i] : NULL;
 }
 
-/* Data in other files is refused: a model would show what is none of its
- * business. */
-static bool lies_inside(const struct keras_hdf5 *file, hid_t dataset)
+/* Data in other files is refused: a model could reveal files that it has no
+ * business with. */
+static bool keras_hdf5_is_inside(const struct keras_hdf5 *file, hid_t dataset)
 {
     hid_t made = file->lib.H5Dget_create_plist(dataset);
     bool is_inside = made >= 0 && file->lib.H5Pget_external_count(made) == 0 &&
@@ -269,22 +320,23 @@ static enum assay_status keras_hdf5_read_shape(const struct keras_hdf5 *file,
     if (!st && (!shape_elements(shape, &n) ||
                 n / max_growth > file->bytes / sizeof(float)))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "it says to hold more than its file can");
+                       "it claims more elements than its file can hold");
     if (space >= 0)
         file->lib.H5Sclose(space);
     return st;
 }
 
-static enum assay_status read_dataset(const struct keras_hdf5 *file,
-                                      hid_t dataset, struct pool *pool,
-                                      struct tensor *out, struct error *err)
+static enum assay_status keras_hdf5_read_dataset(const struct keras_hdf5 *file,
+                                                 hid_t dataset,
+                                                 struct pool *pool,
+                                                 struct tensor *out,
+                                                 struct error *err)
 {
     struct shape shape;
     enum assay_status st;
 
-    if (!lies_inside(file, dataset))
-        return error_set(err, ASSAY_UNSUPPORTED,
-                         "its data lies in another file");
+    if (!keras_hdf5_is_inside(file, dataset))
+        return error_set(err, ASSAY_UNSUPPORTED, "its data is in another file");
     if (!keras_hdf5_is_number(file, dataset))
         return error_set(err, ASSAY_BAD_INPUT, "it does not hold numbers");
     st = keras_hdf5_read_shape(file, dataset, &shape, err);
@@ -307,7 +359,7 @@ enum assay_status keras_hdf5_read(const struct keras_hdf5 *file,
 
     *out = (struct tensor){0};
     st = dataset < 0 ? error_set(err, ASSAY_BAD_INPUT, "it cannot be opened")
-                     : read_dataset(file, dataset, pool, out, err);
+                     : keras_hdf5_read_dataset(file, dataset, pool, out, err);
     if (st)
         error_context(err, "dataset %.100s", path);
     if (dataset >= 0)

@@ -1,7 +1,7 @@
-/* formats/keras/keras_hdf5_internal.h - attributes and datasets of an HDF5
- * file, read only.
+/* formats/keras/keras_hdf5_internal.h - reads attributes and datasets of an
+ * HDF5 file.
  *
- * For hdf5_reader_internal.h, which calls this in a process of its own.
+ * Only for hdf5_reader.c, which calls it in a child process.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_KERAS_KERAS_HDF5_INTERNAL_H
@@ -12,27 +12,29 @@
 
 struct keras_hdf5;
 
-/* Bytes of an attribute: far more than any model's JSON. */
+/* Bytes of an attribute; far more than any model's JSON has. */
 enum { KERAS_HDF5_MAX_ATTRIBUTE = 256 << 20 };
 
-enum assay_status keras_hdf5_open(const char *path, struct keras_hdf5 **out,
-                                  struct error *err);
-/* The file as it lies in memory; it is copied. */
-enum assay_status keras_hdf5_open_image(const void *image, size_t bytes,
-                                        struct keras_hdf5 **out,
-                                        struct error *err);
-void keras_hdf5_close(struct keras_hdf5 *file); /* accepts NULL */
+struct keras_hdf5_source {
+    const char *path;  /* NULL: in memory */
+    const void *image; /* if in memory; it is copied */
+    size_t bytes;      /* of either */
+};
+
+/* The file stays open until the process ends. */
+enum assay_status keras_hdf5_open(const struct keras_hdf5_source *source,
+                                  struct keras_hdf5 **out, struct error *err);
 
 /* Appends the text of an attribute of the root. */
 enum assay_status keras_hdf5_attribute(const struct keras_hdf5 *file,
                                        const char *name, struct str *text,
                                        bool *is_there, struct error *err);
 
-/* The path of the i-th dataset, without a slash before it; NULL behind the
- * last. Borrowed. */
+/* The path of the i-th dataset, without a leading slash; NULL after the last.
+ * Borrowed. */
 const char *keras_hdf5_dataset(const struct keras_hdf5 *file, size_t i);
 
-/* One of these, as float32. */
+/* Reads one of these as float32. */
 enum assay_status keras_hdf5_read(const struct keras_hdf5 *file,
                                   const char *path, struct pool *pool,
                                   struct tensor *out, struct error *err);

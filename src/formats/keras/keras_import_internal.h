@@ -1,10 +1,10 @@
-/* formats/keras/keras_import_internal.h - layers of a Keras model become nodes
- * of a graph; for the files that map layers (keras_map_*.c).
+/* formats/keras/keras_import_internal.h - turns layers of a Keras model into
+ * nodes of a graph; for the files that map layers (keras_map_*.c).
  *
- * Keras keeps the channels last, the graph's ops want them first. A value of
- * four dimensions is known in one order or in both; who needs the other one
- * gets a transpose, once. A mapping need not check every step: the first
- * failure is remembered, nothing is added from then on, and the importer names
+ * Keras keeps the channels last, the graph's ops need them first. A value of
+ * four dimensions is held in one order or in both; the first use of the other
+ * order adds a transpose. A mapping need not check every step: the first
+ * failure is remembered, nothing is added afterwards, and the importer names
  * the layer in the message.
  *
  * SPDX-License-Identifier: MIT */
@@ -14,25 +14,26 @@
 #include "formats/keras/json_tree_internal.h"
 #include "formats/keras/keras_store_internal.h"
 #include "graph/graph.h"
+#include "ops/convolution/window.h"
 
-/* What comes out of a layer: the value as Keras has it, and the same with the
- * channels first where it has four dimensions. GRAPH_NONE: not made yet. */
+/* The output of a layer: the value with the channels last, and for four
+ * dimensions also with the channels first. GRAPH_NONE: not made yet. */
 struct keras_value {
     uint32_t last, first;
-    struct shape shape; /* as Keras has it; the batch is 1 */
+    struct shape shape; /* with the channels last; the batch is 1 */
     bool is_sized;      /* else sizes are guesses: the model takes any */
 };
 
-/* What a layer is called with: a value, or what the configuration says. */
+/* An argument of a layer's call: a value, or JSON from the configuration. */
 struct keras_argument {
-    const char *name; /* NULL: by its position */
+    const char *name; /* NULL: by position */
     struct keras_value *value;
     const struct json_value *json;
 };
 
 struct keras_import {
     struct graph *graph;
-    const struct keras_store *store; /* NULL: weights are made up, of zeros */
+    const struct keras_store *store; /* NULL: weights are zeros */
     struct pool *pool;
     int version;
     struct arena arena;
@@ -61,7 +62,7 @@ struct keras_call {
     struct keras_value output; /* set by the mapping */
 };
 
-/* A class of layers, or a function for those that call one. */
+/* The mapping of a class of layers, or of a function. */
 enum { KERAS_ANY = 1 << 20 };
 
 struct keras_layer {
@@ -70,7 +71,7 @@ struct keras_layer {
     void (*import)(struct keras_call *call);
 };
 
-/* The tables of all files of mappings; each ends with a NULL name. */
+/* The tables of mappings; each ends with a NULL name. */
 extern const struct keras_layer keras_conv_layers[];
 extern const struct keras_layer keras_pool_layers[];
 extern const struct keras_layer keras_norm_layers[];
@@ -96,27 +97,32 @@ const char *keras_text(const struct keras_call *call, const char *name,
 double keras_number(const struct keras_call *call, const char *name,
                     double fallback);
 bool keras_bool(const struct keras_call *call, const char *name, bool fallback);
-/* Two numbers from 1 on, given as a list or as one for both. */
+/* Two numbers of at least 1, given as a list or as one number for both. */
 void keras_pair(struct keras_call *call, const char *name, int64_t fallback,
                 int64_t pair[2]);
-/* A whole number between bounds; a failure and the lower bound otherwise. */
+/* An integer between bounds; else fails and returns the lower bound. */
 int64_t keras_int(struct keras_call *call, const char *name, int64_t fallback,
                   int64_t low, int64_t high);
-/* Fails where a layer has its channels first. */
+/* Fails if a layer has its channels first. */
 void keras_check_format(struct keras_call *call);
-/* An argument by its name or position; NULL where there is none. */
+/* An argument by name or position; NULL if there is none. */
 const struct keras_argument *keras_argument(const struct keras_call *call,
                                             const char *name, size_t position);
+/* The window of a convolution or a pooling; `kernel` is the name of its size.
+ * "same" becomes numbers by TensorFlow's rule, the odd one at the end, or
+ * WINDOW_SAME_UPPER if the sizes of x are unknown. */
+struct window keras_window(struct keras_call *call, const char *kernel,
+                           const struct keras_value *x);
 
 /* ---- values ------------------------------------------------------------- */
 
 /* The value in one of the orders. */
 uint32_t keras_last(struct keras_call *call, struct keras_value *value);
 uint32_t keras_first(struct keras_call *call, struct keras_value *value);
-/* Whether a value is there with the channels first. */
+/* Whether the value exists with the channels first. */
 bool keras_is_first(const struct keras_value *value);
-/* An axis as Keras counts it, from 0 on; where the channels are first, where
- * it is there. */
+/* An axis as Keras counts it, made non-negative; and the same axis with the
+ * channels first. */
 int keras_axis(struct keras_call *call, int64_t axis, int rank);
 int keras_axis_first(int axis);
 
@@ -126,37 +132,37 @@ uint32_t keras_new_f32s(struct keras_call *call, const float *numbers,
                         const struct shape *shape);
 uint32_t keras_new_scalar(struct keras_call *call, double number);
 
-/* A number or a list of lists of the configuration. */
+/* A number or a nested list from the configuration. */
 uint32_t keras_constant(struct keras_call *call,
                         const struct json_value *value);
 
 /* A weight of the layer, in the order in which Keras creates them. */
 struct keras_weight {
     const char *name;
-    struct shape shape;   /* as Keras has it; -1: any size */
+    struct shape shape;   /* in Keras; -1: any size */
     const int64_t *order; /* of the graph's dimensions; NULL: the same */
-    struct shape as;      /* with rank 0: as they come */
+    struct shape as;      /* reshaped to this; rank 0: not reshaped */
     bool is_buffer;       /* not trained */
 };
 
 uint32_t keras_weight(struct keras_call *call,
                       const struct keras_weight *weight);
-/* The sizes it has in the graph. */
+/* Its shape in the graph. */
 const struct shape *keras_weight_shape(const struct keras_call *call,
                                        uint32_t weight);
 
 /* ---- nodes -------------------------------------------------------------- */
 
-/* Adds a node and answers its output; GRAPH_NONE after a failure. */
+/* Adds a node and returns its output; GRAPH_NONE after a failure. */
 uint32_t keras_emit(struct keras_call *call, const struct op_class *op,
                     const void *attrs, const uint32_t *inputs, size_t n_inputs);
-/* Sets the call's output, which is in the order named. */
+/* Set the call's output, which is in the order named. */
 void keras_put_last(struct keras_call *call, uint32_t value);
 void keras_put_first(struct keras_call *call, uint32_t value);
-/* An op of one input, in the order in which the input is there. */
+/* Adds an op of one input, in the order that the input has. */
 void keras_emit_each(struct keras_call *call, const struct op_class *op,
                      const void *attrs);
-/* The activation that a layer's configuration names, on its output. */
+/* Applies the activation that the configuration names to the output. */
 void keras_activate(struct keras_call *call);
 
 #endif

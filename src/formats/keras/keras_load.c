@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- what is missing ---------------------------------------------------- */
+/* ---- unsupported layers ------------------------------------------------- */
 
 struct missing {
     struct keras_import *import;
@@ -43,7 +43,7 @@ static void check_layer(struct missing *missing, const char *class_name,
         keras_load_note_missing(missing, name, key);
 }
 
-/* All layers of the model and of those inside of it. */
+/* Checks all layers of the model and of nested ones. */
 static void keras_load_check_layers(struct missing *missing,
                                     const struct json_value *model)
 {
@@ -86,11 +86,11 @@ static void keras_load_check_model(struct keras_import *import,
 
     if (!class_name)
         import->st = error_set(import->err, ASSAY_BAD_INPUT,
-                               "its configuration names no class");
+                               "its configuration has no class_name");
     else if (!keras_is_model(class_name))
         import->st = error_set(import->err, ASSAY_UNSUPPORTED,
-                               "it is a %.60s, a class of its own; only "
-                               "Functional and Sequential models are supported",
+                               "it is a %.60s, a custom class; only Functional "
+                               "and Sequential models are supported",
                                class_name);
     else
         keras_load_check_layers(&missing, model);

@@ -9,11 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-/* The numbers that alpha and beta are by default. */
 static const struct activation {
     const char *name;
-    const struct op_class *op; /* NULL: nothing is done */
-    double alpha, beta;
+    const struct op_class *op; /* NULL: the identity */
+    double alpha, beta;        /* the defaults */
 } activations[] = {
     {"celu", &op_celu, 1, 0},
     {"elu", &op_elu, 1, 0},
@@ -36,7 +35,7 @@ static const struct activation {
 
 /* ---- one op ------------------------------------------------------------- */
 
-/* Ops without numbers of their own take none. */
+/* Leaves the attributes out for ops that have none. */
 static void keras_activations_emit(struct keras_call *call,
                                    const struct op_class *op, double alpha,
                                    double beta)
@@ -65,7 +64,7 @@ static void emit_softmax(struct keras_call *call, const struct op_class *op,
     keras_emit_each(call, op, &attrs);
 }
 
-/* Keras 3 has another slope than 2. */
+/* Keras 2 and 3 have different slopes. */
 static void emit_hard_sigmoid(struct keras_call *call)
 {
     keras_activations_emit(call, &op_hard_sigmoid,
@@ -98,8 +97,8 @@ static void emit_named(struct keras_call *call, const char *name)
                    "activation '%.40s' is not supported", name);
 }
 
-/* "relu", {"class_name": "function", "config": "relu"} or an activation as a
- * layer, {"class_name": "ReLU", "config": {...}}. */
+/* "relu", {"class_name": "function", "config": "relu"}, or a layer as
+ * activation: {"class_name": "ReLU", "config": {...}}. */
 static const char *activation_name(const struct keras_call *call)
 {
     const struct json_value *value = keras_get(call, "activation");
@@ -180,7 +179,7 @@ static void keras_activations_import_softmax(struct keras_call *call)
     emit_softmax(call, &op_softmax, json_tree_int(item ? item : axis, -1));
 }
 
-/* Slopes for each element of x, or shared along axes. */
+/* One slope per element of x, or shared along axes. */
 static void keras_activations_import_prelu(struct keras_call *call)
 {
     static const int64_t order[] = {2, 0, 1};
@@ -197,7 +196,7 @@ static void keras_activations_import_prelu(struct keras_call *call)
         int64_t axis = json_tree_int(json_tree_at(shared, i), 0);
 
         if (axis < 1 || axis >= x->shape.rank)
-            keras_fail(call, ASSAY_BAD_INPUT, "shared axis %lld",
+            keras_fail(call, ASSAY_BAD_INPUT, "shared_axes has %lld",
                        (long long)axis);
         else
             alpha.shape.dims[axis - 1] = 1;
@@ -237,7 +236,7 @@ static void import_gelu(struct keras_call *call)
 {
     const struct keras_argument *approximate =
         keras_argument(call, "approximate", 1);
-    /* Keras 3 approximates the function where nothing is said. */
+    /* The function of Keras 3 approximates by default. */
     bool is_rough =
         call->import->version >= 3 && strcmp(call->class_name, "Gelu") == 0;
 
@@ -246,7 +245,7 @@ static void import_gelu(struct keras_call *call)
         json_tree_bool(approximate ? approximate->json : NULL, is_rough));
     if (is_rough)
         keras_fail(call, ASSAY_UNSUPPORTED,
-                   "the approximated gelu is not supported");
+                   "the approximate gelu is not supported");
     emit_named(call, "gelu");
 }
 

@@ -1,4 +1,4 @@
-/* formats/keras/keras_map_arithmetic.c - layers and functions of several
+/* formats/keras/keras_map_arithmetic.c - layers and functions with several
  * inputs. */
 #include "formats/keras/keras_import_internal.h"
 #include "ops/movement/concat.h"
@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* The values as the nodes read them: with the channels first where all have
- * four dimensions and one of them is there like that. */
+/* Whether to use the channels-first order: all inputs have four dimensions, and
+ * one exists in that order already. */
 static bool choose_order(const struct keras_call *call)
 {
     bool is_first = false, is_four = true;
@@ -36,9 +36,10 @@ static void keras_arithmetic_put(struct keras_call *call, uint32_t value,
 
 /* ---- merging layers ----------------------------------------------------- */
 
-/* Keras puts dimensions of 1 behind the batch of those that have fewer. */
-static void align(struct keras_call *call, struct keras_value *value, int rank,
-                  struct keras_value *aligned)
+/* Inputs of a lower rank get dimensions of 1 after the batch. */
+static void keras_arithmetic_align(struct keras_call *call,
+                                   struct keras_value *value, int rank,
+                                   struct keras_value *aligned)
 {
     int64_t axes[SHAPE_MAX_RANK];
     uint32_t inputs[2];
@@ -66,7 +67,7 @@ static int greatest_rank(const struct keras_call *call)
     return rank;
 }
 
-/* Equal shapes are added by the op that convolutions are fused with. */
+/* For equal shapes, uses the op that is fused with convolutions. */
 static const struct op_class *choose_op(const struct op_class *op,
                                         const struct keras_value *a,
                                         const struct keras_value *b)
@@ -77,18 +78,19 @@ static const struct op_class *choose_op(const struct op_class *op,
                : op;
 }
 
-/* One after another, from the left. */
-static void fold(struct keras_call *call, const struct op_class *op)
+/* Combines the inputs pairwise, from the left. */
+static void keras_arithmetic_fold(struct keras_call *call,
+                                  const struct op_class *op)
 {
     int rank = greatest_rank(call);
     bool is_first = choose_order(call);
     struct keras_value all, next;
 
-    align(call, call->inputs[0], rank, &all);
+    keras_arithmetic_align(call, call->inputs[0], rank, &all);
     for (size_t i = 1; i < call->n_inputs && !keras_failed(call); i++) {
         uint32_t pair[2];
 
-        align(call, call->inputs[i], rank, &next);
+        keras_arithmetic_align(call, call->inputs[i], rank, &next);
         pair[0] = keras_arithmetic_take(call, &all, is_first);
         pair[1] = keras_arithmetic_take(call, &next, is_first);
         keras_arithmetic_put(
@@ -104,7 +106,7 @@ static void import_average(struct keras_call *call)
     bool is_first = choose_order(call);
     uint32_t pair[2];
 
-    fold(call, &op_sum);
+    keras_arithmetic_fold(call, &op_sum);
     if (keras_failed(call))
         return;
     pair[0] = keras_arithmetic_take(call, &call->output, is_first);
@@ -133,10 +135,10 @@ static void import_concatenate(struct keras_call *call)
         is_first);
 }
 
-/* ---- functions of two --------------------------------------------------- */
+/* ---- functions of two values -------------------------------------------- */
 
-/* By NumPy's rules. A number fits in any order; a list is of the channels,
- * which are last then. */
+/* Broadcasts by NumPy's rules. A number works in either order, a list needs the
+ * channels last. */
 static void keras_arithmetic_emit_pair(struct keras_call *call,
                                        const struct op_class *op)
 {
@@ -181,7 +183,7 @@ static const struct {
     {"tf.nn.bias_add", &op_sum},
 };
 
-/* Layers of a list of inputs, and functions of two of that name. */
+/* A layer with a list of inputs, or a function of two values. */
 static void import_operation(struct keras_call *call)
 {
     size_t i = 0;
@@ -189,11 +191,12 @@ static void import_operation(struct keras_call *call)
     while (strcmp(operations[i].name, call->key) != 0)
         i++;
     if (call->is_list)
-        fold(call, operations[i].op);
+        keras_arithmetic_fold(call, operations[i].op);
     else if (call->n_arguments >= 2)
         keras_arithmetic_emit_pair(call, operations[i].op);
     else
-        keras_fail(call, ASSAY_BAD_INPUT, "it is called with one argument");
+        keras_fail(call, ASSAY_BAD_INPUT,
+                   "it is called with only one argument");
 }
 
 const struct keras_layer keras_arithmetic_layers[] = {

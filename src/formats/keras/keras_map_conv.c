@@ -1,6 +1,6 @@
-/* formats/keras/keras_map_conv.c - convolutions, forwards and backwards, and
- * dense layers. */
-#include "formats/keras/keras_window_internal.h"
+/* formats/keras/keras_map_conv.c - convolutions, transposed ones, and dense
+ * layers. */
+#include "formats/keras/keras_import_internal.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_nd.h"
 #include "ops/convolution/conv_transpose2d.h"
@@ -20,7 +20,7 @@ static int64_t keras_conv_channels_of(const struct keras_value *x)
     return x->shape.rank ? x->shape.dims[x->shape.rank - 1] : 0;
 }
 
-/* The bias, or GRAPH_NONE where the layer has none. */
+/* The bias, or GRAPH_NONE if the layer has none. */
 static uint32_t keras_conv_read_bias(struct keras_call *call, int64_t n)
 {
     struct keras_weight bias = {.name = "bias", .shape = shape_of(1, n)};
@@ -77,7 +77,7 @@ static void keras_conv_import(struct keras_call *call)
     keras_activate(call);
 }
 
-/* A kernel for each channel, `multiplier` of them. */
+/* `multiplier` kernels per channel. */
 static uint32_t read_depthwise(struct keras_call *call,
                                const struct window *window, const char *name,
                                int64_t channels, int64_t multiplier)
@@ -136,12 +136,12 @@ static void import_separable(struct keras_call *call)
     keras_activate(call);
 }
 
-/* ---- backwards ---------------------------------------------------------- */
+/* ---- transposed --------------------------------------------------------- */
 
-/* y has size * stride positions where it is "same", and at least those that
- * the kernel reaches where it is not; TensorFlow cuts the odd one behind. */
-static void fit_backwards(struct keras_call *call,
-                          struct conv_transpose_nd_attrs *attrs)
+/* With "same", y has size * stride positions; else it has at least those that
+ * the kernel reaches. TensorFlow cuts the odd one at the end. */
+static void fit_transposed(struct keras_call *call,
+                           struct conv_transpose_nd_attrs *attrs)
 {
     struct window *window = &attrs->window;
     bool is_same = window->padding != WINDOW_GIVEN;
@@ -157,9 +157,9 @@ static void fit_backwards(struct keras_call *call,
     }
 }
 
-static uint32_t emit_backwards(struct keras_call *call,
-                               const struct conv_transpose_nd_attrs *attrs,
-                               const uint32_t inputs[3])
+static uint32_t emit_transposed(struct keras_call *call,
+                                const struct conv_transpose_nd_attrs *attrs,
+                                const uint32_t inputs[3])
 {
     const struct window *window = &attrs->window;
     struct conv_transpose2d_attrs plain = {0};
@@ -186,7 +186,7 @@ static void keras_conv_import_conv_transpose(struct keras_call *call)
     if (json_tree_is(keras_get(call, "output_padding"), JSON_NUMBER) ||
         json_tree_is(keras_get(call, "output_padding"), JSON_ARRAY_BEGIN))
         keras_fail(call, ASSAY_UNSUPPORTED, "output_padding is not supported");
-    fit_backwards(call, &attrs);
+    fit_transposed(call, &attrs);
     inputs[1] = keras_weight(
         call, &(struct keras_weight){
                   .name = "kernel",
@@ -194,13 +194,13 @@ static void keras_conv_import_conv_transpose(struct keras_call *call)
                                     filters, keras_conv_channels_of(x)),
                   .order = kernel_order});
     inputs[2] = keras_conv_read_bias(call, filters);
-    keras_put_first(call, emit_backwards(call, &attrs, inputs));
+    keras_put_first(call, emit_transposed(call, &attrs, inputs));
     keras_activate(call);
 }
 
 /* ---- dense -------------------------------------------------------------- */
 
-/* Over the last dimension, whatever is before it. */
+/* Works on the last dimension, whatever comes before it. */
 static void import_dense(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
@@ -210,8 +210,7 @@ static void import_dense(struct keras_call *call)
 
     if (x->shape.rank < 2)
         keras_fail(call, ASSAY_BAD_INPUT,
-                   "its input has no dimension but the "
-                   "batch");
+                   "its input has no dimension besides the batch");
     inputs[LINEAR_WEIGHT] = keras_weight(
         call, &(struct keras_weight){
                   .name = "kernel",

@@ -1,10 +1,9 @@
 /* formats/keras/keras_map_norms.c - layers that scale and shift. */
+#include "base/mem.h"
 #include "formats/keras/keras_import_internal.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
-
-#include "base/mem.h"
 
 /* The axis that is normalized: a number, or a list of one. */
 static int keras_norms_read_axis(struct keras_call *call,
@@ -25,11 +24,11 @@ static int64_t check_last(struct keras_call *call, const struct keras_value *x)
 
     if (axis != x->shape.rank - 1)
         keras_fail(call, ASSAY_UNSUPPORTED,
-                   "axis %d is not supported; the last one is", axis);
+                   "axis %d is not supported; only the last one is", axis);
     return keras_failed(call) ? 1 : x->shape.dims[axis];
 }
 
-/* n times the same number, as a constant. */
+/* A constant of n equal numbers. */
 static uint32_t constant_of(struct keras_call *call, int64_t n, float number)
 {
     struct shape shape = shape_of(1, n);
@@ -79,7 +78,7 @@ static void keras_norms_import_batch_norm(struct keras_call *call)
         return;
     if (x->shape.rank != 2 && x->shape.rank != 4)
         keras_fail(call, ASSAY_UNSUPPORTED,
-                   "%d dimensions are not supported; 2 and 4 are",
+                   "%d dimensions are not supported; only 2 and 4 are",
                    x->shape.rank);
     inputs[BATCH_NORM_X] =
         x->shape.rank == 4 ? keras_first(call, x) : keras_last(call, x);
@@ -111,9 +110,9 @@ static void keras_norms_import_layer_norm(struct keras_call *call)
     keras_put_last(call, keras_emit(call, &op_layer_norm, &attrs, inputs, 3));
 }
 
-/* ---- what was measured of a dataset ------------------------------------- */
+/* ---- statistics of a dataset -------------------------------------------- */
 
-/* From the configuration, or from what adapt() kept. */
+/* From the configuration, or as adapt() stored it. */
 static uint32_t read_moment(struct keras_call *call, const char *name,
                             int64_t n)
 {
@@ -144,7 +143,7 @@ static void import_normalization(struct keras_call *call)
     keras_put_last(call, keras_emit(call, &op_div, NULL, pair, 2));
 }
 
-/* x * scale + offset, numbers or lists for the channels. */
+/* x * scale + offset; numbers, or lists with one per channel. */
 static void import_rescaling(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];

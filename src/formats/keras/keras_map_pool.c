@@ -1,5 +1,5 @@
-/* formats/keras/keras_map_pool.c - windows, and what is pooled over them. */
-#include "formats/keras/keras_window_internal.h"
+/* formats/keras/keras_map_pool.c - windows and pooling. */
+#include "formats/keras/keras_import_internal.h"
 #include "ops/math/reduce.h"
 #include "ops/ops.h"
 #include "ops/pooling/adaptive_avg_pool2d.h"
@@ -78,7 +78,7 @@ static void keras_pool_import_max(struct keras_call *call)
     keras_put_first(call, keras_emit(call, &op_max_pool2d, &plain, &from, 1));
 }
 
-/* What is padded is not among what is divided by. */
+/* The average leaves padding out. */
 static void keras_pool_import_avg(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
@@ -99,7 +99,7 @@ static void keras_pool_import_avg(struct keras_call *call)
     keras_put_first(call, keras_emit(call, &op_avg_pool2d, &plain, &from, 1));
 }
 
-/* [n, c, 1, 1] as it is, or without the ones. */
+/* Puts [n, c, 1, 1] as it is, or without the ones. */
 static void keras_pool_put_global(struct keras_call *call, uint32_t pooled)
 {
     if (keras_bool(call, "keepdims", false))

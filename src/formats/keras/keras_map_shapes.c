@@ -1,6 +1,6 @@
-/* formats/keras/keras_map_shapes.c - layers that move elements, or leave them.
+/* formats/keras/keras_map_shapes.c - layers that move elements or do nothing.
  */
-#include "formats/keras/keras_call_internal.h"
+#include "formats/keras/keras_import_internal.h"
 #include "ops/movement/concat.h"
 #include "ops/movement/pad.h"
 #include "ops/movement/resize.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* What is done in training alone. */
+/* For layers that only act in training. */
 static void import_nothing(struct keras_call *call)
 {
     keras_emit_each(call, &op_dropout, NULL);
@@ -41,7 +41,7 @@ static void keras_shapes_import_reshape(struct keras_call *call)
     uint32_t inputs[2];
 
     if (!json_tree_is(target, JSON_ARRAY_BEGIN) || n >= SHAPE_MAX_RANK) {
-        keras_fail(call, ASSAY_BAD_INPUT, "target_shape is no shape");
+        keras_fail(call, ASSAY_BAD_INPUT, "target_shape is not a shape");
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -64,14 +64,13 @@ static void import_permute(struct keras_call *call)
         attrs.order[i] = json_tree_int(json_tree_at(dims, (size_t)i - 1), 0);
     if (!json_tree_is(dims, JSON_ARRAY_BEGIN) ||
         dims->n + 1 != (size_t)attrs.rank)
-        keras_fail(call, ASSAY_BAD_INPUT, "dims do not fit its input");
+        keras_fail(call, ASSAY_BAD_INPUT, "dims does not match its input");
     keras_put_last(call, keras_emit(call, &op_transpose, &attrs, &x, 1));
 }
 
 /* ---- edges -------------------------------------------------------------- */
 
-/* A number for all, one for each direction, or [[top, bottom], [left,
- * right]]. */
+/* One number for all, one per direction, or [[top, bottom], [left, right]]. */
 static void read_edges(struct keras_call *call, const char *name,
                        int64_t fallback, int64_t edges[2][2])
 {
@@ -167,7 +166,7 @@ static void add_cut(struct keras_call *call, struct cut *cut, int axis,
 
     if (!json_tree_get(from, "step") || step == 0 || cut->n == SHAPE_MAX_RANK) {
         keras_fail(call, ASSAY_UNSUPPORTED,
-                   "an index that is no slice is not supported");
+                   "an index that is not a slice is not supported");
         return;
     }
     cut->axes[cut->n] = axis;
@@ -182,7 +181,7 @@ static bool is_ellipsis(const struct json_value *value)
                   "__ellipsis__") == 0;
 }
 
-/* x[..., ::-1]: slices of the first dimensions, or of the last behind an
+/* x[..., ::-1]: slices of the first dimensions, or of the last ones after an
  * ellipsis. */
 static void import_get_item(struct keras_call *call)
 {

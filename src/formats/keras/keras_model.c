@@ -1,14 +1,11 @@
-/* formats/keras/keras_model.c - see keras_call_internal.h: models, layer by
- * layer. */
+/* formats/keras/keras_model.c - see keras_frame_internal.h: imports models
+ * layer by layer. */
 #include "formats/keras/keras_frame_internal.h"
 
-#include "ops/ops.h"
-
-#include <inttypes.h>
 #include <string.h>
 
-/* Sizes that a model leaves free are taken to be this for the shapes inside:
- * large enough for any chain of poolings. */
+/* Assumed for sizes that a model leaves free, to infer shapes: large enough for
+ * any chain of poolings. */
 enum { guessed_size = 512 };
 
 static const struct keras_layer *const tables[] = {
@@ -28,30 +25,12 @@ const struct keras_layer *keras_layer_find(const char *class_name)
     return NULL;
 }
 
-static void keras_model_fail(struct keras_import *import, const char *what,
-                             const char *name)
-{
-    if (!import->st)
-        import->st =
-            error_set(import->err, ASSAY_BAD_INPUT, "%s '%.80s'", what, name);
-}
-
-static void *keras_model_take(struct keras_import *import, size_t n,
-                              size_t bytes)
-{
-    void *block = arena_alloc(&import->arena, (n ? n : 1) * bytes);
-
-    if (!block && !import->st)
-        import->st = error_nomem(import->err, n * bytes, "a model's values");
-    return block;
-}
-
 static bool set_result(struct keras_import *import, struct keras_item *item,
                        size_t call, const struct keras_value *value)
 {
     struct keras_result *result = &item->results[call];
 
-    result->values = keras_model_take(import, 1, sizeof *value);
+    result->values = keras_import_alloc(import, 1, sizeof *value);
     if (!result->values)
         return false;
     *result->values = *value;
@@ -88,7 +67,7 @@ static void keras_model_add_input(struct keras_frame *frame, const char *name,
 
     *value = (struct keras_value){.first = GRAPH_NONE, .is_sized = true};
     if (!import->st && !keras_model_read_shape(sizes, &shape))
-        keras_model_fail(import, "no shape is given for input", name);
+        keras_import_fail(import, "input '%.80s' has no shape", name);
     if (!import->st)
         import->st = graph_input(import->graph, name, DTYPE_F32, &value->last,
                                  import->err);
@@ -113,8 +92,8 @@ static const struct json_value *shape_of_input(const struct json_value *config)
     return shape ? shape : json_tree_get(config, "batch_shape");
 }
 
-/* The i-th reference of a list, which Keras 3 writes without brackets where it
- * is the only one, or as an object with names. */
+/* The i-th reference of a list. Keras 3 writes a single one without brackets,
+ * and named ones as an object. */
 static const struct json_value *reference_at(const struct json_value *list,
                                              size_t i)
 {
@@ -128,8 +107,8 @@ static const struct json_value *reference_at(const struct json_value *list,
     return json_tree_at(list, i);
 }
 
-/* Binds the inputs: those of the call that this model is the target of, or new
- * ones of the graph. */
+/* Binds the inputs: those of the call of a nested model, or new ones of the
+ * graph. */
 static void bind_inputs(struct keras_frame *frame,
                         struct keras_value *const *given, size_t n_given)
 {
@@ -146,12 +125,12 @@ static void bind_inputs(struct keras_frame *frame,
 
         if (!map_find_text(&frame->names, name, &i) ||
             !frame->items[i].is_input || frame->items[i].n_done) {
-            keras_model_fail(import, "there is no input layer", name);
+            keras_import_fail(import, "there is no input layer '%.80s'", name);
             return;
         }
         if (given && n >= n_given) {
-            keras_model_fail(
-                import, "it is called with too few inputs: there is no", name);
+            keras_import_fail(import, "it is called without its input '%.80s'",
+                              name);
             return;
         }
         if (given)
@@ -203,7 +182,7 @@ static void import_values(struct keras_frame *frame,
                           struct keras_value *const *given, size_t n_given,
                           struct keras_result *result);
 
-/* A model inside of this one, at one of its calls. */
+/* Imports one call of a nested model. */
 static void import_inner(struct keras_frame *frame, struct keras_item *item,
                          const struct keras_call *call,
                          struct keras_result *result)
@@ -218,7 +197,8 @@ static void import_inner(struct keras_frame *frame, struct keras_item *item,
                                 .depth = frame->depth + 1};
 
     if (inner.depth > KERAS_MAX_DEPTH) {
-        keras_model_fail(import, "models are nested too deeply in", item->name);
+        keras_import_fail(import, "models are nested more than %d deep",
+                          KERAS_MAX_DEPTH);
         return;
     }
     import->st =
@@ -233,7 +213,7 @@ static void import_inner(struct keras_frame *frame, struct keras_item *item,
         error_context(import->err, "model '%.80s'", item->name);
 }
 
-/* Makes one call; false where it has to wait for others. */
+/* Makes one call; false if it has to wait for others. */
 static bool make_call(struct keras_frame *frame, struct keras_item *item,
                       size_t number, const struct json_value *node)
 {
@@ -253,8 +233,7 @@ static bool make_call(struct keras_frame *frame, struct keras_item *item,
 
 /* ---- models ------------------------------------------------------------- */
 
-/* All calls whose inputs are there, from the first layer to the last; how many
- * were made. */
+/* Makes all calls that have their inputs, and returns how many. */
 static size_t make_calls(struct keras_frame *frame)
 {
     size_t made = 0;
@@ -274,7 +253,7 @@ static size_t make_calls(struct keras_frame *frame)
     return made;
 }
 
-/* A layer that is called again further on waits for the ones in between. */
+/* A layer that is called again later has to wait for the ones in between. */
 static void make_all_calls(struct keras_frame *frame)
 {
     enum { most_rounds = 1000 };
@@ -284,9 +263,9 @@ static void make_all_calls(struct keras_frame *frame)
     for (size_t i = 0; i < frame->n && !frame->import->st; i++) {
         if (frame->items[i].n_done < frame->items[i].n_calls &&
             !frame->items[i].is_input)
-            keras_model_fail(frame->import,
-                             "what is wanted never comes to layer",
-                             frame->items[i].name);
+            keras_import_fail(frame->import,
+                              "layer '%.80s' never gets its inputs",
+                              frame->items[i].name);
     }
 }
 
@@ -298,7 +277,8 @@ static void collect_outputs(struct keras_frame *frame,
     const struct json_value *reference;
     size_t n = list ? list->n : 0;
 
-    result->values = keras_model_take(frame->import, n, sizeof *result->values);
+    result->values =
+        keras_import_alloc(frame->import, n, sizeof *result->values);
     for (size_t i = 0;
          !frame->import->st && (reference = reference_at(list, i)); i++) {
         const struct keras_value *value = keras_frame_resolve(frame, reference);
@@ -307,8 +287,8 @@ static void collect_outputs(struct keras_frame *frame,
             result->values[result->n++] = *value;
     }
     if (!result->n)
-        keras_model_fail(frame->import, "nothing comes out of",
-                         frame->name ? frame->name : "the model");
+        keras_import_fail(frame->import, "%.80s has no outputs",
+                          frame->name ? frame->name : "the model");
 }
 
 static void import_functional(struct keras_frame *frame,
@@ -322,22 +302,21 @@ static void import_functional(struct keras_frame *frame,
         collect_outputs(frame, result);
 }
 
-/* One layer behind the other. */
 static void import_sequential(struct keras_frame *frame,
                               struct keras_value *const *given, size_t n_given,
                               struct keras_result *result)
 {
     struct keras_import *import = frame->import;
     const struct json_value *shape = shape_of_input(frame->items[0].config);
-    struct keras_value *value = keras_model_take(import, 1, sizeof *value);
+    struct keras_value *value = keras_import_alloc(import, 1, sizeof *value);
 
     if (import->st)
         return;
     if (!shape)
         shape = json_tree_get(frame->config, "build_input_shape");
     if (given && n_given != 1)
-        keras_model_fail(import,
-                         "it is not called with one input:", frame->name);
+        keras_import_fail(import, "it is called with %zu inputs instead of 1",
+                          n_given);
     else if (given)
         *value = *given[0];
     else
@@ -361,7 +340,7 @@ static void import_sequential(struct keras_frame *frame,
             import_inner(frame, item, &call, &made);
         } else {
             import_layer(frame, item, &call);
-            made.values = keras_model_take(import, 1, sizeof *made.values);
+            made.values = keras_import_alloc(import, 1, sizeof *made.values);
             if (made.values)
                 *made.values = call.output;
         }

@@ -1,19 +1,16 @@
 /* formats/keras/keras_store.c - see keras_store_internal.h.
  *
- * All datasets are listed when a file is opened, and only those are read: links
- * that lead out of the file are never followed. */
+ * Datasets are listed when a file is opened, and only those are read, so links
+ * out of the file are never followed. */
 #include "formats/keras/keras_store_internal.h"
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
 #include "formats/keras/hdf5_reader_internal.h"
 #include "formats/keras/json_tree_internal.h"
 #include "formats/mapped_file_internal.h"
 #include "formats/zip_index_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,27 +23,44 @@ struct keras_store {
 
 /* ---- opening ------------------------------------------------------------ */
 
+/* The bytes of an entry: in the archive, or unpacked. Start from {0}. */
+struct entry_bytes {
+    const unsigned char *data;
+    size_t n;
+    struct str unpacked;
+};
+
 static enum assay_status keras_store_find_entry(const struct zip_index *index,
                                                 const char *name,
-                                                const struct zip_entry **entry,
+                                                struct entry_bytes *out,
                                                 struct error *err)
 {
-    *entry = zip_index_find(index, name);
-    if (!*entry)
+    const struct zip_entry *entry = zip_index_find(index, name);
+    enum assay_status st;
+
+    if (!entry)
         return error_set(err, ASSAY_BAD_INPUT,
                          "the archive has no %s, so Keras did not save it",
                          name);
-    if (!(*entry)->is_stored)
+    if (entry->is_deflated) {
+        st = zip_entry_unpack(entry, &out->unpacked, err);
+        out->data = (const unsigned char *)str_text(&out->unpacked);
+        out->n = out->unpacked.n;
+        return st;
+    }
+    if (!entry->is_stored)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "%s is compressed, which Keras never does; save the "
-                         "model again",
+                         "%s is encrypted, or compressed in a way that is not "
+                         "supported; save the model with Keras again",
                          name);
-    return zip_entry_check(*entry, err);
+    out->data = entry->data;
+    out->n = entry->bytes;
+    return zip_entry_check(entry, err);
 }
 
-static enum assay_status keep_config(struct keras_store *store,
-                                     const char *text, size_t n,
-                                     struct error *err)
+static enum assay_status keras_store_keep_config(struct keras_store *store,
+                                                 const char *text, size_t n,
+                                                 struct error *err)
 {
     return str_append_n(&store->config, text, n)
                ? error_nomem(err, n, "a model's configuration")
@@ -54,14 +68,14 @@ static enum assay_status keep_config(struct keras_store *store,
 }
 
 /* "3.15.1" in {"keras_version": ...}. */
-static enum assay_status read_metadata(struct keras_store *store,
-                                       const struct zip_entry *entry,
-                                       struct error *err)
+static enum assay_status
+keras_store_read_metadata(struct keras_store *store,
+                          const struct entry_bytes *entry, struct error *err)
 {
     struct arena arena = {0};
     const struct json_value *tree;
-    enum assay_status st = json_tree_read((const char *)entry->data,
-                                          entry->bytes, &arena, &tree, err);
+    enum assay_status st =
+        json_tree_read((const char *)entry->data, entry->n, &arena, &tree, err);
 
     if (!st)
         store->version = (int)strtol(
@@ -73,11 +87,11 @@ static enum assay_status read_metadata(struct keras_store *store,
     return st;
 }
 
-static enum assay_status open_entries(struct keras_store *store,
-                                      const struct zip_index *index,
-                                      struct error *err)
+static enum assay_status keras_store_open_entries(struct keras_store *store,
+                                                  const struct zip_index *index,
+                                                  struct error *err)
 {
-    const struct zip_entry *config, *metadata, *weights;
+    struct entry_bytes config = {0}, metadata = {0}, weights = {0};
     enum assay_status st =
         keras_store_find_entry(index, "config.json", &config, err);
 
@@ -86,18 +100,22 @@ static enum assay_status open_entries(struct keras_store *store,
     if (!st)
         st = keras_store_find_entry(index, "model.weights.h5", &weights, err);
     if (!st)
-        st = keep_config(store, (const char *)config->data, config->bytes, err);
+        st = keras_store_keep_config(store, (const char *)config.data, config.n,
+                                     err);
     if (!st)
-        st = read_metadata(store, metadata, err);
+        st = keras_store_read_metadata(store, &metadata, err);
     if (!st)
-        st = hdf5_reader_open_image(weights->data, weights->bytes,
-                                    &store->weights, err);
+        st = hdf5_reader_open_image(weights.data, weights.n, &store->weights,
+                                    err);
+    str_release(&config.unpacked);
+    str_release(&metadata.unpacked);
+    str_release(&weights.unpacked);
     return st;
 }
 
-static enum assay_status open_archive(struct keras_store *store,
-                                      const struct buffer *file,
-                                      struct error *err)
+static enum assay_status keras_store_open_archive(struct keras_store *store,
+                                                  const struct buffer *file,
+                                                  struct error *err)
 {
     struct zip_index index = {0};
     enum assay_status st =
@@ -105,13 +123,14 @@ static enum assay_status open_archive(struct keras_store *store,
 
     store->is_archive = true;
     if (!st)
-        st = open_entries(store, &index, err);
+        st = keras_store_open_entries(store, &index, err);
     zip_index_release(&index);
     return st;
 }
 
-static enum assay_status open_hdf5(struct keras_store *store, const char *path,
-                                   struct error *err)
+static enum assay_status keras_store_open_hdf5(struct keras_store *store,
+                                               const char *path,
+                                               struct error *err)
 {
     struct str version = {0};
     bool is_there;
@@ -122,8 +141,9 @@ static enum assay_status open_hdf5(struct keras_store *store, const char *path,
                                    &store->config, &is_there, err);
     if (!st && !is_there)
         st = error_set(err, ASSAY_UNSUPPORTED,
-                       "it has no model_config: weights alone do not say how "
-                       "the model is built; save all of it with model.save()");
+                       "it has no model_config, only weights, which do not "
+                       "say how the model is built; save it with "
+                       "model.save()");
     if (!st)
         st = hdf5_reader_attribute(store->weights, "keras_version", &version,
                                    &is_there, err);
@@ -147,9 +167,9 @@ enum assay_status keras_store_open(const char *path, struct keras_store **out,
     st = mapped_file_open(path, &file, err);
     if (!st && buffer_bytes(file) > 2 &&
         memcmp(buffer_data(file), "PK", 2) == 0)
-        st = open_archive(store, file, err);
+        st = keras_store_open_archive(store, file, err);
     else if (!st)
-        st = open_hdf5(store, path, err);
+        st = keras_store_open_hdf5(store, path, err);
     buffer_release(file);
     if (st)
         keras_store_close(store);
@@ -180,7 +200,7 @@ int keras_store_version(const struct keras_store *store)
 
 /* ---- weights ------------------------------------------------------------ */
 
-/* The part of a path before its last '/', and where that part begins. */
+/* Where the last part of a path that ends at `end` begins. */
 static const char *last_part(const char *path, const char *end)
 {
     while (end > path && end[-1] != '/')
@@ -208,9 +228,9 @@ static bool has_part(const char *path, const char *end, const char *name)
     return false;
 }
 
-/* How well a dataset "conv/kernel:0" in the group of the top layer fits: 0 not
- * at all. A layer of the model itself has its group for itself, whatever the
- * parts in between say. */
+/* How well the dataset "conv/kernel:0" in the group of the top layer matches;
+ * 0: not at all. A top-level layer has a group of its own, so the parts in
+ * between do not matter. */
 static int keras_store_fit(const struct keras_place *place, const char *path,
                            const char *name)
 {
@@ -229,10 +249,11 @@ static int keras_store_fit(const struct keras_place *place, const char *path,
     return has_part(path, before, place->parent) ? 2 : 1;
 }
 
-static enum assay_status find_named(const struct keras_store *store,
-                                    const struct keras_place *place,
-                                    const char *name, size_t *found,
-                                    bool *is_found, struct error *err)
+static enum assay_status keras_store_find_named(const struct keras_store *store,
+                                                const struct keras_place *place,
+                                                const char *name, size_t *found,
+                                                bool *is_found,
+                                                struct error *err)
 {
     struct str prefix = {0};
     const char *path;
@@ -259,8 +280,8 @@ static enum assay_status find_named(const struct keras_store *store,
     str_release(&prefix);
     if (best && !is_unique)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "several datasets could be its %s; save the model "
-                         "as a .keras file",
+                         "several datasets could be its %s; save the model as "
+                         "a .keras file",
                          name);
     return ASSAY_OK;
 }
@@ -282,7 +303,7 @@ enum assay_status keras_store_weight(const struct keras_store *store,
             return error_nomem(err, strlen(place->folder), "a dataset's name");
         is_found = hdf5_reader_find(store->weights, path.text, &found);
     } else {
-        st = find_named(store, place, name, &found, &is_found, err);
+        st = keras_store_find_named(store, place, name, &found, &is_found, err);
     }
     if (!st && !is_found)
         st = error_set(err, ASSAY_BAD_INPUT,

@@ -1,12 +1,11 @@
 /* formats/keras/keras_weights.c - see keras_import_internal.h: constants and
- * weights, turned to the order of the graph. */
-#include "base/mem.h"
+ * weights, permuted to the graph's order. */
 #include "base/str.h"
-#include "formats/keras/keras_call_internal.h"
+#include "formats/keras/keras_frame_internal.h"
 
 #include <string.h>
 
-/* Takes the data over. */
+/* Takes the data. */
 static uint32_t keras_weights_add_constant(struct keras_call *call,
                                            struct tensor data)
 {
@@ -57,7 +56,7 @@ uint32_t keras_new_scalar(struct keras_call *call, double number)
     return keras_new_f32s(call, &narrow, &scalar);
 }
 
-/* The shape of lists in lists, as their first items have it. */
+/* The shape of nested lists, from their first items. */
 static bool keras_weights_measure(const struct json_value *value,
                                   struct shape *shape)
 {
@@ -70,10 +69,10 @@ static bool keras_weights_measure(const struct json_value *value,
     return json_tree_is(value, JSON_NUMBER);
 }
 
-/* Copies the numbers; false where a list has another length than its
- * neighbours. */
-static bool copy_numbers(const struct json_value *value,
-                         const struct shape *shape, float *numbers)
+/* Copies the numbers; false if lists of the same level differ in length. */
+static bool keras_weights_copy_numbers(const struct json_value *value,
+                                       const struct shape *shape,
+                                       float *numbers)
 {
     const struct json_value *at[SHAPE_MAX_RANK + 1] = {value};
     int depth = 0;
@@ -110,16 +109,16 @@ uint32_t keras_constant(struct keras_call *call, const struct json_value *value)
     value = keras_plain(value);
     if (!keras_weights_measure(value, &shape))
         keras_fail(call, ASSAY_UNSUPPORTED,
-                   "a constant that is neither a number nor a list of them");
+                   "its constant is neither a number nor a list of numbers");
     if (!import->st)
         import->st =
             tensor_new(import->pool, DTYPE_F32, &shape, &data, import->err);
     if (import->st)
         return GRAPH_NONE;
-    if (!copy_numbers(value, &shape, tensor_f32(&data))) {
+    if (!keras_weights_copy_numbers(value, &shape, tensor_f32(&data))) {
         tensor_release(&data);
         keras_fail(call, ASSAY_BAD_INPUT,
-                   "a constant's lists differ in length");
+                   "the lists of its constant differ in length");
         return GRAPH_NONE;
     }
     return keras_weights_add_constant(call, data);
@@ -140,7 +139,7 @@ static bool keras_weights_fits(const struct shape *have,
     return is_fit;
 }
 
-/* Reads a weight and checks that it is what the configuration says. */
+/* Reads a weight and checks it against the configuration. */
 static enum assay_status keras_weights_load(struct keras_call *call,
                                             const struct keras_weight *weight,
                                             size_t number, struct tensor *data,
@@ -155,7 +154,7 @@ static enum assay_status keras_weights_load(struct keras_call *call,
 
         if (!shape_elements(&weight->shape, &n) || n > max_blank)
             return error_set(err, ASSAY_BAD_INPUT,
-                             "its %s is larger than what is made up",
+                             "its %s is too large to be filled with zeros",
                              weight->name);
         st = tensor_new(import->pool, DTYPE_F32, &weight->shape, data, err);
         if (!st)
@@ -168,7 +167,7 @@ static enum assay_status keras_weights_load(struct keras_call *call,
         return st;
     tensor_release(data);
     return error_set(err, ASSAY_BAD_INPUT,
-                     "its %s is %s in the file, %s (-1: any) is wanted",
+                     "its %s is %s in the file instead of %s (-1: any)",
                      weight->name, shape_text(&data->shape, have, sizeof have),
                      shape_text(&weight->shape, want, sizeof want));
 }
@@ -178,10 +177,10 @@ struct axis {
     size_t n, in, out;
 };
 
-/* Copies two dimensions, in tiles whose lines stay in the cache: x is read in
- * the order of one of them, y is written in that of the other. */
-static void copy_plane(const float *in, float *out, struct axis rows,
-                       struct axis columns)
+/* Copies two dimensions in tiles that stay in the cache: reading follows one of
+ * them, writing the other. */
+static void keras_weights_copy_plane(const float *in, float *out,
+                                     struct axis rows, struct axis columns)
 {
     enum { side = 32 };
 
@@ -201,8 +200,8 @@ static void copy_plane(const float *in, float *out, struct axis rows,
 }
 
 /* y has the dimensions of x in another order. */
-static void permute(const struct tensor *x, const int64_t *order,
-                    const struct tensor *y)
+static void keras_weights_permute(const struct tensor *x, const int64_t *order,
+                                  const struct tensor *y)
 {
     int rank = x->shape.rank, last = rank - 1, inner = 0;
     size_t at[SHAPE_MAX_RANK] = {0}, from = 0, to = 0, done = 1;
@@ -223,7 +222,8 @@ static void permute(const struct tensor *x, const int64_t *order,
     while (done) {
         int d;
 
-        copy_plane(tensor_f32(x) + from, tensor_f32(y) + to, rows, axes[last]);
+        keras_weights_copy_plane(tensor_f32(x) + from, tensor_f32(y) + to, rows,
+                                 axes[last]);
         for (d = last; d-- > 0;) {
             from += axes[d].in;
             to += axes[d].out;
@@ -238,11 +238,11 @@ static void permute(const struct tensor *x, const int64_t *order,
     }
 }
 
-/* Turns the data to the graph's order; takes it over. */
-static enum assay_status keras_weights_turn(struct keras_import *import,
-                                            const struct keras_weight *weight,
-                                            struct tensor *data,
-                                            struct error *err)
+/* Permutes the data to the graph's order; takes it. */
+static enum assay_status
+keras_weights_reorder(struct keras_import *import,
+                      const struct keras_weight *weight, struct tensor *data,
+                      struct error *err)
 {
     struct tensor turned;
     struct shape shape = data->shape;
@@ -253,7 +253,7 @@ static enum assay_status keras_weights_turn(struct keras_import *import,
             shape.dims[i] = data->shape.dims[weight->order[i]];
         st = tensor_new(import->pool, DTYPE_F32, &shape, &turned, err);
         if (!st)
-            permute(data, weight->order, &turned);
+            keras_weights_permute(data, weight->order, &turned);
         tensor_release(data);
         if (st)
             return st;
@@ -264,8 +264,8 @@ static enum assay_status keras_weights_turn(struct keras_import *import,
     return ASSAY_OK;
 }
 
-/* A layer that is called several times has its weights once. */
-static uint32_t find_weight(struct keras_call *call, const char *name)
+/* A layer that is called several times shares its weights. */
+static uint32_t keras_weights_find(struct keras_call *call, const char *name)
 {
     struct keras_import *import = call->import;
     struct str path = {0};
@@ -290,12 +290,12 @@ uint32_t keras_weight(struct keras_call *call,
     struct tensor data;
 
     if (!import->st)
-        value = find_weight(call, weight->name);
+        value = keras_weights_find(call, weight->name);
     if (import->st || value != GRAPH_NONE)
         return value;
     import->st = keras_weights_load(call, weight, number, &data, import->err);
     if (!import->st)
-        import->st = keras_weights_turn(import, weight, &data, import->err);
+        import->st = keras_weights_reorder(import, weight, &data, import->err);
     if (import->st)
         return GRAPH_NONE;
     import->st = graph_parameter(import->graph, call->scope, weight->name, kind,

@@ -3,11 +3,8 @@
 #include "formats/net/net_text_internal.h"
 #include "ops/attr_fields.h"
 
-#include <string.h>
-
 /* ---- writing ------------------------------------------------------------ */
 
-/* Where an element of a field lies. */
 static const void *net_attrs_place_of(const struct attr_field *field,
                                       const void *attrs, size_t i)
 {
@@ -81,27 +78,21 @@ bool net_put_attrs(struct sink *sink, const struct node *node)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static bool get_int(const struct net_line *line, const struct attr_field *field,
-                    int64_t *value)
+static bool net_attrs_get_int(const struct net_line *line,
+                              const struct attr_field *field, int64_t *value)
 {
     return net_get_number(line, value) && *value >= field->min &&
            *value <= field->max;
 }
 
-static bool get_word(const struct net_line *line,
-                     const struct attr_field *field, int *value)
+static bool net_attrs_get_word(const struct net_line *line,
+                               const struct attr_field *field, int *value)
 {
     for (*value = 0; field->words[*value]; (*value)++) {
         if (net_is_word(line, field->words[*value]))
             return true;
     }
     return false;
-}
-
-static bool get_flag(const struct net_line *line, bool *value)
-{
-    *value = net_is_word(line, "yes");
-    return *value || net_is_word(line, "no");
 }
 
 static bool net_attrs_get_value(const struct net_line *line,
@@ -112,14 +103,14 @@ static bool net_attrs_get_value(const struct net_line *line,
 
     switch (field->kind) {
     case ATTR_NUMBER:
-        return get_int(line, field, at);
+        return net_attrs_get_int(line, field, at);
     case ATTR_SMALL:
-        if (!get_int(line, field, &number))
+        if (!net_attrs_get_int(line, field, &number))
             return false;
         *(int *)at = (int)number;
         return true;
     case ATTR_COUNT:
-        if (!get_int(line, field, &number))
+        if (!net_attrs_get_int(line, field, &number))
             return false;
         *(size_t *)at = (size_t)number;
         return true;
@@ -129,7 +120,8 @@ static bool net_attrs_get_value(const struct net_line *line,
         *(uint32_t *)at = (uint32_t)number;
         return true;
     case ATTR_FLAG:
-        return get_flag(line, at);
+        *(bool *)at = net_is_word(line, "yes");
+        return *(bool *)at || net_is_word(line, "no");
     case ATTR_FLOAT:
         if (!net_get_double(line, &real))
             return false;
@@ -138,7 +130,7 @@ static bool net_attrs_get_value(const struct net_line *line,
     case ATTR_DOUBLE:
         return net_get_double(line, at);
     case ATTR_WORD:
-        return get_word(line, field, at);
+        return net_attrs_get_word(line, field, at);
     case ATTR_DTYPE:
         return net_get_dtype(line, at);
     }
@@ -160,7 +152,7 @@ enum assay_status net_get_attr(struct net_line *line, const struct op_class *op,
             !net_attrs_get_value(line, field,
                                  (void *)net_attrs_place_of(field, attrs, i)))
             return error_set(err, ASSAY_BAD_INPUT,
-                             "'%.60s' cannot be the %s of a %s",
+                             "'%.60s' is not a valid %s for %s",
                              str_text(&line->word), field->name, op->name);
     }
     return ASSAY_OK;

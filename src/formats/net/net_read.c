@@ -1,4 +1,4 @@
-/* formats/net/net_read.c - see net.h: text as a graph. */
+/* formats/net/net_read.c - see net.h: makes a graph from text. */
 #include "formats/net/net.h"
 
 #include "base/file.h"
@@ -19,7 +19,7 @@ enum {
     most_attrs = 512,      /* bytes of an op's attributes */
     most_tensors = 4096,   /* of a node */
     most_outputs = 64,     /* of a node */
-    most_numbers = 1 << 16 /* of a constant that is written out */
+    most_numbers = 1 << 16 /* of a constant in the text */
 };
 
 struct reader {
@@ -33,15 +33,16 @@ struct reader {
     struct error *err;
 };
 
-static enum assay_status net_read_bad(const struct reader *reader,
-                                      const char *what)
+/* "expected a shape such as 1x3x?x?, not 'x'" */
+static enum assay_status net_read_expected(const struct reader *reader,
+                                           const char *what)
 {
     const char *word = str_text(&reader->line.word);
 
     if (!word[0])
-        return error_set(reader->err, ASSAY_BAD_INPUT, "%s", what);
-    return error_set(reader->err, ASSAY_BAD_INPUT, "%s, not '%.60s'", what,
-                     word);
+        return error_set(reader->err, ASSAY_BAD_INPUT, "expected %s", what);
+    return error_set(reader->err, ASSAY_BAD_INPUT, "expected %s, not '%.60s'",
+                     what, word);
 }
 
 static enum assay_status net_read_no_memory(const struct reader *reader)
@@ -49,18 +50,31 @@ static enum assay_status net_read_no_memory(const struct reader *reader)
     return error_nomem(reader->err, 64, "a network description");
 }
 
-/* A name, which may be in quotation marks. */
-static bool next_name(struct reader *reader)
+/* Reads a name, which may be in quotation marks. */
+static bool net_read_next_name(struct reader *reader)
 {
     return net_next(&reader->line) &&
            (reader->line.is_quoted || reader->line.word.n);
 }
 
+/* Reads a name into a text; else `what` was expected. */
+static enum assay_status net_read_name(struct reader *reader, struct str *name,
+                                       const char *what)
+{
+    if (!net_read_next_name(reader))
+        return net_read_expected(reader, what);
+    str_clear(name);
+    return str_append(name, str_text(&reader->line.word))
+               ? net_read_no_memory(reader)
+               : ASSAY_OK;
+}
+
 /* ---- names -------------------------------------------------------------- */
 
-/* Values that have no name of their own are known by %n and $n; a name that
- * looks so comes in quotation marks. */
-static enum assay_status value_key(const struct reader *reader, struct str *key)
+/* Values without a name of their own have the keys %n and $n. A name that looks
+ * like that is in quotation marks, and its key keeps the first one. */
+static enum assay_status net_read_key(const struct reader *reader,
+                                      struct str *key)
 {
     str_clear(key);
     if (str_append(key, reader->line.is_quoted ? "\"" : "") ||
@@ -73,8 +87,8 @@ static enum assay_status value_key(const struct reader *reader, struct str *key)
     return ASSAY_OK;
 }
 
-static enum assay_status bind_value(struct reader *reader,
-                                    const struct str *key, uint32_t id)
+static enum assay_status net_read_bind(struct reader *reader,
+                                       const struct str *key, uint32_t id)
 {
     if (map_find_text(&reader->values, str_text(key), NULL))
         return error_set(reader->err, ASSAY_BAD_INPUT,
@@ -85,7 +99,8 @@ static enum assay_status bind_value(struct reader *reader,
 }
 
 /* The value that the last word names; "-": none. */
-static enum assay_status find_value(struct reader *reader, uint32_t *id)
+static enum assay_status net_read_find_value(struct reader *reader,
+                                             uint32_t *id)
 {
     struct str key = {0};
     uint64_t found = GRAPH_NONE;
@@ -94,19 +109,18 @@ static enum assay_status find_value(struct reader *reader, uint32_t *id)
     *id = GRAPH_NONE;
     if (net_is_word(&reader->line, "-"))
         return ASSAY_OK;
-    st = value_key(reader, &key);
+    st = net_read_key(reader, &key);
     if (!st && !map_find_text(&reader->values, str_text(&key), &found))
-        st =
-            error_set(reader->err, ASSAY_BAD_INPUT,
-                      "nothing before makes the value '%.60s'", str_text(&key));
+        st = error_set(reader->err, ASSAY_BAD_INPUT,
+                       "no line above makes the value '%.60s'", str_text(&key));
     *id = (uint32_t)found;
     str_release(&key);
     return st;
 }
 
-/* The module that holds a name: the longest one whose path begins it. */
-static uint32_t holder_of(const struct reader *reader, const char *name,
-                          size_t *n_path)
+/* The module that holds a name: the one with the longest path before it. */
+static uint32_t net_read_holder(const struct reader *reader, const char *name,
+                                size_t *n_path)
 {
     uint64_t id;
 
@@ -122,17 +136,13 @@ static uint32_t holder_of(const struct reader *reader, const char *name,
 
 /* ---- lines -------------------------------------------------------------- */
 
-static enum assay_status read_model(struct reader *reader)
+static enum assay_status net_read_model(struct reader *reader)
 {
     struct str name = {0};
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = net_read_name(reader, &name, "the model's name");
 
-    if (!next_name(reader))
-        return net_read_bad(reader, "a model has a name and a class");
-    if (str_append(&name, str_text(&reader->line.word)))
-        st = net_read_no_memory(reader);
-    if (!st && !next_name(reader))
-        st = net_read_bad(reader, "a model has a name and a class");
+    if (!st && !net_read_next_name(reader))
+        st = net_read_expected(reader, "the model's class");
     if (!st)
         st = graph_set_name(reader->graph, str_text(&name),
                             str_text(&reader->line.word), reader->err);
@@ -140,35 +150,32 @@ static enum assay_status read_model(struct reader *reader)
     return st;
 }
 
-static enum assay_status read_weights(struct reader *reader)
+static enum assay_status net_read_weights(struct reader *reader)
 {
-    if (!next_name(reader) || reader->weights.n)
-        return net_read_bad(reader, "one file of weights is named");
-    return str_append(&reader->weights, str_text(&reader->line.word))
-               ? net_read_no_memory(reader)
-               : ASSAY_OK;
+    if (reader->weights.n)
+        return error_set(reader->err, ASSAY_BAD_INPUT,
+                         "it names two files of weights");
+    return net_read_name(reader, &reader->weights, "a file of weights");
 }
 
-static enum assay_status read_module(struct reader *reader)
+static enum assay_status net_read_module(struct reader *reader)
 {
     struct str path = {0}, class_name = {0};
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = net_read_name(reader, &path, "the module's path");
     bool is_container;
     size_t n_path;
     uint32_t id;
 
-    if (!next_name(reader) || str_append(&path, str_text(&reader->line.word)) ||
-        !next_name(reader) ||
-        str_append(&class_name, str_text(&reader->line.word)))
-        st = net_read_bad(reader, "a module has a path and a class");
+    if (!st)
+        st = net_read_name(reader, &class_name, "the module's class");
     is_container = !st && net_next(&reader->line);
     if (is_container && !net_is_word(&reader->line, "container"))
-        st = net_read_bad(reader, "a module may be a container");
+        st = net_read_expected(reader, "'container' or the end of the line");
     if (!st && map_find_text(&reader->modules, str_text(&path), NULL))
         st = error_set(reader->err, ASSAY_BAD_INPUT,
                        "there are two modules '%.60s'", str_text(&path));
     if (!st) {
-        uint32_t parent = holder_of(reader, str_text(&path), &n_path);
+        uint32_t parent = net_read_holder(reader, str_text(&path), &n_path);
 
         st = graph_scope_add(reader->graph, parent, str_text(&path) + n_path,
                              str_text(&class_name), is_container, &id,
@@ -181,7 +188,7 @@ static enum assay_status read_module(struct reader *reader)
     return st;
 }
 
-static enum assay_status read_input(struct reader *reader)
+static enum assay_status net_read_input(struct reader *reader)
 {
     struct str key = {0};
     struct shape shape;
@@ -189,20 +196,20 @@ static enum assay_status read_input(struct reader *reader)
     enum assay_status st;
     uint32_t id;
 
-    if (!next_name(reader))
-        return net_read_bad(reader, "an input has a name");
-    st = value_key(reader, &key);
+    if (!net_read_next_name(reader))
+        return net_read_expected(reader, "the input's name");
+    st = net_read_key(reader, &key);
     if (!st &&
         (!net_next(&reader->line) || !net_get_dtype(&reader->line, &dtype)))
-        st = net_read_bad(reader, "an input has a type, as float32");
+        st = net_read_expected(reader, "a type such as float32");
     if (!st)
         st = graph_input(reader->graph, str_text(&key) + (key.text[0] == '"'),
                          dtype, &id, reader->err);
     if (!st)
-        st = bind_value(reader, &key, id);
+        st = net_read_bind(reader, &key, id);
     if (!st && net_next(&reader->line)) {
         if (!net_get_shape(&reader->line, true, &shape))
-            st = net_read_bad(reader, "an input has a shape, as 1x3x?x?");
+            st = net_read_expected(reader, "a shape such as 1x3x?x?");
         else
             graph_declare_input(reader->graph, id, &shape);
     }
@@ -210,35 +217,33 @@ static enum assay_status read_input(struct reader *reader)
     return st;
 }
 
-/* How it is filled, behind name, type and shape. */
-static enum assay_status read_fill(struct reader *reader, uint32_t id)
+/* Reads how a parameter is filled, after name, type and shape. */
+static enum assay_status net_read_fill(struct reader *reader, uint32_t id)
 {
     struct net_line *line = &reader->line;
     int fill = 0;
     double scale = 0;
 
-    if (!net_next(line))
-        return net_read_bad(reader, "it has a way to be filled, as zero");
+    net_next(line);
     while (fill <= FILL_UNIFORM && !net_is_word(line, net_fills[fill]))
         fill++;
     if (fill > FILL_UNIFORM)
-        return net_read_bad(reader,
-                            "it is filled by zero, one, normal or uniform");
+        return net_read_expected(reader, "zero, one, normal or uniform");
     if ((fill == FILL_NORMAL || fill == FILL_UNIFORM) &&
         (!net_next(line) || !net_get_double(line, &scale)))
-        return net_read_bad(reader, "behind it comes how far values reach");
+        return net_read_expected(reader, "the range of the values");
     graph_set_fill(reader->graph, id, (enum fill)fill, (float)scale);
     if (net_next(line)) {
         if (!net_is_word(line, "frozen"))
-            return net_read_bad(reader, "a parameter may be frozen");
+            return net_read_expected(reader, "'frozen' or the end of the line");
         graph_freeze(reader->graph, id);
     }
     return ASSAY_OK;
 }
 
-/* The elements behind "=". */
-static enum assay_status read_elements(struct reader *reader,
-                                       const struct tensor *data)
+/* Reads the elements after "=". */
+static enum assay_status net_read_elements(struct reader *reader,
+                                           const struct tensor *data)
 {
     char *at = tensor_data(data);
     size_t step = dtype_bytes(data->dtype);
@@ -251,18 +256,16 @@ static enum assay_status read_elements(struct reader *reader,
         if (!net_next(&reader->line) ||
             (is_float ? !net_get_double(&reader->line, &real)
                       : !net_get_number(&reader->line, &whole)))
-            return net_read_bad(reader, "it has a number for each element");
+            return net_read_expected(reader, "a number for each element");
         if (is_float)
             convert_elements(DTYPE_F64, &real, data->dtype, at, 1);
         else
             convert_elements(DTYPE_I64, &whole, data->dtype, at, 1);
     }
-    return net_next(&reader->line)
-               ? net_read_bad(reader, "it has more numbers than elements")
-               : ASSAY_OK;
+    return ASSAY_OK;
 }
 
-/* A parameter, buffer or constant on its way in. */
+/* A parameter, buffer or constant while it is read. */
 struct leaf {
     enum value_kind kind;
     struct str key;
@@ -281,23 +284,26 @@ static enum assay_status net_read_add_constant(struct reader *reader,
 
     if (net_take(&reader->line, '=')) {
         if (!shape_elements(&leaf->shape, &n) || n > most_numbers)
-            return net_read_bad(reader, "it is too large to be written out");
+            return error_set(reader->err, ASSAY_BAD_INPUT,
+                             "a constant in the text has at most %d numbers",
+                             most_numbers);
         st = tensor_new(reader->pool, leaf->dtype, &leaf->shape, &data,
                         reader->err);
         if (!st)
-            st = read_elements(reader, &data);
+            st = net_read_elements(reader, &data);
     }
     if (st) {
         tensor_release(&data);
         return st;
     }
-    /* Where the data is still to come, the name says which. */
+    /* Data that comes from the weights is found by name. */
     return graph_constant(reader->graph,
                           is_named || !data.buffer ? leaf->name : "", data, id,
                           reader->err);
 }
 
-static enum assay_status add_leaf(struct reader *reader, struct leaf *leaf)
+static enum assay_status net_read_add_leaf(struct reader *reader,
+                                           struct leaf *leaf)
 {
     enum assay_status st;
     uint32_t id;
@@ -306,69 +312,51 @@ static enum assay_status add_leaf(struct reader *reader, struct leaf *leaf)
         st = net_read_add_constant(reader, leaf, &id);
     } else {
         size_t n_path;
-        uint32_t scope = holder_of(reader, leaf->name, &n_path);
+        uint32_t scope = net_read_holder(reader, leaf->name, &n_path);
 
         st = graph_parameter(reader->graph, scope, leaf->name + n_path,
                              leaf->kind, leaf->dtype, &leaf->shape, &id,
                              reader->err);
         if (!st)
-            st = read_fill(reader, id);
+            st = net_read_fill(reader, id);
     }
-    return st ? st : bind_value(reader, &leaf->key, id);
+    return st ? st : net_read_bind(reader, &leaf->key, id);
 }
 
-static enum assay_status read_leaf(struct reader *reader, enum value_kind kind)
+/* The last word is the kind. */
+static enum assay_status net_read_leaf(struct reader *reader)
 {
-    struct leaf leaf = {.kind = kind};
+    struct leaf leaf = {.kind = VALUE_PARAMETER};
     enum assay_status st;
 
-    if (!next_name(reader))
-        return net_read_bad(reader, "it has a name");
-    st = value_key(reader, &leaf.key);
+    while (!net_is_word(&reader->line, net_kinds[leaf.kind]))
+        leaf.kind++;
+    if (!net_read_next_name(reader))
+        return net_read_expected(reader, "a name");
+    st = net_read_key(reader, &leaf.key);
     leaf.name = str_text(&leaf.key) + (leaf.key.n && leaf.key.text[0] == '"');
     if (!st && (!net_next(&reader->line) ||
                 !net_get_dtype(&reader->line, &leaf.dtype)))
-        st = net_read_bad(reader, "it has a type, as float32");
+        st = net_read_expected(reader, "a type such as float32");
     if (!st && (!net_next(&reader->line) ||
                 !net_get_shape(&reader->line, false, &leaf.shape)))
-        st = net_read_bad(reader, "it has a shape, as 64x3x7x7");
+        st = net_read_expected(reader, "a shape such as 64x3x7x7");
     if (!st)
-        st = add_leaf(reader, &leaf);
+        st = net_read_add_leaf(reader, &leaf);
     str_release(&leaf.key);
     return st;
 }
 
-static enum assay_status net_read_parameter(struct reader *reader)
-{
-    return read_leaf(reader, VALUE_PARAMETER);
-}
-
-static enum assay_status read_buffer(struct reader *reader)
-{
-    return read_leaf(reader, VALUE_BUFFER);
-}
-
-static enum assay_status read_constant(struct reader *reader)
-{
-    return read_leaf(reader, VALUE_CONSTANT);
-}
-
-static enum assay_status read_output(struct reader *reader)
+static enum assay_status net_read_output(struct reader *reader)
 {
     struct str name = {0};
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = net_read_name(reader, &name, "the output's name");
     uint32_t id = GRAPH_NONE;
 
-    if (!next_name(reader))
-        return net_read_bad(reader, "an output has a name and a value");
-    if (str_append(&name, str_text(&reader->line.word)))
-        st = net_read_no_memory(reader);
-    if (!st && !next_name(reader))
-        st = net_read_bad(reader, "an output has a name and a value");
-    if (!st)
-        st = find_value(reader, &id);
+    if (!st && net_read_next_name(reader))
+        st = net_read_find_value(reader, &id);
     if (!st && id == GRAPH_NONE)
-        st = net_read_bad(reader, "an output has a value");
+        st = net_read_expected(reader, "the output's value");
     if (!st)
         st = graph_output(reader->graph, str_text(&name), id, reader->err);
     str_release(&name);
@@ -377,7 +365,7 @@ static enum assay_status read_output(struct reader *reader)
 
 /* ---- nodes -------------------------------------------------------------- */
 
-/* A node on its way in. */
+/* A node while it is read. */
 struct call {
     struct str keys[most_outputs];
     size_t n_outputs;
@@ -387,15 +375,16 @@ struct call {
 };
 
 /* %1 %2 = ... */
-static enum assay_status read_results(struct reader *reader, struct call *call)
+static enum assay_status net_read_results(struct reader *reader,
+                                          struct call *call)
 {
     do {
         enum assay_status st;
 
         if (call->n_outputs == most_outputs || reader->line.is_quoted ||
             str_text(&reader->line.word)[0] != '%')
-            return net_read_bad(reader, "what a layer makes has names as %12");
-        st = value_key(reader, &call->keys[call->n_outputs++]);
+            return net_read_expected(reader, "outputs such as %12");
+        st = net_read_key(reader, &call->keys[call->n_outputs++]);
         if (st)
             return st;
     } while (!net_take(&reader->line, '=') && net_next(&reader->line));
@@ -414,31 +403,30 @@ static enum assay_status net_read_add_input(struct reader *reader,
     reader->inputs = moved;
     call->description.inputs = moved;
     if (n == most_tensors)
-        return net_read_bad(reader, "a layer has too many inputs");
+        return error_set(reader->err, ASSAY_BAD_INPUT,
+                         "a layer has at most %d inputs", most_tensors);
     call->description.n_inputs++;
-    return find_value(reader, &moved[n]);
+    return net_read_find_value(reader, &moved[n]);
 }
 
 /* OP(input, ...) */
-static enum assay_status read_op(struct reader *reader, struct call *call)
+static enum assay_status net_read_op(struct reader *reader, struct call *call)
 {
     struct node_description *node = &call->description;
     enum assay_status st = ASSAY_OK;
 
-    if (!next_name(reader))
-        return net_read_bad(reader, "a layer has an op");
-    node->op = op_find(str_text(&reader->line.word));
+    if (net_read_next_name(reader))
+        node->op = op_find(str_text(&reader->line.word));
     if (!node->op || !attr_fields(node->op) ||
         node->op->attrs_bytes > most_attrs)
-        return net_read_bad(reader,
-                            "a layer's op is one of Assay's, as Conv2d");
+        return net_read_expected(reader, "an op of Assay such as Conv2d");
     if (!net_take(&reader->line, '('))
-        return net_read_bad(reader, "behind an op come its inputs in brackets");
+        return net_read_expected(reader, "( and the op's inputs");
     while (!st && !net_take(&reader->line, ')')) {
         if (node->n_inputs && !net_take(&reader->line, ','))
-            return net_read_bad(reader, "inputs are separated by commas");
-        if (!next_name(reader))
-            return net_read_bad(reader, "an input is a value, or -");
+            return net_read_expected(reader, "a comma between inputs");
+        if (!net_read_next_name(reader))
+            return net_read_expected(reader, "a value or - as input");
         st = net_read_add_input(reader, call);
     }
     return st;
@@ -449,27 +437,15 @@ static enum assay_status net_read_place(struct reader *reader,
 {
     uint64_t module;
 
-    if (!next_name(reader) ||
+    if (!net_read_next_name(reader) ||
         !map_find_text(&reader->modules, str_text(&reader->line.word), &module))
-        return net_read_bad(reader,
-                            "a layer lies in a module that was named before");
+        return net_read_expected(reader, "a module from a line above");
     call->description.scope = (uint32_t)module;
     return ASSAY_OK;
 }
 
-static enum assay_status read_label(struct reader *reader, struct call *call)
-{
-    if (!next_name(reader))
-        return net_read_bad(reader, "behind 'as' comes the layer's name");
-    str_clear(&call->name);
-    if (str_append(&call->name, str_text(&reader->line.word)))
-        return net_read_no_memory(reader);
-    call->description.name = str_text(&call->name);
-    return ASSAY_OK;
-}
-
 /* in MODULE as NAME attribute=value ... */
-static enum assay_status read_rest(struct reader *reader, struct call *call)
+static enum assay_status net_read_rest(struct reader *reader, struct call *call)
 {
     struct net_line *line = &reader->line;
     enum assay_status st = ASSAY_OK;
@@ -478,10 +454,9 @@ static enum assay_status read_rest(struct reader *reader, struct call *call)
         if (net_is_word(line, "in"))
             st = net_read_place(reader, call);
         else if (net_is_word(line, "as"))
-            st = read_label(reader, call);
+            st = net_read_name(reader, &call->name, "the layer's name");
         else if (!net_take(line, '='))
-            st = net_read_bad(reader,
-                              "behind a layer come its attributes, name=value");
+            st = net_read_expected(reader, "in, as or an attribute name=value");
         else
             st = net_get_attr(line, call->description.op, call->attrs,
                               reader->err);
@@ -499,14 +474,12 @@ static enum assay_status net_read_check_counts(const struct reader *reader,
         return error_set(reader->err, ASSAY_BAD_INPUT,
                          "%s does not have %zu inputs", op->name,
                          node->n_inputs);
-    for (size_t i = 0; i < op->min_inputs; i++) {
-        if (node->inputs[i] == GRAPH_NONE && i == 0)
-            return error_set(reader->err, ASSAY_BAD_INPUT,
-                             "the first input of a %s is left out", op->name);
-    }
+    if (op->min_inputs && node->inputs[0] == GRAPH_NONE)
+        return error_set(reader->err, ASSAY_BAD_INPUT,
+                         "the first input of %s is left out", op->name);
     if (call->n_outputs < op->min_outputs || call->n_outputs > op->max_outputs)
         return error_set(reader->err, ASSAY_BAD_INPUT,
-                         "%s does not make %zu values", op->name,
+                         "%s does not have %zu outputs", op->name,
                          call->n_outputs);
     return ASSAY_OK;
 }
@@ -518,24 +491,25 @@ static enum assay_status net_read_add_call(struct reader *reader,
     enum assay_status st = net_read_check_counts(reader, call);
 
     call->description.attrs = call->attrs;
+    call->description.name = str_text(&call->name);
     call->description.n_outputs = call->n_outputs;
     if (!st)
         st = graph_node_add(reader->graph, &call->description, outputs,
                             reader->err);
     for (size_t i = 0; !st && i < call->n_outputs; i++)
-        st = bind_value(reader, &call->keys[i], outputs[i]);
+        st = net_read_bind(reader, &call->keys[i], outputs[i]);
     return st;
 }
 
-static enum assay_status read_node(struct reader *reader)
+static enum assay_status net_read_node(struct reader *reader)
 {
     struct call call = {.description.scope = GRAPH_NONE};
-    enum assay_status st = read_results(reader, &call);
+    enum assay_status st = net_read_results(reader, &call);
 
     if (!st)
-        st = read_op(reader, &call);
+        st = net_read_op(reader, &call);
     if (!st)
-        st = read_rest(reader, &call);
+        st = net_read_rest(reader, &call);
     if (!st)
         st = net_read_add_call(reader, &call);
     for (size_t i = 0; i < call.n_outputs; i++)
@@ -550,14 +524,10 @@ static const struct {
     const char *word;
     enum assay_status (*read)(struct reader *reader);
 } lines[] = {
-    {"model", read_model},
-    {"weights", read_weights},
-    {"input", read_input},
-    {"module", read_module},
-    {"parameter", net_read_parameter},
-    {"buffer", read_buffer},
-    {"constant", read_constant},
-    {"output", read_output},
+    {"model", net_read_model},    {"weights", net_read_weights},
+    {"input", net_read_input},    {"module", net_read_module},
+    {"parameter", net_read_leaf}, {"buffer", net_read_leaf},
+    {"constant", net_read_leaf},  {"output", net_read_output},
 };
 
 static enum assay_status net_read_line(struct reader *reader)
@@ -567,18 +537,18 @@ static enum assay_status net_read_line(struct reader *reader)
     if (!net_next(&reader->line))
         return ASSAY_OK;
     if (!reader->line.is_quoted && str_text(&reader->line.word)[0] == '%')
-        return read_node(reader);
+        return net_read_node(reader);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         if (!net_is_word(&reader->line, lines[i].word))
             continue;
         st = lines[i].read(reader);
         if (!st && net_next(&reader->line))
-            st = net_read_bad(reader, "the line should end here");
+            st = net_read_expected(reader, "the end of the line");
         return st;
     }
-    return net_read_bad(reader,
-                        "a line begins with model, weights, module, input, "
-                        "parameter, buffer, constant, output or %1 =");
+    return net_read_expected(reader,
+                             "model, weights, module, input, parameter, "
+                             "buffer, constant, output or %1 =");
 }
 
 bool net_is(const void *begin, size_t n)
@@ -587,20 +557,19 @@ bool net_is(const void *begin, size_t n)
            memcmp(begin, NET_MAGIC, sizeof NET_MAGIC - 1) == 0;
 }
 
-static enum assay_status read_version(struct reader *reader)
+static enum assay_status net_read_version(struct reader *reader)
 {
     int64_t version;
 
     if (!net_next(&reader->line) || !net_is_word(&reader->line, NET_MAGIC) ||
         !net_next(&reader->line) || !net_get_number(&reader->line, &version))
         return error_set(reader->err, ASSAY_BAD_INPUT,
-                         "it is no network description, which begin with "
+                         "it is not a network description, which begins with "
                          "'%s %d'",
                          NET_MAGIC, NET_VERSION);
     if (version != NET_VERSION)
         return error_set(reader->err, ASSAY_UNSUPPORTED,
-                         "it is of version %lld; this program reads version "
-                         "%d",
+                         "it has version %lld; only version %d is supported",
                          (long long)version, NET_VERSION);
     return ASSAY_OK;
 }
@@ -616,7 +585,7 @@ static enum assay_status net_read_lines(struct reader *reader, const char *text,
 
         reader->line.at = text;
         reader->line.end = stop ? stop : end;
-        st = number == 1 ? read_version(reader) : net_read_line(reader);
+        st = number == 1 ? net_read_version(reader) : net_read_line(reader);
         if (st)
             error_context(reader->err, "line %zu", number);
         text = stop ? stop + 1 : end;
@@ -641,9 +610,9 @@ static enum assay_status net_read_load_value(struct reader *reader,
     return st ? st : graph_set_data(reader->graph, id, data, reader->err);
 }
 
-/* What has no data yet. */
-static enum assay_status load_values(struct reader *reader,
-                                     const struct checkpoint *weights)
+/* Loads all values that have no data yet. */
+static enum assay_status net_read_load_values(struct reader *reader,
+                                              const struct checkpoint *weights)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -657,7 +626,7 @@ static enum assay_status load_values(struct reader *reader,
     return st;
 }
 
-static enum assay_status check_constants(const struct reader *reader)
+static enum assay_status net_read_check_constants(const struct reader *reader)
 {
     size_t n;
 
@@ -667,13 +636,13 @@ static enum assay_status check_constants(const struct reader *reader)
         if (value->kind == VALUE_CONSTANT && !value->data.buffer &&
             (!shape_elements(&value->shape, &n) || n))
             return error_set(reader->err, ASSAY_BAD_INPUT,
-                             "a constant has neither numbers nor a file of "
-                             "weights");
+                             "a constant has no numbers, and no file of "
+                             "weights is named");
     }
     return ASSAY_OK;
 }
 
-/* The file lies beside the description. */
+/* The file must be next to the description. */
 static enum assay_status net_read_load_weights(struct reader *reader,
                                                const char *path)
 {
@@ -683,10 +652,10 @@ static enum assay_status net_read_load_weights(struct reader *reader,
     enum assay_status st;
 
     if (!reader->weights.n)
-        return check_constants(reader);
+        return net_read_check_constants(reader);
     if (!path || strchr(reader->weights.text, '/'))
         return error_set(reader->err, ASSAY_UNSUPPORTED,
-                         "its weights, %.80s, must lie beside it",
+                         "its weights, %.80s, must be in the same folder",
                          reader->weights.text);
     if ((slash && str_append_n(&file, path, (size_t)(slash - path) + 1)) ||
         str_append(&file, reader->weights.text))
@@ -694,7 +663,7 @@ static enum assay_status net_read_load_weights(struct reader *reader,
     else
         st = checkpoint_open(file.text, &weights, reader->err);
     if (!st)
-        st = load_values(reader, weights);
+        st = net_read_load_values(reader, weights);
     if (st)
         error_context(reader->err, "its weights, %s", str_text(&file));
     checkpoint_free(weights);

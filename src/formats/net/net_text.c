@@ -13,21 +13,27 @@ const char *const net_fills[] = {
     [FILL_UNIFORM] = "uniform",
 };
 
+const char *const net_kinds[] = {
+    [VALUE_PARAMETER] = "parameter",
+    [VALUE_BUFFER] = "buffer",
+    [VALUE_CONSTANT] = "constant",
+};
+
 /* ---- writing ------------------------------------------------------------ */
 
-static bool is_bare_char(char c)
+static bool net_text_is_bare_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || (c && strchr("_./:+-@%$?", c));
 }
 
-/* "-" is an input left out; % and $ begin what has no name. */
+/* "-" is an input left out; % and $ begin values without a name. */
 static bool net_text_is_bare(const char *name)
 {
     if (!name[0] || strcmp(name, "-") == 0 || name[0] == '%' || name[0] == '$')
         return false;
     for (; *name; name++) {
-        if (!is_bare_char(*name))
+        if (!net_text_is_bare_char(*name))
             return false;
     }
     return true;
@@ -95,7 +101,7 @@ void net_put_shape(struct sink *sink, const struct shape *shape)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static bool bad_word(struct net_line *line)
+static bool net_text_bad_word(struct net_line *line)
 {
     str_clear(&line->word);
     line->is_quoted = false;
@@ -110,7 +116,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What a backslash stands before; false where that is nothing. */
+/* Reads what follows a backslash; false if it is not valid. */
 static bool net_text_read_escape(struct net_line *line, char *c)
 {
     int high, low;
@@ -136,10 +142,10 @@ static bool net_text_read_quoted(struct net_line *line)
 
         if ((c == '\\' && !net_text_read_escape(line, &c)) ||
             str_append_char(&line->word, c))
-            return bad_word(line);
+            return net_text_bad_word(line);
     }
     if (line->at == line->end)
-        return bad_word(line);
+        return net_text_bad_word(line);
     line->at++;
     line->is_quoted = true;
     return true;
@@ -155,16 +161,16 @@ bool net_next(struct net_line *line)
         return false;
     if (*line->at == '"')
         return net_text_read_quoted(line);
-    if (!is_bare_char(*line->at)) {
+    if (!net_text_is_bare_char(*line->at)) {
         char c = *line->at++;
 
         return !strchr("(),=", c) || str_append_char(&line->word, c)
-                   ? bad_word(line)
+                   ? net_text_bad_word(line)
                    : true;
     }
-    while (line->at < line->end && is_bare_char(*line->at)) {
+    while (line->at < line->end && net_text_is_bare_char(*line->at)) {
         if (str_append_char(&line->word, *line->at++))
-            return bad_word(line);
+            return net_text_bad_word(line);
     }
     return true;
 }
@@ -184,7 +190,7 @@ bool net_take(struct net_line *line, char mark)
     return true;
 }
 
-/* [+-]digits[.digits][e[+-]digits], as decimal.h wants it. */
+/* [+-]digits[.digits][e[+-]digits], as decimal.h requires. */
 static bool net_text_is_number(const char *text)
 {
     size_t n;
@@ -231,7 +237,7 @@ bool net_get_double(const struct net_line *line, double *value)
     return true;
 }
 
-/* One size of a shape; *text goes behind it. */
+/* Reads one size of a shape and moves *text past it. */
 static bool net_text_read_size(const char **text, bool may_be_free,
                                int64_t *size)
 {
@@ -271,7 +277,7 @@ bool net_get_shape(const struct net_line *line, bool may_be_free,
 
 bool net_get_dtype(const struct net_line *line, enum dtype *dtype)
 {
-    for (int i = 0; i <= DTYPE_BOOL; i++) {
+    for (int i = 0; i <= DTYPE_U2; i++) {
         if (net_is_word(line, dtype_name((enum dtype)i))) {
             *dtype = (enum dtype)i;
             return true;

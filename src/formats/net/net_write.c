@@ -1,4 +1,4 @@
-/* formats/net/net_write.c - see net.h: a graph as text. */
+/* formats/net/net_write.c - see net.h: writes a graph as text. */
 #include "formats/net/net.h"
 
 #include "base/file.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Constants of so many elements or fewer are written out. */
+/* Constants of up to this many elements are in the text. */
 enum { most_inline = 64 };
 
 struct writer {
@@ -65,15 +65,12 @@ static void net_write_put_element(const struct writer *writer,
     }
 }
 
-static void put_leaf(const struct writer *writer, uint32_t id)
+static void net_write_put_leaf(const struct writer *writer, uint32_t id)
 {
-    static const char *const kinds[] = {[VALUE_PARAMETER] = "parameter",
-                                        [VALUE_BUFFER] = "buffer",
-                                        [VALUE_CONSTANT] = "constant"};
     const struct value *value = graph_value(writer->graph, id);
     struct sink *sink = writer->sink;
 
-    sink_printf(sink, "%s ", kinds[value->kind]);
+    sink_printf(sink, "%s ", net_kinds[value->kind]);
     net_write_put_value(writer, id);
     sink_printf(sink, " %s ", dtype_name(value->dtype));
     net_put_shape(sink, &value->shape);
@@ -115,7 +112,7 @@ static bool is_read(const struct graph *graph, uint32_t id)
 
 /* ---- nodes -------------------------------------------------------------- */
 
-/* What comes out, where that is known. */
+/* Adds the outputs' shapes as a comment, if they are known. */
 static void put_shapes(const struct writer *writer, const struct node *node)
 {
     const struct survey *survey = writer->survey;
@@ -208,7 +205,7 @@ static void put_values(const struct writer *writer)
 
         if (kind != VALUE_INPUT && kind != VALUE_COMPUTED &&
             is_read(writer->graph, i))
-            put_leaf(writer, i);
+            net_write_put_leaf(writer, i);
     }
 }
 
@@ -234,7 +231,8 @@ static enum assay_status put_nodes(const struct writer *writer,
     return st;
 }
 
-/* Computed ones in the order of the nodes, constants in that of the values. */
+/* Numbers computed values in the order of nodes, constants in that of values.
+ */
 static void number_values(const struct writer *writer)
 {
     uint32_t computed = 0, constants = 0;
@@ -286,10 +284,10 @@ enum assay_status net_write(const struct graph *graph, const char *weights,
 
 /* ---- files -------------------------------------------------------------- */
 
-/* Data that the description does not hold itself. */
+/* Data that is not in the text. */
 struct weights_list {
     struct named_tensor *items;
-    struct str *names; /* of those that have none */
+    struct str *names; /* made for those that have none */
     size_t n;
 };
 
@@ -344,16 +342,15 @@ enum assay_status net_weights_path(const char *path, struct str *out,
     return ASSAY_OK;
 }
 
-/* The name of a file without its folders. */
-static const char *name_of(const char *path)
+static const char *net_write_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
 }
 
-/* The description is written before the weights replace others, and gets its
- * name behind them. */
+/* Writes the description before the weights replace an older file, and renames
+ * it into place after them. */
 static enum assay_status save_both(const struct graph *graph, const char *path,
                                    const char *weights,
                                    const struct weights_list *list,
@@ -366,7 +363,7 @@ static enum assay_status save_both(const struct graph *graph, const char *path,
 
     if (st)
         return st;
-    st = net_write(graph, weights ? name_of(weights) : NULL, notes,
+    st = net_write(graph, weights ? net_write_file_name(weights) : NULL, notes,
                    output_sink(output), err);
     if (!st)
         st = sink_status(output_sink(output), err);
@@ -381,7 +378,7 @@ static enum assay_status save_both(const struct graph *graph, const char *path,
     else
         st = output_commit(output, err);
     if (st && has_weights)
-        remove(weights); /* nothing half-written */
+        remove(weights); /* leave neither */
     return st;
 }
 

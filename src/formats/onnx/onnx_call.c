@@ -1,18 +1,18 @@
-/* formats/onnx/onnx_call.c - see onnx_import_internal.h: what mappings are made
- * of. */
+/* formats/onnx/onnx_call.c - see onnx_import_internal.h: the attributes, values
+ * and nodes that mappings work with. */
 #include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/str.h"
+#include "ops/ops.h"
 #include "tensor/convert.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- attributes -------------------------------------------------------- */
 
 static const struct onnx_attribute *
-onnx_call_find_own(const struct onnx_node *node, const char *name)
+onnx_call_own_attribute(const struct onnx_node *node, const char *name)
 {
     for (size_t i = 0; i < node->n_attributes; i++) {
         if (strcmp(node->attributes[i].name, name) == 0)
@@ -24,11 +24,15 @@ onnx_call_find_own(const struct onnx_node *node, const char *name)
 const struct onnx_attribute *onnx_attribute(const struct onnx_call *call,
                                             const char *name)
 {
-    const struct onnx_attribute *found = onnx_call_find_own(call->node, name);
+    const struct onnx_attribute *found =
+        onnx_call_own_attribute(call->node, name);
 
+    if (found && found - call->node->attributes < 64)
+        *call->asked |= UINT64_C(1) << (found - call->node->attributes);
     while (found && found->ref_name[0]) {
         call = call->frame->caller;
-        found = call ? onnx_call_find_own(call->node, found->ref_name) : NULL;
+        found =
+            call ? onnx_call_own_attribute(call->node, found->ref_name) : NULL;
     }
     return found;
 }
@@ -54,6 +58,17 @@ int onnx_axis(struct onnx_call *call, int fallback)
         return (int)axis;
     onnx_fail(call, ASSAY_BAD_INPUT, "there is no axis %lld", (long long)axis);
     return 0;
+}
+
+enum dtype onnx_type(struct onnx_call *call, const char *name, int64_t fallback)
+{
+    int64_t number = onnx_int(call, name, fallback);
+    enum dtype dtype = DTYPE_F32;
+
+    if (!onnx_dtype(number, &dtype))
+        onnx_fail(call, ASSAY_UNSUPPORTED, "type %lld is not supported",
+                  (long long)number);
+    return dtype;
 }
 
 float onnx_float(const struct onnx_call *call, const char *name, float fallback)
@@ -98,6 +113,19 @@ size_t onnx_texts(const struct onnx_call *call, const char *name,
     return found ? found->n_strings : 0;
 }
 
+int onnx_choose(struct onnx_call *call, const char *name, const char *fallback,
+                const char *const *texts, size_t n)
+{
+    const char *text = onnx_text(call, name, fallback);
+
+    for (size_t i = 0; i < n; i++) {
+        if (texts[i] && strcmp(texts[i], text) == 0)
+            return (int)i;
+    }
+    onnx_fail(call, ASSAY_UNSUPPORTED, "%s '%s' is not supported", name, text);
+    return 0;
+}
+
 /* ---- values ------------------------------------------------------------ */
 
 uint32_t onnx_input(const struct onnx_call *call, size_t i)
@@ -134,8 +162,8 @@ uint32_t onnx_new_constant(struct onnx_call *call, struct tensor data)
     return value;
 }
 
-static uint32_t new_list(struct onnx_call *call, enum dtype dtype,
-                         const void *numbers, size_t n)
+static uint32_t onnx_call_new_list(struct onnx_call *call, enum dtype dtype,
+                                   const void *numbers, size_t n)
 {
     struct shape shape = shape_of(1, (int64_t)n);
     struct tensor made;
@@ -151,12 +179,12 @@ static uint32_t new_list(struct onnx_call *call, enum dtype dtype,
 
 uint32_t onnx_new_i64s(struct onnx_call *call, const int64_t *numbers, size_t n)
 {
-    return new_list(call, DTYPE_I64, numbers, n);
+    return onnx_call_new_list(call, DTYPE_I64, numbers, n);
 }
 
 uint32_t onnx_new_f32s(struct onnx_call *call, const float *numbers, size_t n)
 {
-    return new_list(call, DTYPE_F32, numbers, n);
+    return onnx_call_new_list(call, DTYPE_F32, numbers, n);
 }
 
 uint32_t onnx_new_scalar(struct onnx_call *call, enum dtype dtype,
@@ -205,41 +233,47 @@ void onnx_fail(struct onnx_call *call, enum assay_status status,
     str_release(&text);
 }
 
-/* The module that the node lies in; made where it is new. A module of one op
- * has that op's class. */
-static uint32_t enter_scope(struct onnx_call *call, const char *class_name)
+uint32_t onnx_call_scope(struct onnx_call *call, const char *class_name)
 {
     const struct onnx_place *place = call->place;
-    struct graph *graph = call->frame->target->graph;
     uint32_t scope = call->frame->scope;
 
     for (size_t i = 0; !call->st && i < place->n_modules; i++) {
-        bool is_own = i == place->n_modules - 1 && !place->label[0];
+        const struct onnx_module *module = &place->modules[i];
+        const char *usual = i + 1 < place->n_modules ? "Module" : class_name;
 
         call->st =
-            graph_scope_add(graph, scope, place->modules[i].name,
-                            is_own ? class_name : "Module",
-                            place->modules[i].is_container, &scope, call->err);
+            graph_scope_add(call->frame->target->graph, scope, module->name,
+                            module->class_name ? module->class_name : usual,
+                            module->is_container, &scope, call->err);
     }
     return scope;
 }
 
-/* Only the first size, the batch, may be free. */
-static bool is_usable(const struct shape *shape)
+/* The last node also does the work of a module that was fused into it. */
+static void onnx_call_stand_for(struct onnx_call *call)
 {
-    for (int d = 1; d < shape->rank; d++) {
-        if (shape->dims[d] < 0)
-            return false;
-    }
-    return shape->rank == 0 || shape->dims[0] >= -1;
+    const struct onnx_module *fused = &call->place->fused;
+    struct graph *graph = call->frame->target->graph;
+    size_t node = graph_node_count(graph) - 1;
+    uint32_t scope = graph_node(graph, node)->scope;
+
+    if (!fused->name || scope == GRAPH_NONE)
+        return;
+    call->st =
+        graph_scope_add(graph, graph_scope(graph, scope)->parent, fused->name,
+                        fused->class_name, false, &scope, call->err);
+    if (!call->st)
+        call->st = graph_stand_for(graph, node, scope, call->err);
 }
 
 enum { max_known = 64 }; /* inputs or outputs of a node */
 
-/* What is known of the inputs, with a number in place of free sizes; whether
- * there were such. */
-static bool try_size(const struct tensor *const *known, size_t n, int64_t size,
-                     struct tensor *copies, const struct tensor **inputs)
+/* Copies what is known of the inputs and puts a number in place of free sizes.
+ * Returns whether there were any. */
+static bool onnx_call_set_batch(const struct tensor *const *known, size_t n,
+                                int64_t size, struct tensor *copies,
+                                const struct tensor **inputs)
 {
     bool is_free = false;
 
@@ -258,21 +292,22 @@ static bool try_size(const struct tensor *const *known, size_t n, int64_t size,
     return is_free;
 }
 
-/* Infers with two batches: a size that follows them is free itself, one that
- * changes otherwise makes the shape unusable. */
-static enum assay_status infer_free(const struct node *node,
-                                    const struct tensor *const *known,
-                                    struct tensor *outputs, struct error *err)
+/* Infers with two batch sizes: a size that equals both in turn is free (-1),
+ * one that changes in another way is unknown (-2). */
+static enum assay_status onnx_call_infer(const struct node *node,
+                                         const struct tensor *const *known,
+                                         struct tensor *outputs,
+                                         struct error *err)
 {
     enum { batch_a = 3, batch_b = 5 };
     struct tensor copies[max_known], others[max_known] = {{0}};
     const struct tensor *inputs[max_known];
     enum assay_status st;
 
-    if (!try_size(known, node->n_inputs, batch_a, copies, inputs))
+    if (!onnx_call_set_batch(known, node->n_inputs, batch_a, copies, inputs))
         return node_infer(node, inputs, outputs, err);
     st = node_infer(node, inputs, outputs, NULL);
-    try_size(known, node->n_inputs, batch_b, copies, inputs);
+    onnx_call_set_batch(known, node->n_inputs, batch_b, copies, inputs);
     if (!st)
         st = node_infer(node, inputs, others, NULL);
     if (st)
@@ -292,11 +327,12 @@ static enum assay_status infer_free(const struct node *node,
     return ASSAY_OK;
 }
 
-/* Type and shape of what a new node makes, as far as they can be told before
- * it runs. A contradiction is found here where nothing is free. */
-static void learn_outputs(struct onnx_call *call, const struct node *node)
+/* Notes type and shape of a new node's outputs, as far as they are known before
+ * it runs. Fails on a contradiction if no size is free. */
+static void onnx_call_know_outputs(struct onnx_call *call,
+                                   const struct node *node)
 {
-    const struct onnx_target *target = call->frame->target;
+    struct onnx_target *target = call->frame->target;
     const struct tensor *known[max_known];
     struct tensor outputs[max_known] = {{0}};
     struct error err = {0};
@@ -310,14 +346,12 @@ static void learn_outputs(struct onnx_call *call, const struct node *node)
         if (!known[i] && node->inputs[i] != GRAPH_NONE)
             return;
     }
-    st = infer_free(node, known, outputs, &err);
+    st = onnx_call_infer(node, known, outputs, &err);
     if (st && st != ASSAY_UNSUPPORTED)
         onnx_fail(call, st, "%s", err.text);
-    for (size_t i = 0; !st && !call->st && i < node->n_outputs; i++) {
-        if (is_usable(&outputs[i].shape))
-            call->st = onnx_target_know(call->frame->target, node->outputs[i],
-                                        &outputs[i], call->err);
-    }
+    for (size_t i = 0; !st && !call->st && i < node->n_outputs; i++)
+        call->st =
+            onnx_target_know(target, node->outputs[i], &outputs[i], call->err);
 }
 
 static bool onnx_call_check_counts(struct onnx_call *call,
@@ -326,7 +360,7 @@ static bool onnx_call_check_counts(struct onnx_call *call,
 {
     if (n_inputs > op->max_inputs || n_outputs > op->max_outputs)
         onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "%zu inputs and %zu outputs are more than %s has", n_inputs,
+                  "%zu inputs and %zu outputs are too many for %s", n_inputs,
                   n_outputs, op->name);
     return !call->st;
 }
@@ -345,30 +379,37 @@ static void onnx_call_add_node(struct onnx_call *call, const char *name,
         onnx_fold(call, wanted, outputs))
         return;
     description.name = name;
-    description.scope = enter_scope(call, class_name);
+    /* A module with a single op has that op's class. */
+    description.scope =
+        onnx_call_scope(call, call->place->label[0] ? "Module" : class_name);
     if (!call->st)
         call->st = graph_node_add(graph, &description, outputs, call->err);
     if (!call->st)
-        learn_outputs(call, graph_node(graph, graph_node_count(graph) - 1));
+        onnx_call_know_outputs(call,
+                               graph_node(graph, graph_node_count(graph) - 1));
 }
 
-/* Adds the node of the call and notes the outputs that the file asks for. */
+/* Adds the node of the call and notes the outputs that the file names. */
 static void onnx_call_emit(struct onnx_call *call,
                            struct node_description *description)
 {
     enum { most = 64 };
     const struct op_class *op = description->op;
     size_t n_outputs = description->n_outputs;
+    size_t n_before = graph_node_count(call->frame->target->graph);
     uint32_t outputs[most];
 
     if (n_outputs < op->min_outputs)
         description->n_outputs = op->min_outputs;
     if (description->n_outputs > most)
-        onnx_fail(call, ASSAY_UNSUPPORTED, "%zu outputs are more than %d",
-                  n_outputs, most);
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "it has %zu outputs; at most %d are supported", n_outputs,
+                  most);
     onnx_call_add_node(call, call->place->label,
                        call->n_steps ? call->node->op_type : op->name,
                        description, outputs);
+    if (!call->st && graph_node_count(call->frame->target->graph) > n_before)
+        onnx_call_stand_for(call);
     for (size_t i = 0; !call->st && i < n_outputs && i < call->n_outputs; i++)
         call->outputs[i] = outputs[i];
 }
@@ -410,6 +451,16 @@ void onnx_emit(struct onnx_call *call, const struct op_class *op,
                const void *attrs)
 {
     onnx_emit_inputs(call, op, attrs, call->inputs, call->n_inputs);
+}
+
+void onnx_emit_named(struct onnx_call *call, const void *attrs)
+{
+    onnx_emit(call, op_find(call->node->op_type), attrs);
+}
+
+void onnx_import_named(struct onnx_call *call)
+{
+    onnx_emit_named(call, NULL);
 }
 
 uint32_t onnx_step(struct onnx_call *call, const struct op_class *op,

@@ -1,5 +1,5 @@
-/* formats/onnx/onnx_check.c - see onnx_frame_internal.h: which ops of a model
- * are missing. */
+/* formats/onnx/onnx_check.c - see onnx_frame_internal.h: finds the ops of a
+ * model that are missing. */
 #include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
@@ -7,9 +7,8 @@
 #include "base/vec.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-/* An op type that is missing, and who wants it. */
+/* An op type that is missing, and the nodes that need it. */
 struct missing {
     const struct onnx_node *node; /* the first */
     int64_t opset;
@@ -18,7 +17,7 @@ struct missing {
 
 struct check {
     const struct onnx_importer *importer;
-    struct map found; /* domain and op type to an index of missing */
+    struct map found; /* from domain and op type to an index of missing */
     struct missing *missing;
     size_t n, capacity;
 };
@@ -63,7 +62,7 @@ static enum assay_status check_opsets(const struct onnx_model *model,
                                ONNX_MAX_OPSETS);
 }
 
-/* Bounded by how deep messages may lie in each other. */
+/* Recurses no deeper than messages may be nested. */
 static enum assay_status check_nodes(struct check *check,
                                      const struct onnx_node *nodes, size_t n,
                                      const struct onnx_opset *opsets,
@@ -73,11 +72,10 @@ static enum assay_status check_nodes(struct check *check,
 
     for (size_t i = 0; !st && i < n; i++) {
         const struct onnx_node *node = &nodes[i];
-        int64_t opset = onnx_frame_opset(opsets, n_opsets, node->domain);
-        bool is_onnx = !node->domain[0] || strcmp(node->domain, "ai.onnx") == 0;
+        int64_t opset = onnx_opset_find(opsets, n_opsets, node->domain);
 
         if (!onnx_function_find(check->importer, node) &&
-            (!is_onnx || !onnx_op_find(node->op_type, opset)))
+            !onnx_op_find(node, opset))
             st = onnx_check_note_missing(check, node, opset);
         for (size_t a = 0; !st && a < node->n_attributes; a++) {
             const struct onnx_graph *body = node->attributes[a].g;
@@ -97,9 +95,9 @@ static const char *node_name(const struct onnx_node *node)
     return node->n_outputs ? node->outputs[0] : "without a name";
 }
 
-/* A line each for the sink, and all names in one sentence. */
-static enum assay_status onnx_check_tell(const struct check *check,
-                                         struct sink *sink, struct error *err)
+/* Writes one line per op to the sink, and all names into the message. */
+static enum assay_status onnx_check_report(const struct check *check,
+                                           struct sink *sink, struct error *err)
 {
     struct str names = {0};
     enum assay_status st = ASSAY_OK;
@@ -120,11 +118,11 @@ static enum assay_status onnx_check_tell(const struct check *check,
                         missing->n_nodes, missing->n_nodes > 1 ? "s" : "",
                         node_name(node));
     }
-    st = st ? error_nomem(err, names.n, "the names of ops")
-            : error_set(err, ASSAY_UNSUPPORTED,
-                        "%zu op%s of it %s not there (see `assay ops`): %s",
-                        check->n, check->n > 1 ? "s" : "",
-                        check->n > 1 ? "are" : "is", str_text(&names));
+    st =
+        st ? error_nomem(err, names.n, "the names of ops")
+           : error_set(err, ASSAY_UNSUPPORTED,
+                       "%zu of its ops %s not supported (see 'assay ops'): %s",
+                       check->n, check->n > 1 ? "are" : "is", str_text(&names));
     str_release(&names);
     return st;
 }
@@ -149,7 +147,7 @@ enum assay_status onnx_check_ops(const struct onnx_importer *importer,
     if (st)
         error_nomem(err, sizeof *check.missing, "the names of ops");
     else if (check.n)
-        st = onnx_check_tell(&check, importer->options->problems, err);
+        st = onnx_check_report(&check, importer->options->problems, err);
     map_release(&check.found);
     mem_free(check.missing);
     return st;

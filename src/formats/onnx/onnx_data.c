@@ -2,14 +2,15 @@
 #include "formats/onnx/onnx_data_internal.h"
 
 #include "base/file_guard.h"
-#include "base/mem.h"
+#include "formats/little_endian_internal.h"
 #include "formats/mapped_file_internal.h"
 #include "formats/onnx/onnx.h"
 #include "tensor/convert.h"
 
 #include <string.h>
 
-/* The lists of a TensorProto that elements may lie in, instead of raw_data. */
+/* The fields of a TensorProto that may hold the elements instead of raw_data.
+ */
 enum {
     FLOAT_DATA = 4,
     INT32_DATA = 5,
@@ -37,6 +38,16 @@ static const struct {
     [12] = {true, DTYPE_U32, UINT64_DATA},
     [13] = {true, DTYPE_U64, UINT64_DATA},
     [16] = {true, DTYPE_BF16, INT32_DATA},
+    [17] = {true, DTYPE_F8E4M3FN, INT32_DATA},
+    [18] = {true, DTYPE_F8E4M3FNUZ, INT32_DATA},
+    [19] = {true, DTYPE_F8E5M2, INT32_DATA},
+    [20] = {true, DTYPE_F8E5M2FNUZ, INT32_DATA},
+    [21] = {true, DTYPE_U4, INT32_DATA},
+    [22] = {true, DTYPE_I4, INT32_DATA},
+    [23] = {true, DTYPE_F4E2M1, INT32_DATA},
+    [24] = {true, DTYPE_F8E8M0, INT32_DATA},
+    [25] = {true, DTYPE_U2, INT32_DATA},
+    [26] = {true, DTYPE_I2, INT32_DATA},
 };
 
 bool onnx_dtype(int64_t data_type, enum dtype *dtype)
@@ -48,7 +59,7 @@ bool onnx_dtype(int64_t data_type, enum dtype *dtype)
     return true;
 }
 
-static const char *type_words(int64_t data_type)
+static const char *onnx_data_type_words(int64_t data_type)
 {
     switch (data_type) {
     case 0:
@@ -59,7 +70,7 @@ static const char *type_words(int64_t data_type)
     case 15:
         return "of complex numbers";
     default:
-        return "of a type that came after opset 17";
+        return "of a type that is newer than ONNX 1.22";
     }
 }
 
@@ -72,7 +83,7 @@ static enum assay_status onnx_data_read_shape(const int64_t *dims, size_t n,
     *shape = (struct shape){0};
     if (n > SHAPE_MAX_RANK)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "it has %zu dimensions; %d is the most", n,
+                         "it has %zu dimensions; at most %d are supported", n,
                          SHAPE_MAX_RANK);
     shape->rank = (int)n;
     for (size_t i = 0; i < n; i++)
@@ -87,45 +98,79 @@ static enum assay_status onnx_data_read_shape(const int64_t *dims, size_t n,
     return ASSAY_OK;
 }
 
-/* One number of a typed list as an element. */
-static void onnx_data_put_element(enum dtype dtype, uint64_t bits, void *to)
-{
-    uint8_t byte = dtype == DTYPE_BOOL ? bits != 0 : (uint8_t)bits;
-    uint16_t two = (uint16_t)bits;
-    uint32_t four = (uint32_t)bits;
+/* ---- types that share bytes -------------------------------------------- */
 
-    switch (dtype_bytes(dtype)) {
-    case 1:
-        memcpy(to, &byte, sizeof byte);
-        break;
-    case 2:
-        memcpy(to, &two, sizeof two);
-        break;
-    case 4:
-        memcpy(to, &four, sizeof four);
-        break;
+/* How many elements a byte of the file holds. */
+static size_t onnx_data_per_byte(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_I4:
+    case DTYPE_U4:
+    case DTYPE_F4E2M1:
+        return 2;
+    case DTYPE_I2:
+    case DTYPE_U2:
+        return 4;
     default:
-        memcpy(to, &bits, sizeof bits);
+        return 1;
     }
 }
 
-/* Where a list's numbers go, and how many came. */
+static size_t onnx_data_file_bytes(const struct tensor *tensor)
+{
+    size_t each = onnx_data_per_byte(tensor->dtype);
+
+    return each == 1 ? tensor_bytes(tensor)
+                     : (tensor_elements(tensor) + each - 1) / each;
+}
+
+/* Element i of a packed byte, the lowest bits first, as it is kept in memory.
+ */
+static uint8_t onnx_data_unpack(enum dtype dtype, unsigned byte, size_t i)
+{
+    unsigned n_bits = (unsigned)(8 / onnx_data_per_byte(dtype));
+    unsigned bits = byte >> (i * n_bits) & ((1U << n_bits) - 1);
+
+    if (dtype_is_signed(dtype) && !dtype_is_float(dtype) &&
+        bits >> (n_bits - 1))
+        bits |= ~0U << n_bits;
+    return (uint8_t)bits;
+}
+
+/* ---- elements ----------------------------------------------------------- */
+
+/* A tensor while it is filled from a list. */
 struct filling {
     const struct tensor *to;
-    size_t n, room;
+    size_t n, room; /* numbers found so far; numbers that fit */
 };
 
+/* The element is the low bytes of the number, or whether it is not 0. */
 static void onnx_data_put_number(struct filling *filling, uint64_t bits)
 {
+    size_t size = dtype_bytes(filling->to->dtype);
+    size_t each = onnx_data_per_byte(filling->to->dtype);
+    unsigned char bytes[sizeof bits];
+
+    if (each > 1) {
+        uint8_t *to = tensor_data(filling->to);
+
+        for (size_t i = 0; i < each; i++, filling->n++) {
+            if (filling->n < filling->room)
+                to[filling->n] =
+                    onnx_data_unpack(filling->to->dtype, bits & 0xff, i);
+        }
+        return;
+    }
+    put_le64(bytes, filling->to->dtype == DTYPE_BOOL ? bits != 0 : bits);
     if (filling->n < filling->room)
-        onnx_data_put_element(filling->to->dtype, bits,
-                              (char *)tensor_data(filling->to) +
-                                  filling->n * dtype_bytes(filling->to->dtype));
+        memcpy((char *)tensor_data(filling->to) + filling->n * size, bytes,
+               size);
     filling->n++;
 }
 
-static void put_packed(struct filling *filling, uint32_t list,
-                       struct wire_bytes bytes)
+static void onnx_data_put_packed(struct filling *filling, uint32_t list,
+                                 struct wire_bytes bytes)
 {
     size_t size = dtype_bytes(filling->to->dtype);
     struct wire wire = wire_open(bytes);
@@ -144,14 +189,15 @@ static void put_packed(struct filling *filling, uint32_t list,
         onnx_data_put_number(filling, bits);
 }
 
-/* The elements from the list that is meant for their type. */
-static enum assay_status fill_from_list(const struct onnx_tensor *from,
+/* Fills a tensor from the list that holds its type. */
+static enum assay_status onnx_data_fill(const struct onnx_tensor *from,
                                         const struct tensor *to,
                                         struct error *err)
 {
     struct filling filling = {.to = to, .room = tensor_elements(to)};
     struct wire wire = wire_open(from->message);
     uint32_t list = types[from->data_type].list;
+    size_t each = onnx_data_per_byte(to->dtype);
     struct wire_field found;
     char text[64];
 
@@ -159,37 +205,39 @@ static enum assay_status fill_from_list(const struct onnx_tensor *from,
         if (found.number != list)
             continue;
         if (found.type == WIRE_BYTES)
-            put_packed(&filling, list, found.bytes);
+            onnx_data_put_packed(&filling, list, found.bytes);
         else
             onnx_data_put_number(&filling, found.value);
     }
-    if (filling.n != filling.room)
+    if ((filling.n + each - 1) / each != (filling.room + each - 1) / each)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "it holds %zu elements, not those of its shape %s",
+                         "it holds %zu elements, which is not its shape %s",
                          filling.n, shape_text(&to->shape, text, sizeof text));
     return ASSAY_OK;
 }
 
-/* Elements as they lie in a file: shared where they can be, else copied and
- * the file's pages given back. Whole numbers are always copied: they are
- * indexes and sizes, which are checked before they are used, and must not
- * change in between because someone writes to the file. */
-static enum assay_status take_raw(struct onnx_data *data, struct buffer *file,
-                                  struct wire_bytes raw, struct tensor *out,
-                                  struct error *err)
+/* Shares the elements in the file if they are aligned, else copies them and
+ * gives the file's pages back. Integers are always copied: they are indexes and
+ * sizes, which are checked before use and must not change in between if someone
+ * writes to the file. */
+static enum assay_status
+onnx_data_take_raw(struct onnx_data *data, struct buffer *file,
+                   struct wire_bytes raw, struct tensor *out, struct error *err)
 {
     const unsigned char *begin = buffer_data(file);
-    size_t wanted = tensor_bytes(out), offset = (size_t)(raw.at - begin);
+    size_t wanted = onnx_data_file_bytes(out);
+    size_t each = onnx_data_per_byte(out->dtype);
+    size_t offset = (size_t)(raw.at - begin);
     struct shape shape = out->shape;
     enum assay_status st;
     char text[64];
 
     if (raw.n != wanted)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "it holds %zu bytes, %s of %s are %zu", raw.n,
+                         "it holds %zu bytes; %s of %s takes %zu", raw.n,
                          shape_text(&shape, text, sizeof text),
                          dtype_name(out->dtype), wanted);
-    if (wanted && dtype_is_float(out->dtype) &&
+    if (wanted && dtype_is_float(out->dtype) && each == 1 &&
         (uintptr_t)raw.at % dtype_bytes(out->dtype) == 0) {
         buffer_share(file);
         out->buffer = file;
@@ -197,16 +245,20 @@ static enum assay_status take_raw(struct onnx_data *data, struct buffer *file,
         return ASSAY_OK;
     }
     st = tensor_new(data->pool, out->dtype, &shape, out, err);
-    if (!st && wanted) {
+    for (size_t i = 0; !st && each > 1 && i < tensor_elements(out); i++)
+        ((uint8_t *)tensor_data(out))[i] =
+            onnx_data_unpack(out->dtype, raw.at[i / each], i % each);
+    if (!st && wanted && each == 1) {
         memcpy(tensor_data(out), raw.at, wanted);
         buffer_unload(file, offset, wanted);
     }
     return st;
 }
 
-static enum assay_status load_elements(struct onnx_data *data,
-                                       const struct onnx_tensor *tensor,
-                                       struct tensor *out, struct error *err)
+static enum assay_status
+onnx_data_load_elements(struct onnx_data *data,
+                        const struct onnx_tensor *tensor, struct tensor *out,
+                        struct error *err)
 {
     struct shape shape = out->shape;
     struct buffer *file = data->file;
@@ -214,17 +266,17 @@ static enum assay_status load_elements(struct onnx_data *data,
     enum assay_status st = ASSAY_OK;
 
     if (tensor->location == 1) {
-        st = onnx_external_find(data, tensor, tensor_bytes(out), &file, &raw,
-                                err);
-        return st ? st : take_raw(data, file, raw, out, err);
+        st = onnx_external_find(data, tensor, onnx_data_file_bytes(out), &file,
+                                &raw, err);
+        return st ? st : onnx_data_take_raw(data, file, raw, out, err);
     }
     if (tensor->n_raw)
-        return take_raw(data, file, raw, out, err);
-    /* An element takes a byte of the file at least: no list holds more. */
-    if (tensor_elements(out) > tensor->message.n)
-        return error_set(err, ASSAY_BAD_INPUT, "its elements are not there");
+        return onnx_data_take_raw(data, file, raw, out, err);
+    /* Each number of the list takes at least one byte of the file. */
+    if (onnx_data_file_bytes(out) / dtype_bytes(out->dtype) > tensor->message.n)
+        return error_set(err, ASSAY_BAD_INPUT, "its elements are missing");
     st = tensor_new(data->pool, out->dtype, &shape, out, err);
-    return st ? st : fill_from_list(tensor, out, err);
+    return st ? st : onnx_data_fill(tensor, out, err);
 }
 
 enum assay_status onnx_data_load(struct onnx_data *data,
@@ -235,13 +287,13 @@ enum assay_status onnx_data_load(struct onnx_data *data,
 
     *out = (struct tensor){0};
     if (!onnx_dtype(tensor->data_type, &out->dtype))
-        st = error_set(err, ASSAY_UNSUPPORTED, "tensors %s are not read",
-                       type_words(tensor->data_type));
+        st = error_set(err, ASSAY_UNSUPPORTED, "tensors %s are not supported",
+                       onnx_data_type_words(tensor->data_type));
     else
         st = onnx_data_read_shape(tensor->dims, tensor->n_dims, &out->shape,
                                   err);
     if (!st)
-        st = load_elements(data, tensor, out, err);
+        st = onnx_data_load_elements(data, tensor, out, err);
     if (st) {
         tensor_release(out);
         error_context(err, "tensor '%.100s'", tensor->name);
@@ -251,7 +303,7 @@ enum assay_status onnx_data_load(struct onnx_data *data,
 
 /* ---- sparse tensors ---------------------------------------------------- */
 
-/* Where the i-th value goes: a flat place, or a row of places. */
+/* The flat index of the i-th value, from a flat index or a row of them. */
 static bool onnx_data_find_place(const struct tensor *indices,
                                  const struct shape *shape, size_t i, size_t n,
                                  size_t *place)
@@ -294,14 +346,14 @@ static enum assay_status onnx_data_scatter(const struct tensor *values,
         if (!onnx_data_find_place(indices, &out->shape, i, tensor_elements(out),
                                   &place))
             return error_set(err, ASSAY_BAD_INPUT,
-                             "an index of a sparse tensor lies outside of it");
+                             "an index of a sparse tensor is out of range");
         memcpy((char *)tensor_data(out) + place * size,
                (const char *)tensor_data(values) + i * size, size);
     }
     return ASSAY_OK;
 }
 
-/* A few bytes of a file may ask for any size here. */
+/* A few bytes of a file could ask for any size here. */
 static bool is_reasonable(const struct shape *shape)
 {
     enum { most = 1 << 27 }; /* elements of 8 bytes in 1 GiB */

@@ -1,5 +1,5 @@
-/* formats/onnx/onnx_external.c - see onnx_data_internal.h: elements in files of
- * their own. */
+/* formats/onnx/onnx_external.c - see onnx_data_internal.h: elements in other
+ * files. */
 #include "formats/onnx/onnx_data_internal.h"
 
 #include "base/mem.h"
@@ -38,7 +38,7 @@ static const char *onnx_external_find_entry(const struct onnx_tensor *tensor,
     return NULL;
 }
 
-/* A natural number; `fallback` where there is no such entry. */
+/* Reads a natural number; `fallback` if there is no such entry. */
 static enum assay_status
 onnx_external_read_entry(const struct onnx_tensor *tensor, const char *key,
                          size_t fallback, size_t *number, struct error *err)
@@ -57,7 +57,7 @@ onnx_external_read_entry(const struct onnx_tensor *tensor, const char *key,
     return ASSAY_OK;
 }
 
-/* Whether the file, links followed, lies under the folder. */
+/* Refuses a file that, with links resolved, is not under the folder. */
 static enum assay_status check_inside(const char *folder, const char *path,
                                       const char *location, const char *hint,
                                       struct error *err)
@@ -73,10 +73,10 @@ static enum assay_status check_inside(const char *folder, const char *path,
     if (strncmp(real_path, real_folder, n) == 0 &&
         (real_path[n] == '/' || real_folder[n - 1] == '/'))
         return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "its external data %.100s lies outside of the model's "
-                     "folder%s%s",
-                     location, hint ? "; " : "", hint ? hint : "");
+    return error_set(
+        err, ASSAY_BAD_INPUT,
+        "its external data %.100s is outside the model's folder%s%s", location,
+        hint ? "; " : "", hint ? hint : "");
 }
 
 static enum assay_status map_external(struct onnx_data *data,
@@ -166,7 +166,7 @@ enum assay_status onnx_external_find(struct onnx_data *data,
         return st;
     if (offset > buffer_bytes(*file) || n > buffer_bytes(*file) - offset)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "its %zu bytes at %zu lie behind the end of %.100s; "
+                         "its %zu bytes at %zu are past the end of %.100s; "
                          "copy that file again",
                          n, offset, location);
     *bytes = (struct wire_bytes){

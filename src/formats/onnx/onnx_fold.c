@@ -1,8 +1,9 @@
-/* formats/onnx/onnx_fold.c - see onnx_frame_internal.h: what depends on
- * constants alone is computed once, here.
+/* formats/onnx/onnx_fold.c - see onnx_frame_internal.h: computes nodes that
+ * depend only on constants, once.
  *
- * Exporters write shapes and reordered weights as little graphs of their own;
- * as constants they let backends prepare, and other shapes be known. */
+ * Exporters write shapes and reordered weights as small graphs of their own.
+ * Once they are constants, backends can repack them and more shapes are
+ * known. */
 #include "formats/onnx/onnx_frame_internal.h"
 
 #include <stddef.h>
@@ -11,7 +12,7 @@ enum { max_values = 64 }; /* inputs or outputs of a node */
 
 static const size_t usual_bytes = (size_t)1 << 30;
 
-/* Whether every input has its data, and a kernel may be given it as it is. */
+/* Whether every input has its data, in a type that the kernel takes. */
 static bool onnx_fold_find_inputs(const struct onnx_call *call,
                                   const struct node_description *description,
                                   const struct tensor **inputs)
@@ -28,13 +29,16 @@ static bool onnx_fold_find_inputs(const struct onnx_call *call,
         if (inputs[i] && description->op->is_f32 &&
             inputs[i]->dtype != DTYPE_F32)
             return false;
+        if (inputs[i] && description->op->infer &&
+            inputs[i]->dtype == DTYPE_SEQUENCE)
+            return false;
         has_any |= inputs[i] != NULL;
     }
     return has_any;
 }
 
-/* Arithmetic that would take long here is for the backends: a product of two
- * weights is worth computing once, but not for minutes. */
+/* Long computations are left to the backends: a product of two weights is worth
+ * computing once, but not for minutes. */
 static bool is_costly(const struct node *node,
                       const struct tensor *const *inputs,
                       const struct tensor *outputs)
@@ -47,9 +51,9 @@ static bool is_costly(const struct node *node,
     return cost.macs > most || cost.flops > most;
 }
 
-/* The outputs before they are computed; false where they would be too large,
- * or are, together with all that was computed before: a few nodes can ask for
- * any amount, which a run gives back as it goes. */
+/* Allocates the outputs; false if they, or all that was folded so far, would be
+ * too large: a few nodes can ask for any amount, which a run would release as
+ * it goes. */
 static bool onnx_fold_make_outputs(const struct onnx_call *call,
                                    const struct node *node,
                                    const struct tensor *const *inputs,

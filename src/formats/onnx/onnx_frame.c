@@ -1,5 +1,5 @@
-/* formats/onnx/onnx_frame.c - see onnx_frame_internal.h: what names stand for.
- */
+/* formats/onnx/onnx_frame.c - see onnx_frame_internal.h: names and what is
+ * known of values. */
 #include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
@@ -26,10 +26,14 @@ enum assay_status onnx_target_know(struct onnx_target *target, uint32_t value,
                                    const struct tensor *known,
                                    struct error *err)
 {
-    struct tensor *moved =
-        vec_reserve(target->known, &target->known_capacity, (size_t)value + 1,
-                    sizeof *target->known);
+    struct tensor *moved;
 
+    for (int d = 0; d < known->shape.rank; d++) {
+        if (known->shape.dims[d] < (d ? 0 : -1))
+            return ASSAY_OK;
+    }
+    moved = vec_reserve(target->known, &target->known_capacity,
+                        (size_t)value + 1, sizeof *target->known);
     if (!moved)
         return error_nomem(err, sizeof *moved, "the values of a model");
     target->known = moved;
@@ -64,11 +68,11 @@ enum assay_status onnx_frame_bind(struct onnx_frame *frame, const char *name,
                : ASSAY_OK;
 }
 
-/* A value of the graph around becomes an input of this one; a constant is
- * shared, so that kernels may prepare it. */
-static enum assay_status capture(struct onnx_frame *frame, const char *name,
-                                 uint32_t outer, uint32_t *value,
-                                 struct error *err)
+/* Makes a value of the outer graph an input of this one; shares a constant, so
+ * that kernels may repack it. */
+static enum assay_status onnx_frame_capture(struct onnx_frame *frame,
+                                            const char *name, uint32_t outer,
+                                            uint32_t *value, struct error *err)
 {
     struct onnx_target *target = frame->target, *around = frame->outer->target;
     const struct value *from = graph_value(around->graph, outer);
@@ -92,7 +96,7 @@ static enum assay_status capture(struct onnx_frame *frame, const char *name,
     return known ? onnx_target_know(target, *value, known, err) : ASSAY_OK;
 }
 
-/* Bounded by ONNX_MAX_DEPTH. */
+/* Recurses at most ONNX_MAX_DEPTH deep. */
 enum assay_status onnx_frame_find(struct onnx_frame *frame, const char *name,
                                   uint32_t *value, struct error *err)
 {
@@ -110,6 +114,6 @@ enum assay_status onnx_frame_find(struct onnx_frame *frame, const char *name,
     st = onnx_frame_find(frame->outer, name, &outer, err);
     if (st || outer == GRAPH_NONE)
         return st;
-    st = capture(frame, name, outer, value, err);
+    st = onnx_frame_capture(frame, name, outer, value, err);
     return st ? st : onnx_frame_bind(frame, name, *value, err);
 }

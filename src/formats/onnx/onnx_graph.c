@@ -1,19 +1,19 @@
-/* formats/onnx/onnx_graph.c - see onnx_frame_internal.h: a graph of the file as
- * a graph.
- */
+/* formats/onnx/onnx_graph.c - see onnx_frame_internal.h: imports a graph of the
+ * file. */
 #include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* ---- initializers ------------------------------------------------------- */
 
-/* Takes the data over. In the model's own graph initializers are parameters,
- * by name; in a body they are constants. */
-static enum assay_status add_data(struct onnx_frame *frame, const char *name,
-                                  struct tensor data, struct error *err)
+/* Takes the data. Initializers of the model's own graph become named
+ * parameters, those of a body become constants. */
+static enum assay_status onnx_graph_add_data(struct onnx_frame *frame,
+                                             const char *name,
+                                             struct tensor data,
+                                             struct error *err)
 {
     struct graph *graph = frame->target->graph;
     uint32_t value;
@@ -50,7 +50,7 @@ static enum assay_status add_initializers(struct onnx_frame *frame,
 
         st = onnx_data_load(from, tensor, &data, err);
         if (!st)
-            st = add_data(frame, tensor->name, data, err);
+            st = onnx_graph_add_data(frame, tensor->name, data, err);
     }
     for (size_t i = 0; !st && i < graph->n_sparse_initializers; i++) {
         const struct onnx_sparse_tensor *sparse =
@@ -58,58 +58,66 @@ static enum assay_status add_initializers(struct onnx_frame *frame,
 
         st = onnx_data_load_sparse(from, sparse, &data, err);
         if (!st)
-            st = add_data(frame, sparse->values->name, data, err);
+            st = onnx_graph_add_data(frame, sparse->values->name, data, err);
     }
     return st;
 }
 
 /* ---- inputs ------------------------------------------------------------- */
 
+static bool onnx_graph_is_text(const struct onnx_type *type)
+{
+    enum { text = 8 };
+
+    return type->tensor && type->tensor->elem_type == text;
+}
+
+/* Lists of tensors, texts and optional lists are packed. An optional tensor has
+ * the tensor's type if it is there. */
 static enum assay_status
 onnx_graph_read_type(const struct onnx_value_info *info, enum dtype *dtype,
                      struct error *err)
 {
     const struct onnx_type *type = info->type;
-    const char *what;
 
     *dtype = DTYPE_F32;
-    if (!type) /* bodies need not say */
+    if (type && type->optional)
+        type = type->optional->element;
+    if (!type) /* bodies may leave it out */
         return ASSAY_OK;
-    if (type->tensor) {
-        if (type->tensor->elem_type == 0 ||
-            onnx_dtype(type->tensor->elem_type, dtype))
-            return ASSAY_OK;
-        return error_set(err, ASSAY_UNSUPPORTED,
-                         "its type %" PRId64 " (strings, complex numbers) is "
-                         "not supported",
-                         type->tensor->elem_type);
+    if (type->n_sequence || onnx_graph_is_text(type)) {
+        *dtype = DTYPE_SEQUENCE;
+        return ASSAY_OK;
     }
-    what = type->n_sequence   ? "a sequence"
-           : type->n_map      ? "a map"
-           : type->n_optional ? "an optional"
-                              : "a sparse tensor";
+    if (!type->tensor)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "it is %s; tensors, sequences of them and optional "
+                         "ones are supported",
+                         type->n_map ? "a map" : "a sparse tensor");
+    if (type->tensor->elem_type == 0 ||
+        onnx_dtype(type->tensor->elem_type, dtype))
+        return ASSAY_OK;
     return error_set(err, ASSAY_UNSUPPORTED,
-                     "it is %s; only tensors are "
-                     "supported",
-                     what);
+                     "its type %" PRId64 " (complex numbers) is not supported",
+                     type->tensor->elem_type);
 }
 
-/* False where no shape is declared. */
 static enum assay_status
 onnx_graph_read_shape(const struct onnx_value_info *info, struct shape *shape,
-                      bool *is_there, struct error *err)
+                      bool *has_shape, struct error *err)
 {
     const struct onnx_shape *from;
 
-    *is_there = info->type && info->type->tensor && info->type->tensor->shape;
-    if (!*is_there)
+    *has_shape = info->type && info->type->tensor &&
+                 info->type->tensor->shape && !onnx_graph_is_text(info->type);
+    if (!*has_shape)
         return ASSAY_OK;
     from = info->type->tensor->shape;
     *shape = (struct shape){0};
     if (from->n_dims > SHAPE_MAX_RANK)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "it has %zu dimensions; %d is the most", from->n_dims,
-                         SHAPE_MAX_RANK);
+                         "it has %zu dimensions; at most %d are supported",
+                         from->n_dims, SHAPE_MAX_RANK);
     shape->rank = (int)from->n_dims;
     for (size_t i = 0; i < from->n_dims; i++) {
         bool is_free = !from->dims[i].n_value ||
@@ -118,58 +126,11 @@ onnx_graph_read_shape(const struct onnx_value_info *info, struct shape *shape,
         shape->dims[i] = is_free ? -1 : from->dims[i].value;
         if (shape->dims[i] < -1)
             return error_set(err, ASSAY_BAD_INPUT,
-                             "its size %zu is %" PRId64 ", which cannot be", i,
-                             from->dims[i].value);
+                             "its size %zu is %" PRId64
+                             "; sizes cannot be negative",
+                             i, from->dims[i].value);
     }
     return ASSAY_OK;
-}
-
-static bool onnx_graph_is_chosen(const struct onnx_graph *graph,
-                                 const struct onnx_shape_choice *choice,
-                                 const char *name)
-{
-    return choice->input ? strcmp(choice->input, name) == 0
-                         : graph->n_inputs == 1;
-}
-
-/* The user's sizes for the free ones. */
-static enum assay_status
-onnx_graph_choose_shape(const struct onnx_frame *frame,
-                        const struct onnx_graph *graph, const char *name,
-                        struct shape *shape, bool *is_there, struct error *err)
-{
-    const struct onnx_options *options = frame->importer->options;
-    char declared[64], wanted[64];
-
-    for (size_t i = 0; !frame->outer && i < options->n_shapes; i++) {
-        const struct onnx_shape_choice *choice = &options->shapes[i];
-        bool fits = !*is_there || choice->shape.rank == shape->rank;
-
-        if (!onnx_graph_is_chosen(graph, choice, name))
-            continue;
-        for (int d = 0; *is_there && fits && d < shape->rank; d++)
-            fits =
-                shape->dims[d] == -1 || shape->dims[d] == choice->shape.dims[d];
-        if (!fits)
-            return error_set(
-                err, ASSAY_BAD_INPUT,
-                "it is declared as %s (-1: any), which %s contradicts",
-                shape_text(shape, declared, sizeof declared),
-                shape_text(&choice->shape, wanted, sizeof wanted));
-        *shape = choice->shape;
-        *is_there = true;
-    }
-    return ASSAY_OK;
-}
-
-/* Whether anything is known before the model runs: only the batch is free. */
-static bool is_useful(const struct shape *shape)
-{
-    for (int d = 1; d < shape->rank; d++) {
-        if (shape->dims[d] < 0)
-            return false;
-    }
-    return true;
 }
 
 static enum assay_status
@@ -184,20 +145,20 @@ onnx_graph_add_input(struct onnx_frame *frame, const struct onnx_graph *graph,
 
     if (!st)
         st = onnx_graph_read_shape(info, &known.shape, &has_shape, err);
-    if (!st)
-        st = onnx_graph_choose_shape(frame, graph, info->name, &known.shape,
-                                     &has_shape, err);
+    if (!st && !frame->outer)
+        st = model_file_choose_shape(frame->importer->options, info->name,
+                                     graph->n_inputs, &known.shape, &has_shape,
+                                     err);
     if (!st)
         st = graph_input(target->graph, info->name, known.dtype, &value, err);
     if (st) {
         error_context(err, "input '%.80s'", info->name);
         return st;
     }
-    /* What a body's inputs declare is often wrong about sizes that change. */
+    /* Shapes that a body declares for its inputs are often wrong. */
     if (has_shape && !frame->outer) {
         graph_declare_input(target->graph, value, &known.shape);
-        if (is_useful(&known.shape))
-            st = onnx_target_know(target, value, &known, err);
+        st = onnx_target_know(target, value, &known, err);
     }
     return st ? st : onnx_frame_bind(frame, info->name, value, err);
 }
@@ -223,28 +184,6 @@ static enum assay_status add_inputs(struct onnx_frame *frame,
     return st;
 }
 
-static enum assay_status check_choices(const struct onnx_frame *frame,
-                                       const struct onnx_graph *graph,
-                                       struct error *err)
-{
-    const struct onnx_options *options = frame->importer->options;
-
-    for (size_t i = 0; i < options->n_shapes; i++) {
-        const char *name = options->shapes[i].input;
-        bool is_there = !name && graph->n_inputs == 1;
-
-        for (size_t k = 0; name && k < graph->n_inputs; k++)
-            is_there |= strcmp(graph->inputs[k].name, name) == 0;
-        if (!is_there)
-            return error_set(err, ASSAY_BAD_USAGE,
-                             "a shape is given for '%.80s'; the model's first "
-                             "input is '%.80s'",
-                             name ? name : "the only input",
-                             graph->n_inputs ? graph->inputs[0].name : "");
-    }
-    return ASSAY_OK;
-}
-
 /* ---- the whole ---------------------------------------------------------- */
 
 static enum assay_status add_outputs(struct onnx_frame *frame,
@@ -259,8 +198,8 @@ static enum assay_status add_outputs(struct onnx_frame *frame,
 
         st = onnx_frame_find(frame, name, &value, err);
         if (!st && value == GRAPH_NONE)
-            st = error_set(err, ASSAY_BAD_INPUT,
-                           "output '%.80s' is made by no node", name);
+            st = error_set(err, ASSAY_BAD_INPUT, "no node makes output '%.80s'",
+                           name);
         if (!st)
             st = graph_output(frame->target->graph, name, value, err);
     }
@@ -271,11 +210,8 @@ enum assay_status onnx_graph_import(struct onnx_frame *frame,
                                     const struct onnx_graph *graph,
                                     struct error *err)
 {
-    enum assay_status st =
-        frame->outer ? ASSAY_OK : check_choices(frame, graph, err);
+    enum assay_status st = add_initializers(frame, graph, err);
 
-    if (!st)
-        st = add_initializers(frame, graph, err);
     if (!st)
         st = add_inputs(frame, graph, err);
     if (!st)
@@ -305,7 +241,7 @@ void onnx_import_body(struct onnx_call *call, const char *attribute,
         onnx_fail(call, ASSAY_BAD_INPUT, "it has no graph '%s'", attribute);
     if (frame.depth > ONNX_MAX_DEPTH)
         onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "graphs lie more than %d deep in each other", ONNX_MAX_DEPTH);
+                  "graphs are nested more than %d deep", ONNX_MAX_DEPTH);
     if (!call->st)
         call->st = onnx_target_init(&target, call->err);
     if (!call->st)

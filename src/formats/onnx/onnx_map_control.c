@@ -1,6 +1,5 @@
 /* formats/onnx/onnx_map_control.c - ops with graphs inside: If, Loop, Scan. */
-#include "base/mem.h"
-#include "formats/onnx/onnx_ops_internal.h"
+#include "formats/onnx/onnx_import_internal.h"
 #include "ops/control/control.h"
 #include "ops/ops.h"
 
@@ -8,7 +7,7 @@
 
 enum { max_inputs = 64 };
 
-/* The inputs of a node with bodies: its own, and what those read. */
+/* The inputs of a node with bodies: its own, and those that the bodies read. */
 struct input_list {
     uint32_t values[max_inputs];
     size_t n;
@@ -19,7 +18,7 @@ static void onnx_control_append(struct onnx_call *call, struct input_list *list,
 {
     if (n > max_inputs - list->n) {
         onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "it and its graphs read %zu values, %d is the most",
+                  "it and its graphs read %zu values; at most %d are supported",
                   list->n + n, max_inputs);
         return;
     }
@@ -28,7 +27,7 @@ static void onnx_control_append(struct onnx_call *call, struct input_list *list,
     list->n += n;
 }
 
-/* Adds the node; it owns the bodies from then on. */
+/* Adds the node, which takes the bodies. */
 static void onnx_control_emit(struct onnx_call *call, const struct op_class *op,
                               const void *attrs,
                               const struct input_list *inputs,
@@ -47,7 +46,7 @@ static void onnx_control_emit(struct onnx_call *call, const struct op_class *op,
     }
 }
 
-/* That a body takes and makes as many values as the op gives and wants. */
+/* Checks the number of a body's own inputs and outputs. */
 static void check_body(struct onnx_call *call, const struct onnx_body *body,
                        size_t n_inputs, size_t n_outputs)
 {
@@ -58,8 +57,8 @@ static void check_body(struct onnx_call *call, const struct onnx_body *body,
     n_own = graph_input_count(body->graph) - body->n_captured;
     if (n_own != n_inputs || graph_output_count(body->graph) != n_outputs)
         onnx_fail(call, ASSAY_BAD_INPUT,
-                  "its graph has %zu inputs and %zu outputs, %zu and %zu are "
-                  "wanted",
+                  "its graph has %zu inputs and %zu outputs instead of %zu "
+                  "and %zu",
                   n_own, graph_output_count(body->graph), n_inputs, n_outputs);
 }
 
@@ -108,7 +107,7 @@ static void import_loop(struct onnx_call *call)
     onnx_control_emit(call, &op_loop, &attrs, &inputs, &body, 1);
 }
 
-/* Axes and directions for each of the first few values. */
+/* Reads the axes and directions of the scanned values. */
 static void read_scan_lists(struct onnx_call *call, const char *axes_name,
                             const char *directions_name, int64_t *axes,
                             bool *is_reverse)
@@ -158,8 +157,8 @@ static void import_scan(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_control_ops[] = {
-    {"If", 1, 17, 1, 1, import_if},
-    {"Loop", 1, 17, 0, ONNX_ANY, import_loop},
-    {"Scan", 9, 17, 1, ONNX_ANY, import_scan},
+    {"If", 1, ONNX_NOW, 1, 1, import_if},
+    {"Loop", 1, ONNX_NOW, 0, ONNX_ANY, import_loop},
+    {"Scan", 9, ONNX_NOW, 1, ONNX_ANY, import_scan},
     {0},
 };

@@ -1,7 +1,5 @@
-/* formats/onnx/onnx_map_conv.c - convolutions, forwards and backwards, and
- * batch norms. */
-#include "formats/onnx/onnx_ops_internal.h"
-#include "formats/onnx/onnx_window_internal.h"
+/* formats/onnx/onnx_map_conv.c - convolutions and transposed convolutions. */
+#include "formats/onnx/onnx_import_internal.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_nd.h"
 #include "ops/convolution/conv_transpose2d.h"
@@ -13,7 +11,7 @@
 
 enum { X, WEIGHT, BIAS, INPUTS };
 
-/* Reads the window of a convolution, whose kernel the weight has. */
+/* Reads the window of a convolution; the weight has the kernel's sizes. */
 static bool onnx_conv_read_window(struct onnx_call *call, struct window *window)
 {
     const struct tensor *w = onnx_known(call, onnx_input(call, WEIGHT));
@@ -22,7 +20,7 @@ static bool onnx_conv_read_window(struct onnx_call *call, struct window *window)
 
     if (!rank) {
         onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "neither kernel_shape nor its weight's shape is known");
+                  "neither kernel_shape nor the weight's shape is known");
         return false;
     }
     return onnx_window_read(
@@ -47,8 +45,7 @@ static struct conv2d_attrs conv2d_of(const struct window *window, int first,
     return attrs;
 }
 
-/* The value with a dimension of size 1 behind the first two; a constant stays
- * one. */
+/* Inserts a dimension of size 1 after the first two; a constant stays one. */
 static uint32_t onnx_conv_add_row(struct onnx_call *call, uint32_t value)
 {
     static const int64_t axis = 2;
@@ -66,7 +63,7 @@ static uint32_t onnx_conv_add_row(struct onnx_call *call, uint32_t value)
     return onnx_step(call, &op_unsqueeze, NULL, inputs, 2);
 }
 
-/* A convolution along a line is one over a picture of one row. */
+/* A 1-D convolution is a 2-D one over a picture of one row. */
 static void emit_conv1d(struct onnx_call *call, const struct window *window,
                         int64_t groups)
 {
@@ -83,7 +80,7 @@ static void emit_conv1d(struct onnx_call *call, const struct window *window,
     onnx_emit_inputs(call, &op_squeeze, NULL, last, 2);
 }
 
-/* Whether Conv2d does it, which refuses others. */
+/* Whether the reach is within the limits of Conv2d. */
 static bool is_modest(const struct window *window)
 {
     bool is_modest = true;
@@ -124,7 +121,7 @@ static void onnx_conv_import(struct onnx_call *call)
 
 /* ---- ConvTranspose ------------------------------------------------------ */
 
-/* Whether ConvTranspose2d does it: no groups, dilation or given sizes. */
+/* Whether ConvTranspose2d can do it: no groups, dilation or given sizes. */
 static bool onnx_conv_is_plain(const struct conv_transpose_nd_attrs *attrs)
 {
     const struct window *window = &attrs->window;
@@ -165,7 +162,7 @@ static void onnx_conv_import_conv_transpose(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_conv_ops[] = {
-    {"Conv", 1, 17, 2, 3, onnx_conv_import},
-    {"ConvTranspose", 1, 17, 2, 3, onnx_conv_import_conv_transpose},
+    {"Conv", 1, ONNX_NOW, 2, 3, onnx_conv_import},
+    {"ConvTranspose", 1, ONNX_NOW, 2, 3, onnx_conv_import_conv_transpose},
     {0},
 };

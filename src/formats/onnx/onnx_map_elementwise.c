@@ -1,6 +1,7 @@
-/* formats/onnx/onnx_map_elementwise.c - what is done element by element. */
-#include "formats/onnx/onnx_ops_internal.h"
+/* formats/onnx/onnx_map_elementwise.c - ops that work element by element. */
+#include "formats/onnx/onnx_steps_internal.h"
 #include "ops/math/binary_math.h"
+#include "ops/math/bit_cast.h"
 #include "ops/math/cast.h"
 #include "ops/math/clip.h"
 #include "ops/math/unary_math.h"
@@ -10,12 +11,6 @@
 #include <string.h>
 
 /* ---- one input ---------------------------------------------------------- */
-
-/* Ops of ONNX's own name; some have no attributes, others default ones. */
-static void onnx_elementwise_import_named(struct onnx_call *call)
-{
-    onnx_emit(call, op_find(call->node->op_type), NULL);
-}
 
 static const struct {
     const char *op_type, *alpha, *beta; /* the attributes' names */
@@ -41,7 +36,7 @@ static void import_parameters(struct onnx_call *call)
                                      parameters[i].alpha_default);
     attrs.beta = (double)onnx_float(call, parameters[i].beta,
                                     parameters[i].beta_default);
-    onnx_emit(call, op_find(call->node->op_type), &attrs);
+    onnx_emit_named(call, &attrs);
 }
 
 static void import_is_inf(struct onnx_call *call)
@@ -58,6 +53,16 @@ static void onnx_elementwise_import_relu(struct onnx_call *call)
     onnx_emit(call, &op_relu, NULL);
 }
 
+static struct cast_attrs onnx_elementwise_cast_attrs(struct onnx_call *call)
+{
+    static const char *const roundings[] = {
+        [SCALE_UP] = "up", [SCALE_DOWN] = "down", [SCALE_NEAREST] = "nearest"};
+
+    return (struct cast_attrs){.overflows = !onnx_int(call, "saturate", 1),
+                               .rounding = (enum scale_rounding)ONNX_CHOOSE(
+                                   call, "round_mode", "up", roundings)};
+}
+
 static void import_cast(struct onnx_call *call)
 {
     static const struct {
@@ -69,28 +74,74 @@ static void import_cast(struct onnx_call *call)
                  {"DOUBLE", 11}, {"UINT32", 12}, {"UINT64", 13}};
     int64_t to = onnx_int(call, "to", 0);
     const char *text = onnx_text(call, "to", "");
-    struct cast_attrs attrs;
+    struct cast_attrs attrs = onnx_elementwise_cast_attrs(call);
 
-    /* Before opset 6 the type was a text. */
+    /* Before opset 6 the type was text. */
     for (size_t i = 0; text && i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i].name, text) == 0)
             to = names[i].number;
     }
     if (!onnx_dtype(to, &attrs.dtype))
-        onnx_fail(call, ASSAY_UNSUPPORTED, "casting to type %lld",
-                  (long long)to);
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "casting to type %lld is not supported", (long long)to);
     onnx_emit(call, &op_cast, &attrs);
 }
 
 static void import_cast_like(struct onnx_call *call)
 {
-    onnx_emit(call, &op_cast, NULL);
+    struct cast_attrs attrs = onnx_elementwise_cast_attrs(call);
+
+    onnx_emit(call, &op_cast, &attrs);
+}
+
+static void import_bit_cast(struct onnx_call *call)
+{
+    struct bit_cast_attrs attrs = {.dtype = onnx_type(call, "to", 0)};
+
+    onnx_emit(call, &op_bit_cast, &attrs);
+}
+
+/* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, or with erf. */
+static void onnx_elementwise_import_gelu(struct onnx_call *call)
+{
+    static const char *const ways[] = {"none", "tanh"};
+    uint32_t x = onnx_input(call, 0), inner, pair[2];
+
+    if (ONNX_CHOOSE(call, "approximate", "none", ways) == 0) {
+        onnx_emit(call, &op_gelu, NULL);
+        return;
+    }
+    inner = onnx_step_pair(call, &op_mul, x, x);
+    inner = onnx_step_scalar(call, &op_mul, inner, 0.044715);
+    inner = onnx_step_scalar(call, &op_sum, inner, 1);
+    inner = onnx_step_pair(call, &op_mul, inner, x);
+    inner = onnx_step_scalar(call, &op_mul, inner, 0.7978845608028654);
+    inner = onnx_step_one(call, &op_tanh, inner);
+    inner = onnx_step_scalar(call, &op_sum, inner, 1);
+    pair[0] = onnx_step_scalar(call, &op_mul, inner, 0.5);
+    pair[1] = x;
+    onnx_emit_inputs(call, &op_mul, NULL, pair, 2);
+}
+
+/* x sigmoid(alpha x) */
+static void import_swish(struct onnx_call *call)
+{
+    float alpha = onnx_float(call, "alpha", 1);
+    uint32_t x = onnx_input(call, 0), pair[] = {x, x};
+
+    if (alpha == 1) {
+        onnx_emit(call, &op_silu, NULL);
+        return;
+    }
+    pair[1] = onnx_step_scalar(call, &op_mul, x, (double)alpha);
+    pair[1] = onnx_step_one(call, &op_sigmoid, pair[1]);
+    onnx_emit_inputs(call, &op_mul, NULL, pair, 2);
 }
 
 /* ---- several inputs ----------------------------------------------------- */
 
-/* Until opset 6 the second input could be aligned to an axis of the first:
- * dimensions of 1 are put behind its own. */
+/* Until opset 6 the second input could be aligned to an axis of the first: it
+ * gets dimensions of 1 after its own. */
 static uint32_t align_second(struct onnx_call *call)
 {
     const struct tensor *a = onnx_known(call, onnx_input(call, 0));
@@ -104,7 +155,7 @@ static uint32_t align_second(struct onnx_call *call)
         return inputs[0];
     if (!a || !b) {
         onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "broadcasting along an axis of unknown shapes");
+                  "broadcasting along an axis needs known shapes");
         return inputs[0];
     }
     axis = axis < 0 ? axis + a->shape.rank : axis;
@@ -137,7 +188,7 @@ static bool onnx_elementwise_is_same(const struct tensor *a,
            a->shape.rank > 0 && shape_equal(&a->shape, &b->shape);
 }
 
-/* Equal shapes go to the op that convolutions are fused with. */
+/* For equal shapes, uses the op that is fused with convolutions. */
 static void import_add(struct onnx_call *call)
 {
     bool is_plain =
@@ -163,7 +214,7 @@ static void import_bit_shift(struct onnx_call *call)
         &(struct binary_attrs){.to_right = strcmp(direction, "RIGHT") == 0});
 }
 
-/* Until opset 6 a slope of one dimension was a channel's. */
+/* Until opset 6 a slope of one dimension was per channel. */
 static void onnx_elementwise_import_prelu(struct onnx_call *call)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
@@ -186,7 +237,7 @@ static void onnx_elementwise_import_prelu(struct onnx_call *call)
 
 /* ---- bounds ------------------------------------------------------------- */
 
-/* A bound that is known, where the whole is of float32. */
+/* Reads a bound that is left out (true) or a float32 constant. */
 static bool known_bound(struct onnx_call *call, uint32_t value, float *bound)
 {
     const struct tensor *known = onnx_constant(call, value);
@@ -199,7 +250,7 @@ static bool known_bound(struct onnx_call *call, uint32_t value, float *bound)
     return true;
 }
 
-/* As the op that backends know, or as a maximum and a minimum. */
+/* Emits Clip, which backends have, or a maximum and a minimum. */
 static void import_clip(struct onnx_call *call)
 {
     struct clip_attrs attrs = {.low = onnx_float(call, "min", -INFINITY),
@@ -227,67 +278,75 @@ static void import_clip(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_elementwise_ops[] = {
-    {"Abs", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Acos", 7, 17, 1, 1, onnx_elementwise_import_named},
-    {"Acosh", 9, 17, 1, 1, onnx_elementwise_import_named},
-    {"Add", 1, 17, 2, 2, import_add},
-    {"And", 1, 17, 2, 2, import_pair},
-    {"Asin", 7, 17, 1, 1, onnx_elementwise_import_named},
-    {"Asinh", 9, 17, 1, 1, onnx_elementwise_import_named},
-    {"Atan", 7, 17, 1, 1, onnx_elementwise_import_named},
-    {"Atanh", 9, 17, 1, 1, onnx_elementwise_import_named},
-    {"BitShift", 11, 17, 2, 2, import_bit_shift},
-    {"Cast", 1, 17, 1, 1, import_cast},
-    {"CastLike", 15, 17, 2, 2, import_cast_like},
-    {"Ceil", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Celu", 12, 17, 1, 1, import_parameters},
-    {"Clip", 1, 17, 1, 3, import_clip},
-    {"Cos", 7, 17, 1, 1, onnx_elementwise_import_named},
-    {"Cosh", 9, 17, 1, 1, onnx_elementwise_import_named},
-    {"Div", 1, 17, 2, 2, import_pair},
-    {"Elu", 1, 17, 1, 1, import_parameters},
-    {"Equal", 1, 17, 2, 2, import_pair},
-    {"Erf", 9, 17, 1, 1, onnx_elementwise_import_named},
-    {"Exp", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Floor", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Greater", 1, 17, 2, 2, import_pair},
-    {"GreaterOrEqual", 12, 17, 2, 2, import_pair},
-    {"HardSigmoid", 1, 17, 1, 1, import_parameters},
-    {"HardSwish", 14, 17, 1, 1, onnx_elementwise_import_named},
-    {"IsInf", 10, 17, 1, 1, import_is_inf},
-    {"IsNaN", 9, 17, 1, 1, onnx_elementwise_import_named},
-    {"LeakyRelu", 1, 17, 1, 1, import_parameters},
-    {"Less", 1, 17, 2, 2, import_pair},
-    {"LessOrEqual", 12, 17, 2, 2, import_pair},
-    {"Log", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Max", 1, 17, 1, ONNX_ANY, onnx_elementwise_import_named},
-    {"Mean", 1, 17, 1, ONNX_ANY, onnx_elementwise_import_named},
-    {"Min", 1, 17, 1, ONNX_ANY, onnx_elementwise_import_named},
-    {"Mod", 10, 17, 2, 2, import_mod},
-    {"Mul", 1, 17, 2, 2, import_pair},
-    {"Neg", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Not", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Or", 1, 17, 2, 2, import_pair},
-    {"Pow", 1, 17, 2, 2, import_pair},
-    {"PRelu", 1, 17, 2, 2, onnx_elementwise_import_prelu},
-    {"Reciprocal", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Relu", 1, 17, 1, 1, onnx_elementwise_import_relu},
-    {"Round", 11, 17, 1, 1, onnx_elementwise_import_named},
-    {"Selu", 1, 17, 1, 1, import_parameters},
-    {"Shrink", 9, 17, 1, 1, import_parameters},
-    {"Sigmoid", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Sign", 9, 17, 1, 1, onnx_elementwise_import_named},
-    {"Sin", 7, 17, 1, 1, onnx_elementwise_import_named},
-    {"Sinh", 9, 17, 1, 1, onnx_elementwise_import_named},
-    {"Softplus", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Softsign", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Sqrt", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"Sub", 1, 17, 2, 2, import_pair},
-    {"Sum", 1, 17, 1, ONNX_ANY, onnx_elementwise_import_named},
-    {"Tan", 7, 17, 1, 1, onnx_elementwise_import_named},
-    {"Tanh", 1, 17, 1, 1, onnx_elementwise_import_named},
-    {"ThresholdedRelu", 10, 17, 1, 1, import_parameters},
-    {"Where", 9, 17, 3, 3, onnx_elementwise_import_named},
-    {"Xor", 1, 17, 2, 2, import_pair},
+    {"Abs", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Acos", 7, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Acosh", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Add", 1, ONNX_NOW, 2, 2, import_add},
+    {"And", 1, ONNX_NOW, 2, 2, import_pair},
+    {"Asin", 7, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Asinh", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Atan", 7, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Atanh", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"BitCast", 26, ONNX_NOW, 1, 1, import_bit_cast},
+    {"BitShift", 11, ONNX_NOW, 2, 2, import_bit_shift},
+    {"BitwiseAnd", 18, ONNX_NOW, 2, 2, onnx_import_named},
+    {"BitwiseNot", 18, ONNX_NOW, 1, 1, onnx_import_named},
+    {"BitwiseOr", 18, ONNX_NOW, 2, 2, onnx_import_named},
+    {"BitwiseXor", 18, ONNX_NOW, 2, 2, onnx_import_named},
+    {"Cast", 1, ONNX_NOW, 1, 1, import_cast},
+    {"CastLike", 15, ONNX_NOW, 2, 2, import_cast_like},
+    {"Ceil", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Celu", 12, ONNX_NOW, 1, 1, import_parameters},
+    {"Clip", 1, ONNX_NOW, 1, 3, import_clip},
+    {"Cos", 7, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Cosh", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Div", 1, ONNX_NOW, 2, 2, import_pair},
+    {"Elu", 1, ONNX_NOW, 1, 1, import_parameters},
+    {"Equal", 1, ONNX_NOW, 2, 2, import_pair},
+    {"Erf", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Exp", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Floor", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Gelu", 20, ONNX_NOW, 1, 1, onnx_elementwise_import_gelu},
+    {"Greater", 1, ONNX_NOW, 2, 2, import_pair},
+    {"GreaterOrEqual", 12, ONNX_NOW, 2, 2, import_pair},
+    {"HardSigmoid", 1, ONNX_NOW, 1, 1, import_parameters},
+    {"HardSwish", 14, ONNX_NOW, 1, 1, onnx_import_named},
+    {"IsInf", 10, ONNX_NOW, 1, 1, import_is_inf},
+    {"IsNaN", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"LeakyRelu", 1, ONNX_NOW, 1, 1, import_parameters},
+    {"Less", 1, ONNX_NOW, 2, 2, import_pair},
+    {"LessOrEqual", 12, ONNX_NOW, 2, 2, import_pair},
+    {"Log", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Max", 1, ONNX_NOW, 1, ONNX_ANY, onnx_import_named},
+    {"Mean", 1, ONNX_NOW, 1, ONNX_ANY, onnx_import_named},
+    {"Min", 1, ONNX_NOW, 1, ONNX_ANY, onnx_import_named},
+    {"Mish", 18, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Mod", 10, ONNX_NOW, 2, 2, import_mod},
+    {"Mul", 1, ONNX_NOW, 2, 2, import_pair},
+    {"Neg", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Not", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Or", 1, ONNX_NOW, 2, 2, import_pair},
+    {"Pow", 1, ONNX_NOW, 2, 2, import_pair},
+    {"PRelu", 1, ONNX_NOW, 2, 2, onnx_elementwise_import_prelu},
+    {"Reciprocal", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Relu", 1, ONNX_NOW, 1, 1, onnx_elementwise_import_relu},
+    {"Round", 11, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Selu", 1, ONNX_NOW, 1, 1, import_parameters},
+    {"Shrink", 9, ONNX_NOW, 1, 1, import_parameters},
+    {"Sigmoid", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Sign", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Sin", 7, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Sinh", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Softplus", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Softsign", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Sqrt", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Sub", 1, ONNX_NOW, 2, 2, import_pair},
+    {"Sum", 1, ONNX_NOW, 1, ONNX_ANY, onnx_import_named},
+    {"Swish", 24, ONNX_NOW, 1, 1, import_swish},
+    {"Tan", 7, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Tanh", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"ThresholdedRelu", 10, ONNX_NOW, 1, 1, import_parameters},
+    {"Where", 9, ONNX_NOW, 3, 3, onnx_import_named},
+    {"Xor", 1, ONNX_NOW, 2, 2, import_pair},
     {0},
 };

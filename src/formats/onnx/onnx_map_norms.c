@@ -1,13 +1,13 @@
-/* formats/onnx/onnx_map_norms.c - norms, and the losses that training ends in.
- */
-#include "formats/onnx/onnx_ops_internal.h"
+/* formats/onnx/onnx_map_norms.c - norms and losses. */
+#include "formats/onnx/onnx_steps_internal.h"
 #include "ops/loss/loss.h"
 #include "ops/math/reduce.h"
 #include "ops/norm/batch_norm.h"
+#include "ops/norm/group_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
 
-#include <string.h>
+#include <float.h>
 
 /* ---- norms -------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static void onnx_norms_import_batch_norm(struct onnx_call *call)
 
     if (call->opset < 9 && !onnx_int(call, "spatial", 1))
         onnx_fail(call, ASSAY_UNSUPPORTED, "spatial 0 is not supported");
-    /* Older files ask for the statistics where they mean training. */
+    /* Before opset 14, asking for the statistics means training. */
     if (is_training && (call->opset >= 14 || call->n_outputs > 1))
         onnx_emit(call, &op_batch_norm_training, &training);
     else
@@ -42,7 +42,46 @@ static void onnx_norms_import_layer_norm(struct onnx_call *call)
     struct normalize_attrs attrs = {.eps = onnx_float(call, "epsilon", 1e-5F),
                                     .axis = onnx_int(call, "axis", -1)};
 
+    (void)onnx_int(call, "stash_type", 1);
     onnx_emit(call, &op_layer_norm, &attrs);
+}
+
+/* One factor per group becomes one per channel. */
+static uint32_t per_channel(struct onnx_call *call, size_t input,
+                            int64_t groups)
+{
+    int64_t channels = onnx_step_size(call, onnx_input(call, 0), 1);
+    int64_t shape[] = {groups, groups > 0 ? channels / groups : 0};
+    static const int64_t all = -1;
+    uint32_t x = onnx_step_unsqueeze(call, onnx_input(call, input), 1);
+
+    if (channels < 1)
+        onnx_fail(call, ASSAY_UNSUPPORTED, "the number of channels is unknown");
+    x = onnx_step_pair(call, &op_expand, x, onnx_new_i64s(call, shape, 2));
+    return onnx_step_reshape(call, x, &all, 1);
+}
+
+/* Until opset 20 there was one scale and bias per group. */
+static void import_group_norm(struct onnx_call *call)
+{
+    struct group_norm_attrs attrs = {.groups = onnx_int(call, "num_groups", 0),
+                                     .eps = onnx_float(call, "epsilon", 1e-5F)};
+    uint32_t inputs[] = {onnx_input(call, 0), onnx_input(call, 1),
+                         onnx_input(call, 2)};
+
+    (void)onnx_int(call, "stash_type", 1); /* float32, or what x has */
+    for (size_t i = 1; call->opset < 21 && i < 3; i++)
+        inputs[i] = per_channel(call, i, attrs.groups);
+    onnx_emit_inputs(call, &op_group_norm, &attrs, inputs, 3);
+}
+
+static void import_rms_norm(struct onnx_call *call)
+{
+    struct rms_norm_attrs attrs = {.axis = onnx_int(call, "axis", -1),
+                                   .eps = onnx_float(call, "epsilon", 1e-5F)};
+
+    (void)onnx_int(call, "stash_type", 1);
+    onnx_emit(call, &op_rms_norm, &attrs);
 }
 
 static void import_lrn(struct onnx_call *call)
@@ -66,8 +105,9 @@ static uint32_t onnx_norms_reduce(struct onnx_call *call,
     return onnx_step(call, op, &attrs, inputs, 2);
 }
 
-static uint32_t pair(struct onnx_call *call, const struct op_class *op,
-                     uint32_t a, uint32_t b)
+static uint32_t onnx_norms_pair(struct onnx_call *call,
+                                const struct op_class *op, uint32_t a,
+                                uint32_t b)
 {
     uint32_t inputs[] = {a, b};
 
@@ -84,6 +124,10 @@ static void import_lp_normalization(struct onnx_call *call)
                   (long long)power);
     inputs[1] = onnx_norms_reduce(
         call, power == 1 ? &op_reduce_l1 : &op_reduce_l2, x, &axis, 1);
+    /* Zeros stay zeros: they are divided by the smallest number. */
+    inputs[1] = onnx_step_scalar(
+        call, &op_max, inputs[1],
+        onnx_step_type(call, x) == DTYPE_F16 ? 0x1p-24 : (double)FLT_MIN);
     onnx_emit_inputs(call, &op_div, NULL, inputs, 2);
 }
 
@@ -96,14 +140,15 @@ static void import_mean_variance(struct onnx_call *call)
 
     if (!n)
         axes = usual, n = 3;
-    centred = pair(call, &op_sub, x,
-                   onnx_norms_reduce(call, &op_reduce_mean, x, axes, n));
+    centred = onnx_norms_pair(
+        call, &op_sub, x, onnx_norms_reduce(call, &op_reduce_mean, x, axes, n));
     deviation = onnx_norms_reduce(
-        call, &op_reduce_mean, pair(call, &op_mul, centred, centred), axes, n);
+        call, &op_reduce_mean, onnx_norms_pair(call, &op_mul, centred, centred),
+        axes, n);
     deviation = onnx_step(call, &op_sqrt, NULL, &deviation, 1);
     inputs[0] = centred;
-    inputs[1] =
-        pair(call, &op_sum, deviation, onnx_new_scalar(call, DTYPE_F32, 1e-9));
+    inputs[1] = onnx_norms_pair(call, &op_sum, deviation,
+                                onnx_new_scalar(call, DTYPE_F32, 1e-9));
     onnx_emit_inputs(call, &op_div, NULL, inputs, 2);
 }
 
@@ -113,28 +158,24 @@ static void import_loss(struct onnx_call *call)
 {
     static const char *const names[] = {
         [LOSS_NONE] = "none", [LOSS_SUM] = "sum", [LOSS_MEAN] = "mean"};
-    const char *reduction = onnx_text(call, "reduction", "mean");
     struct loss_attrs attrs = {.has_ignored = onnx_has(call, "ignore_index"),
-                               .ignored = onnx_int(call, "ignore_index", 0)};
-    size_t i = 0;
+                               .ignored = onnx_int(call, "ignore_index", 0),
+                               .reduction = (enum loss_reduction)ONNX_CHOOSE(
+                                   call, "reduction", "mean", names)};
 
-    while (i < 3 && strcmp(names[i], reduction) != 0)
-        i++;
-    if (i == 3)
-        onnx_fail(call, ASSAY_UNSUPPORTED, "reduction '%s' is not supported",
-                  reduction);
-    attrs.reduction = (enum loss_reduction)i;
-    onnx_emit(call, op_find(call->node->op_type), &attrs);
+    onnx_emit_named(call, &attrs);
 }
 
 const struct onnx_op onnx_norm_ops[] = {
-    {"BatchNormalization", 1, 17, 5, 5, onnx_norms_import_batch_norm},
-    {"InstanceNormalization", 1, 17, 3, 3, import_instance_norm},
-    {"LayerNormalization", 17, 17, 2, 3, onnx_norms_import_layer_norm},
-    {"LpNormalization", 1, 17, 1, 1, import_lp_normalization},
-    {"LRN", 1, 17, 1, 1, import_lrn},
-    {"MeanVarianceNormalization", 9, 17, 1, 1, import_mean_variance},
-    {"NegativeLogLikelihoodLoss", 12, 17, 2, 3, import_loss},
-    {"SoftmaxCrossEntropyLoss", 12, 17, 2, 3, import_loss},
+    {"BatchNormalization", 1, ONNX_NOW, 5, 5, onnx_norms_import_batch_norm},
+    {"GroupNormalization", 18, ONNX_NOW, 3, 3, import_group_norm},
+    {"InstanceNormalization", 1, ONNX_NOW, 3, 3, import_instance_norm},
+    {"LayerNormalization", 17, ONNX_NOW, 2, 3, onnx_norms_import_layer_norm},
+    {"LpNormalization", 1, ONNX_NOW, 1, 1, import_lp_normalization},
+    {"LRN", 1, ONNX_NOW, 1, 1, import_lrn},
+    {"MeanVarianceNormalization", 9, ONNX_NOW, 1, 1, import_mean_variance},
+    {"NegativeLogLikelihoodLoss", 12, ONNX_NOW, 2, 3, import_loss},
+    {"RMSNormalization", 23, ONNX_NOW, 2, 2, import_rms_norm},
+    {"SoftmaxCrossEntropyLoss", 12, ONNX_NOW, 2, 3, import_loss},
     {0},
 };

@@ -1,6 +1,5 @@
 /* formats/onnx/onnx_map_pool.c - poolings. */
-#include "formats/onnx/onnx_ops_internal.h"
-#include "formats/onnx/onnx_window_internal.h"
+#include "formats/onnx/onnx_import_internal.h"
 #include "ops/math/reduce.h"
 #include "ops/ops.h"
 #include "ops/pooling/adaptive_avg_pool2d.h"
@@ -11,8 +10,8 @@
 
 #include <string.h>
 
-/* Whether the fast poolings do it: over pictures, not dilated, one output, and
- * not by windows that are mostly beside the picture. */
+/* Whether the fast poolings can do it: over pictures, not dilated, one output,
+ * and no large windows that are mostly outside the picture. */
 static bool onnx_pool_is_plain(const struct onnx_call *call,
                                const struct window *window)
 {
@@ -89,7 +88,7 @@ static void onnx_pool_import_avg(struct onnx_call *call)
     }
 }
 
-/* Opset 1 has p as a number with a point. */
+/* In opset 1, p is a float. */
 static int64_t read_power(struct onnx_call *call)
 {
     int64_t power = call->opset < 2 ? (int64_t)onnx_float(call, "p", 2)
@@ -116,10 +115,10 @@ static void import_max_unpool(struct onnx_call *call)
         onnx_emit(call, &op_max_unpool, &attrs);
 }
 
-/* ---- over all there is -------------------------------------------------- */
+/* ---- global ------------------------------------------------------------- */
 
-/* The axes behind the first two, as a constant; GRAPH_NONE and a failure where
- * it is not known how many there are. */
+/* The axes after the first two, as a constant; fails if the rank of the input
+ * is unknown. */
 static uint32_t onnx_pool_find_axes(struct onnx_call *call)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
@@ -127,7 +126,7 @@ static uint32_t onnx_pool_find_axes(struct onnx_call *call)
 
     if (!x || x->shape.rank < 3) {
         onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "it is not known how many dimensions its input has");
+                  "the number of dimensions of its input is unknown");
         return GRAPH_NONE;
     }
     for (int i = 2; i < x->shape.rank; i++)
@@ -170,12 +169,12 @@ static void import_global_lp_pool(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_pool_ops[] = {
-    {"AveragePool", 1, 17, 1, 1, onnx_pool_import_avg},
-    {"GlobalAveragePool", 1, 17, 1, 1, import_global_avg_pool},
-    {"GlobalLpPool", 1, 17, 1, 1, import_global_lp_pool},
-    {"GlobalMaxPool", 1, 17, 1, 1, import_global_max_pool},
-    {"LpPool", 1, 17, 1, 1, import_lp_pool},
-    {"MaxPool", 1, 17, 1, 1, onnx_pool_import_max},
-    {"MaxUnpool", 9, 17, 2, 3, import_max_unpool},
+    {"AveragePool", 1, ONNX_NOW, 1, 1, onnx_pool_import_avg},
+    {"GlobalAveragePool", 1, ONNX_NOW, 1, 1, import_global_avg_pool},
+    {"GlobalLpPool", 1, ONNX_NOW, 1, 1, import_global_lp_pool},
+    {"GlobalMaxPool", 1, ONNX_NOW, 1, 1, import_global_max_pool},
+    {"LpPool", 1, ONNX_NOW, 1, 1, import_lp_pool},
+    {"MaxPool", 1, ONNX_NOW, 1, 1, onnx_pool_import_max},
+    {"MaxUnpool", 9, ONNX_NOW, 2, 3, import_max_unpool},
     {0},
 };

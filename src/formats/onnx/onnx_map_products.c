@@ -1,18 +1,13 @@
-/* formats/onnx/onnx_map_products.c - products of matrices. */
-#include "formats/onnx/onnx_ops_internal.h"
+/* formats/onnx/onnx_map_products.c - matrix products. */
+#include "formats/onnx/onnx_import_internal.h"
 #include "ops/ops.h"
 #include "ops/product/einsum.h"
 #include "ops/product/linear.h"
 #include "ops/product/matmul.h"
 
-static void onnx_products_import_named(struct onnx_call *call)
-{
-    onnx_emit(call, op_find(call->node->op_type), NULL);
-}
-
-/* A layer with a weight of [outputs, inputs] and a bias, as backends know it.
- * Its input may be unknown until it runs, as that of proposals is: whatever it
- * is, it is a matrix, and of the weight's type. */
+/* Whether it is a linear layer, which backends have: a weight of [outputs,
+ * inputs] and a bias. The input's shape may be unknown, as for proposals: it is
+ * always a matrix of the weight's type. */
 static bool is_linear(struct onnx_call *call, const struct gemm_attrs *attrs)
 {
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
@@ -54,14 +49,15 @@ static void import_einsum(struct onnx_call *call)
     }
     if (*text)
         onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "an equation of more than %d letters", EINSUM_TEXT - 1);
+                  "equations of more than %d characters are not supported",
+                  EINSUM_TEXT - 1);
     onnx_emit(call, &op_einsum, &attrs);
 }
 
 const struct onnx_op onnx_product_ops[] = {
-    {"Det", 11, 17, 1, 1, onnx_products_import_named},
-    {"Einsum", 12, 17, 1, ONNX_ANY, import_einsum},
-    {"Gemm", 1, 17, 2, 3, import_gemm},
-    {"MatMul", 1, 17, 2, 2, onnx_products_import_named},
+    {"Det", 11, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Einsum", 12, ONNX_NOW, 1, ONNX_ANY, import_einsum},
+    {"Gemm", 1, ONNX_NOW, 2, 3, import_gemm},
+    {"MatMul", 1, ONNX_NOW, 2, 2, onnx_import_named},
     {0},
 };

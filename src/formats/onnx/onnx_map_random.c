@@ -1,6 +1,5 @@
-/* formats/onnx/onnx_map_random.c - numbers that are drawn, and values that are
- * dropped. */
-#include "formats/onnx/onnx_ops_internal.h"
+/* formats/onnx/onnx_map_random.c - random numbers and dropout. */
+#include "formats/onnx/onnx_import_internal.h"
 #include "ops/math/cast.h"
 #include "ops/norm/dropout.h"
 #include "ops/norm/dropout_training.h"
@@ -9,17 +8,12 @@
 
 static struct random_attrs onnx_random_read_attrs(struct onnx_call *call)
 {
-    struct random_attrs attrs = {
+    return (struct random_attrs){
         .seed = call->opset >= 12 && onnx_int(call, "seed", 0)
                     ? (uint32_t)onnx_int(call, "seed", 0)
                     : (uint32_t)(int64_t)onnx_float(call, "seed", 0),
-        .has_dtype = onnx_has(call, "dtype")};
-    int64_t dtype = onnx_int(call, "dtype", 1);
-
-    if (!onnx_dtype(dtype, &attrs.dtype))
-        onnx_fail(call, ASSAY_UNSUPPORTED, "type %lld is not supported",
-                  (long long)dtype);
-    return attrs;
+        .has_dtype = onnx_has(call, "dtype"),
+        .dtype = onnx_type(call, "dtype", 1)};
 }
 
 static void emit_fill(struct onnx_call *call, const struct op_class *op,
@@ -67,7 +61,7 @@ static void import_multinomial(struct onnx_call *call)
     onnx_emit(call, &op_multinomial, &attrs);
 }
 
-/* ---- dropping ----------------------------------------------------------- */
+/* ---- dropout ------------------------------------------------------------ */
 
 /* Whether a value is known to be false. */
 static bool is_off(struct onnx_call *call, uint32_t value)
@@ -78,7 +72,7 @@ static bool is_off(struct onnx_call *call, uint32_t value)
                                    !*(const uint8_t *)tensor_data(known));
 }
 
-/* The share that training drops: an attribute, or a known input. */
+/* The fraction that training drops: an attribute, or a known input. */
 static float dropout_ratio(struct onnx_call *call)
 {
     uint32_t value = onnx_input(call, 1);
@@ -90,7 +84,7 @@ static float dropout_ratio(struct onnx_call *call)
     return onnx_float(call, "ratio", 0.5F);
 }
 
-/* Lets all pass, unless the model itself may say that it is trained. */
+/* Passes everything through, unless an input may turn training on. */
 static void onnx_random_import_dropout(struct onnx_call *call)
 {
     struct shape_of_attrs whole = {.end = INT64_MAX};
@@ -113,12 +107,12 @@ static void onnx_random_import_dropout(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_random_ops[] = {
-    {"Bernoulli", 15, 17, 1, 1, import_bernoulli},
-    {"Dropout", 1, 17, 1, 3, onnx_random_import_dropout},
-    {"Multinomial", 7, 17, 1, 1, import_multinomial},
-    {"RandomNormal", 1, 17, 0, 0, import_normal},
-    {"RandomNormalLike", 1, 17, 1, 1, import_normal},
-    {"RandomUniform", 1, 17, 0, 0, import_uniform},
-    {"RandomUniformLike", 1, 17, 1, 1, import_uniform},
+    {"Bernoulli", 15, ONNX_NOW, 1, 1, import_bernoulli},
+    {"Dropout", 1, ONNX_NOW, 1, 3, onnx_random_import_dropout},
+    {"Multinomial", 7, ONNX_NOW, 1, 1, import_multinomial},
+    {"RandomNormal", 1, ONNX_NOW, 0, 0, import_normal},
+    {"RandomNormalLike", 1, ONNX_NOW, 1, 1, import_normal},
+    {"RandomUniform", 1, ONNX_NOW, 0, 0, import_uniform},
+    {"RandomUniformLike", 1, ONNX_NOW, 1, 1, import_uniform},
     {0},
 };

@@ -1,12 +1,12 @@
 /* formats/onnx/onnx_map_recurrent.c - RNN, LSTM, GRU. */
-#include "formats/onnx/onnx_ops_internal.h"
+#include "formats/onnx/onnx_import_internal.h"
 #include "ops/ops.h"
 #include "ops/sequence/recurrent.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* Names, how many numbers each takes, and what they are by default. */
+/* Activation functions: how many numbers each takes, and their defaults. */
 static const struct {
     const char *name;
     int n;
@@ -37,15 +37,25 @@ static enum recurrent_function find_function(struct onnx_call *call,
     return RECURRENT_TANH;
 }
 
-/* The next number of a list, which has some for the functions that take
- * them. */
+/* The next number of a list; only functions that take numbers have one. */
 static float next_number(const float *numbers, size_t n, size_t *used,
                          float fallback)
 {
     return *used < n ? numbers[(*used)++] : fallback;
 }
 
-/* n_each functions for each direction: those of the file, or the usual. */
+/* The functions of each op, if the file names none. */
+static const struct {
+    const char *op_type;
+    size_t n;
+    enum recurrent_function functions[3];
+} usual_functions[] = {
+    {"RNN", 1, {RECURRENT_TANH}},
+    {"GRU", 2, {RECURRENT_SIGMOID, RECURRENT_TANH}},
+    {"LSTM", 3, {RECURRENT_SIGMOID, RECURRENT_TANH, RECURRENT_TANH}},
+};
+
+/* n_each functions per direction: those of the file, or the usual ones. */
 static void read_activations(struct onnx_call *call,
                              struct recurrent_attrs *attrs,
                              const enum recurrent_function *usual,
@@ -59,7 +69,8 @@ static void read_activations(struct onnx_call *call,
     size_t used_alphas = 0, used_betas = 0;
 
     if (n && n != n_each * (size_t)attrs->directions)
-        onnx_fail(call, ASSAY_BAD_INPUT, "%zu activations, %zu are wanted", n,
+        onnx_fail(call, ASSAY_BAD_INPUT,
+                  "it has %zu activations instead of %zu", n,
                   n_each * (size_t)attrs->directions);
     for (size_t i = 0; !call->st && i < n_each * (size_t)attrs->directions;
          i++) {
@@ -93,43 +104,26 @@ static struct recurrent_attrs onnx_recurrent_read_attrs(struct onnx_call *call)
         .clip = onnx_float(call, "clip", 0)};
 
     if (attrs.hidden < 1 || attrs.hidden > INT32_MAX)
-        onnx_fail(call, ASSAY_BAD_INPUT, "a hidden_size of %lld",
+        onnx_fail(call, ASSAY_BAD_INPUT, "hidden_size is %lld",
                   (long long)attrs.hidden);
     return attrs;
 }
 
-static void import_rnn(struct onnx_call *call)
+static void import_recurrent(struct onnx_call *call)
 {
-    static const enum recurrent_function usual[] = {RECURRENT_TANH};
     struct recurrent_attrs attrs = onnx_recurrent_read_attrs(call);
+    size_t i = 0;
 
-    read_activations(call, &attrs, usual, 1);
-    onnx_emit(call, &op_rnn, &attrs);
-}
-
-static void import_gru(struct onnx_call *call)
-{
-    static const enum recurrent_function usual[] = {RECURRENT_SIGMOID,
-                                                    RECURRENT_TANH};
-    struct recurrent_attrs attrs = onnx_recurrent_read_attrs(call);
-
-    read_activations(call, &attrs, usual, 2);
-    onnx_emit(call, &op_gru, &attrs);
-}
-
-static void import_lstm(struct onnx_call *call)
-{
-    static const enum recurrent_function usual[] = {
-        RECURRENT_SIGMOID, RECURRENT_TANH, RECURRENT_TANH};
-    struct recurrent_attrs attrs = onnx_recurrent_read_attrs(call);
-
-    read_activations(call, &attrs, usual, 3);
-    onnx_emit(call, &op_lstm, &attrs);
+    while (strcmp(usual_functions[i].op_type, call->node->op_type) != 0)
+        i++;
+    read_activations(call, &attrs, usual_functions[i].functions,
+                     usual_functions[i].n);
+    onnx_emit_named(call, &attrs);
 }
 
 const struct onnx_op onnx_recurrent_ops[] = {
-    {"GRU", 3, 17, 3, 6, import_gru},
-    {"LSTM", 1, 17, 3, 8, import_lstm},
-    {"RNN", 1, 17, 3, 6, import_rnn},
+    {"GRU", 3, ONNX_NOW, 3, 6, import_recurrent},
+    {"LSTM", 1, ONNX_NOW, 3, 8, import_recurrent},
+    {"RNN", 1, ONNX_NOW, 3, 6, import_recurrent},
     {0},
 };

@@ -1,9 +1,10 @@
-/* formats/onnx/onnx_map_shapes.c - what moves, repeats and picks elements.
+/* formats/onnx/onnx_map_shapes.c - ops that move, repeat and pick elements.
  *
- * What older opsets have as attributes becomes constants, as which the later
- * ones give it. */
-#include "formats/onnx/onnx_ops_internal.h"
+ * Attributes of older opsets become the constant inputs that they are in later
+ * ones. */
+#include "formats/onnx/onnx_import_internal.h"
 #include "ops/math/cast.h"
+#include "ops/movement/center_crop_pad.h"
 #include "ops/movement/concat.h"
 #include "ops/movement/fill_ops.h"
 #include "ops/movement/gather.h"
@@ -17,27 +18,18 @@
 
 #include <string.h>
 
-/* The list of an attribute as a constant; GRAPH_NONE where it is not there. */
-static uint32_t list_of(struct onnx_call *call, const char *name)
-{
-    const int64_t *ints;
-    size_t n = onnx_ints(call, name, &ints);
-
-    return onnx_has(call, name) ? onnx_new_i64s(call, ints, n) : GRAPH_NONE;
-}
-
-/* An input, or in older opsets the attribute of a name. */
+/* An input, or in older opsets the list of an attribute. GRAPH_NONE if there is
+ * neither. */
 static uint32_t input_or_list(struct onnx_call *call, size_t input,
                               const char *name)
 {
     uint32_t value = onnx_input(call, input);
+    const int64_t *ints;
+    size_t n = onnx_ints(call, name, &ints);
 
-    return value == GRAPH_NONE ? list_of(call, name) : value;
-}
-
-static void onnx_shapes_import_named(struct onnx_call *call)
-{
-    onnx_emit(call, op_find(call->node->op_type), NULL);
+    return value == GRAPH_NONE && onnx_has(call, name)
+               ? onnx_new_i64s(call, ints, n)
+               : value;
 }
 
 static void import_identity(struct onnx_call *call)
@@ -79,7 +71,8 @@ static void import_transpose(struct onnx_call *call)
     size_t n = onnx_ints(call, "perm", &order);
 
     if (n > SHAPE_MAX_RANK)
-        onnx_fail(call, ASSAY_UNSUPPORTED, "%zu dimensions; %d are the most", n,
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "it has %zu dimensions; at most %d are supported", n,
                   SHAPE_MAX_RANK);
     else if (n)
         memcpy(attrs.order, order, n * sizeof *order);
@@ -101,7 +94,23 @@ static void import_split(struct onnx_call *call)
     struct split_attrs attrs = {.axis = onnx_int(call, "axis", 0)};
     uint32_t inputs[] = {onnx_input(call, 0), input_or_list(call, 1, "split")};
 
+    if (onnx_int(call, "num_outputs", (int64_t)call->n_outputs) !=
+        (int64_t)call->n_outputs)
+        onnx_fail(call, ASSAY_BAD_INPUT, "num_outputs is not its outputs");
     onnx_emit_inputs(call, &op_split, &attrs, inputs, 2);
+}
+
+static void import_center_crop_pad(struct onnx_call *call)
+{
+    struct center_crop_pad_attrs attrs = {0};
+    const int64_t *axes;
+
+    attrs.n_axes = onnx_ints(call, "axes", &axes);
+    if (attrs.n_axes > SHAPE_MAX_RANK)
+        onnx_fail(call, ASSAY_BAD_INPUT, "it names %zu axes", attrs.n_axes);
+    else if (attrs.n_axes)
+        memcpy(attrs.axes, axes, attrs.n_axes * sizeof *axes);
+    onnx_emit(call, &op_center_crop_pad, &attrs);
 }
 
 static void import_concat(struct onnx_call *call)
@@ -112,25 +121,14 @@ static void import_concat(struct onnx_call *call)
     onnx_emit(call, &op_concat, &attrs);
 }
 
-static enum pad_mode pad_mode(struct onnx_call *call)
+static void import_pad(struct onnx_call *call)
 {
-    static const char *const names[] = {[PAD_CONSTANT] = "constant",
+    static const char *const modes[] = {[PAD_CONSTANT] = "constant",
                                         [PAD_REFLECT] = "reflect",
                                         [PAD_EDGE] = "edge",
                                         [PAD_WRAP] = "wrap"};
-    const char *mode = onnx_text(call, "mode", "constant");
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], mode) == 0)
-            return (enum pad_mode)i;
-    }
-    onnx_fail(call, ASSAY_UNSUPPORTED, "mode '%s' is not supported", mode);
-    return PAD_CONSTANT;
-}
-
-static void import_pad(struct onnx_call *call)
-{
-    struct pad_attrs attrs = {.mode = pad_mode(call)};
+    struct pad_attrs attrs = {
+        .mode = (enum pad_mode)ONNX_CHOOSE(call, "mode", "constant", modes)};
     const struct tensor *x = onnx_known(call, onnx_input(call, 0));
     uint32_t inputs[] = {
         onnx_input(call, 0),
@@ -150,39 +148,23 @@ static void import_gather(struct onnx_call *call)
     struct gather_attrs attrs = {.axis = onnx_int(call, "axis", 0),
                                  .batch_dims = onnx_int(call, "batch_dims", 0)};
 
-    onnx_emit(call, op_find(call->node->op_type), &attrs);
+    onnx_emit_named(call, &attrs);
 }
 
-static enum scatter_reduction scatter_reduction(struct onnx_call *call)
+/* Scatter became ScatterElements in opset 11. */
+static void import_scatter(struct onnx_call *call)
 {
     static const char *const names[] = {
         [SCATTER_NONE] = "none", [SCATTER_ADD] = "add", [SCATTER_MUL] = "mul",
         [SCATTER_MIN] = "min",   [SCATTER_MAX] = "max",
     };
-    const char *reduction = onnx_text(call, "reduction", "none");
+    bool is_nd = strcmp(call->node->op_type, "ScatterND") == 0;
+    struct scatter_attrs attrs = {
+        .axis = onnx_int(call, "axis", 0),
+        .reduction = (enum scatter_reduction)ONNX_CHOOSE(call, "reduction",
+                                                         "none", names)};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], reduction) == 0)
-            return (enum scatter_reduction)i;
-    }
-    onnx_fail(call, ASSAY_UNSUPPORTED, "reduction '%s' is not supported",
-              reduction);
-    return SCATTER_NONE;
-}
-
-static void import_scatter_elements(struct onnx_call *call)
-{
-    struct scatter_attrs attrs = {.axis = onnx_int(call, "axis", 0),
-                                  .reduction = scatter_reduction(call)};
-
-    onnx_emit(call, &op_scatter_elements, &attrs);
-}
-
-static void import_scatter_nd(struct onnx_call *call)
-{
-    struct scatter_attrs attrs = {.reduction = scatter_reduction(call)};
-
-    onnx_emit(call, &op_scatter_nd, &attrs);
+    onnx_emit(call, is_nd ? &op_scatter_nd : &op_scatter_elements, &attrs);
 }
 
 static void import_select(struct onnx_call *call)
@@ -191,7 +173,7 @@ static void import_select(struct onnx_call *call)
                                  .axis = onnx_int(call, "axis", 0),
                                  .is_sorted = onnx_int(call, "sorted", 1)};
 
-    onnx_emit(call, op_find(call->node->op_type), &attrs);
+    onnx_emit_named(call, &attrs);
 }
 
 static void import_reverse_sequence(struct onnx_call *call)
@@ -203,7 +185,7 @@ static void import_reverse_sequence(struct onnx_call *call)
     onnx_emit(call, &op_reverse_sequence, &attrs);
 }
 
-/* ---- made from little --------------------------------------------------- */
+/* ---- generated ---------------------------------------------------------- */
 
 static void import_constant(struct onnx_call *call)
 {
@@ -228,7 +210,8 @@ static void import_constant(struct onnx_call *call)
         n = onnx_ints(call, "value_ints", &ints),
         call->outputs[0] = onnx_new_i64s(call, ints, n);
     else
-        onnx_fail(call, ASSAY_UNSUPPORTED, "a constant that is no tensor");
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "only tensors, numbers and lists of them are supported");
 }
 
 static void import_shape(struct onnx_call *call)
@@ -251,12 +234,9 @@ static void import_constant_of_shape(struct onnx_call *call)
 static void import_eye_like(struct onnx_call *call)
 {
     struct eye_like_attrs attrs = {.has_dtype = onnx_has(call, "dtype"),
+                                   .dtype = onnx_type(call, "dtype", 1),
                                    .diagonal = onnx_int(call, "k", 0)};
 
-    if (attrs.has_dtype &&
-        !onnx_dtype(onnx_int(call, "dtype", 0), &attrs.dtype))
-        onnx_fail(call, ASSAY_UNSUPPORTED, "type %lld is not supported",
-                  (long long)onnx_int(call, "dtype", 0));
     onnx_emit(call, &op_eye_like, &attrs);
 }
 
@@ -275,35 +255,36 @@ static void import_trilu(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_shape_ops[] = {
-    {"Compress", 9, 17, 2, 2, import_select},
-    {"Concat", 1, 17, 1, ONNX_ANY, import_concat},
-    {"Constant", 1, 17, 0, 0, import_constant},
-    {"ConstantOfShape", 9, 17, 1, 1, import_constant_of_shape},
-    {"Expand", 8, 17, 2, 2, onnx_shapes_import_named},
-    {"EyeLike", 9, 17, 1, 1, import_eye_like},
-    {"Flatten", 1, 17, 1, 1, onnx_shapes_import_flatten},
-    {"Gather", 1, 17, 2, 2, import_gather},
-    {"GatherElements", 11, 17, 2, 2, import_gather},
-    {"GatherND", 11, 17, 2, 2, import_gather},
-    {"Identity", 1, 17, 1, 1, import_identity},
-    {"NonZero", 9, 17, 1, 1, onnx_shapes_import_named},
-    {"OneHot", 9, 17, 3, 3, import_one_hot},
-    {"Pad", 1, 17, 1, 3, import_pad},
-    {"Range", 11, 17, 3, 3, onnx_shapes_import_named},
-    {"Reshape", 1, 17, 1, 2, onnx_shapes_import_reshape},
-    {"ReverseSequence", 10, 17, 2, 2, import_reverse_sequence},
-    {"Scatter", 9, 10, 3, 3, import_scatter_elements},
-    {"ScatterElements", 11, 17, 3, 3, import_scatter_elements},
-    {"ScatterND", 11, 17, 3, 3, import_scatter_nd},
-    {"Shape", 1, 17, 1, 1, import_shape},
-    {"Size", 1, 17, 1, 1, onnx_shapes_import_named},
-    {"Slice", 1, 17, 1, 5, import_slice},
-    {"Split", 1, 17, 1, 2, import_split},
-    {"Squeeze", 1, 17, 1, 2, import_squeeze},
-    {"Tile", 6, 17, 2, 2, onnx_shapes_import_named},
-    {"Transpose", 1, 17, 1, 1, import_transpose},
-    {"Trilu", 14, 17, 1, 2, import_trilu},
-    {"Unique", 11, 17, 1, 1, import_select},
-    {"Unsqueeze", 1, 17, 1, 2, import_squeeze},
+    {"CenterCropPad", 18, ONNX_NOW, 2, 2, import_center_crop_pad},
+    {"Compress", 9, ONNX_NOW, 2, 2, import_select},
+    {"Concat", 1, ONNX_NOW, 1, ONNX_ANY, import_concat},
+    {"Constant", 1, ONNX_NOW, 0, 0, import_constant},
+    {"ConstantOfShape", 9, ONNX_NOW, 1, 1, import_constant_of_shape},
+    {"Expand", 8, ONNX_NOW, 2, 2, onnx_import_named},
+    {"EyeLike", 9, ONNX_NOW, 1, 1, import_eye_like},
+    {"Flatten", 1, ONNX_NOW, 1, 1, onnx_shapes_import_flatten},
+    {"Gather", 1, ONNX_NOW, 2, 2, import_gather},
+    {"GatherElements", 11, ONNX_NOW, 2, 2, import_gather},
+    {"GatherND", 11, ONNX_NOW, 2, 2, import_gather},
+    {"Identity", 1, ONNX_NOW, 1, 1, import_identity},
+    {"NonZero", 9, ONNX_NOW, 1, 1, onnx_import_named},
+    {"OneHot", 9, ONNX_NOW, 3, 3, import_one_hot},
+    {"Pad", 1, ONNX_NOW, 1, 4, import_pad},
+    {"Range", 11, ONNX_NOW, 3, 3, onnx_import_named},
+    {"Reshape", 1, ONNX_NOW, 1, 2, onnx_shapes_import_reshape},
+    {"ReverseSequence", 10, ONNX_NOW, 2, 2, import_reverse_sequence},
+    {"Scatter", 9, 10, 3, 3, import_scatter},
+    {"ScatterElements", 11, ONNX_NOW, 3, 3, import_scatter},
+    {"ScatterND", 11, ONNX_NOW, 3, 3, import_scatter},
+    {"Shape", 1, ONNX_NOW, 1, 1, import_shape},
+    {"Size", 1, ONNX_NOW, 1, 1, onnx_import_named},
+    {"Slice", 1, ONNX_NOW, 1, 5, import_slice},
+    {"Split", 1, ONNX_NOW, 1, 2, import_split},
+    {"Squeeze", 1, ONNX_NOW, 1, 2, import_squeeze},
+    {"Tile", 6, ONNX_NOW, 2, 2, onnx_import_named},
+    {"Transpose", 1, ONNX_NOW, 1, 1, import_transpose},
+    {"Trilu", 14, ONNX_NOW, 1, 2, import_trilu},
+    {"Unique", 11, ONNX_NOW, 1, 1, import_select},
+    {"Unsqueeze", 1, ONNX_NOW, 1, 2, import_squeeze},
     {0},
 };

@@ -1,55 +1,42 @@
-/* formats/onnx/onnx_map_signal.c - what sounds and texts are taken apart
- * with. */
-#include "formats/onnx/onnx_ops_internal.h"
+/* formats/onnx/onnx_map_signal.c - ops for audio and text. */
+#include "formats/onnx/onnx_import_internal.h"
 #include "ops/ops.h"
 #include "ops/sequence/signal.h"
 #include "ops/sequence/tf_idf.h"
 
 #include <string.h>
 
-static enum dtype read_dtype(struct onnx_call *call)
+static const struct {
+    const char *op_type;
+    double a0, a1, a2;
+} windows[] = {
+    {"HannWindow", 0.5, 0.5, 0},
+    {"HammingWindow", 25.0 / 46, 21.0 / 46, 0},
+    {"BlackmanWindow", 0.42, 0.5, 0.08},
+};
+
+static void import_window(struct onnx_call *call)
 {
-    enum dtype dtype = DTYPE_F32;
-    int64_t wanted = onnx_int(call, "output_datatype", 1);
+    struct window_function_attrs attrs = {
+        .is_periodic = onnx_int(call, "periodic", 1),
+        .dtype = onnx_type(call, "output_datatype", 1)};
+    size_t i = 0;
 
-    if (!onnx_dtype(wanted, &dtype))
-        onnx_fail(call, ASSAY_UNSUPPORTED, "type %lld is not supported",
-                  (long long)wanted);
-    return dtype;
-}
-
-static void emit_window(struct onnx_call *call, double a0, double a1, double a2)
-{
-    struct window_function_attrs attrs = {.a0 = a0,
-                                          .a1 = a1,
-                                          .a2 = a2,
-                                          .is_periodic =
-                                              onnx_int(call, "periodic", 1),
-                                          .dtype = read_dtype(call)};
-
+    while (strcmp(windows[i].op_type, call->node->op_type) != 0)
+        i++;
+    attrs.a0 = windows[i].a0;
+    attrs.a1 = windows[i].a1;
+    attrs.a2 = windows[i].a2;
     onnx_emit(call, &op_window_function, &attrs);
-}
-
-static void import_hann(struct onnx_call *call)
-{
-    emit_window(call, 0.5, 0.5, 0);
-}
-
-static void import_hamming(struct onnx_call *call)
-{
-    emit_window(call, 25.0 / 46, 21.0 / 46, 0);
-}
-
-static void import_blackman(struct onnx_call *call)
-{
-    emit_window(call, 0.42, 0.5, 0.08);
 }
 
 static void import_dft(struct onnx_call *call)
 {
-    struct dft_attrs attrs = {.axis = onnx_int(call, "axis", 1),
-                              .is_inverse = onnx_int(call, "inverse", 0),
-                              .is_one_sided = onnx_int(call, "onesided", 0)};
+    /* Since opset 20 the axis is an input. */
+    struct dft_attrs attrs = {
+        .axis = call->opset < 20 ? onnx_int(call, "axis", 1) : -2,
+        .is_inverse = onnx_int(call, "inverse", 0),
+        .is_one_sided = onnx_int(call, "onesided", 0)};
 
     onnx_emit(call, &op_dft, &attrs);
 }
@@ -63,19 +50,20 @@ static void import_stft(struct onnx_call *call)
 
 static void import_mel(struct onnx_call *call)
 {
-    struct mel_weight_attrs attrs = {.dtype = read_dtype(call)};
+    struct mel_weight_attrs attrs = {.dtype =
+                                         onnx_type(call, "output_datatype", 1)};
 
     onnx_emit(call, &op_mel_weight_matrix, &attrs);
 }
 
-/* Sequences of texts are texts; those of numbers are supported. */
+/* Sequences of numbers are supported, those of text are not. */
 static void import_tf_idf(struct onnx_call *call)
 {
     static const char *const modes[] = {[TF_IDF_COUNTS] = "TF",
                                         [TF_IDF_WEIGHTS] = "IDF",
                                         [TF_IDF_BOTH] = "TFIDF"};
-    const char *mode = onnx_text(call, "mode", "TF");
     struct tf_idf_attrs attrs = {
+        .mode = (enum tf_idf_mode)ONNX_CHOOSE(call, "mode", "TF", modes),
         .min_length = onnx_int(call, "min_gram_length", 1),
         .max_length = onnx_int(call, "max_gram_length", 1),
         .max_skip = onnx_int(call, "max_skip_count", 0)};
@@ -84,16 +72,14 @@ static void import_tf_idf(struct onnx_call *call)
     size_t n_pool = onnx_ints(call, "pool_int64s", &pool);
     size_t n_starts = onnx_ints(call, "ngram_counts", &starts);
     size_t n_columns = onnx_ints(call, "ngram_indexes", &columns);
-    size_t n_weights = onnx_floats(call, "weights", &weights), i = 0;
+    size_t n_weights = onnx_floats(call, "weights", &weights);
     uint32_t inputs[5];
 
-    while (i < 3 && strcmp(modes[i], mode) != 0)
-        i++;
-    if (i == 3 || !n_pool || attrs.max_skip < 0 || attrs.max_skip > INT16_MAX)
+    if (!n_pool || attrs.max_skip < 0 || attrs.max_skip > INT16_MAX)
         onnx_fail(call, ASSAY_UNSUPPORTED,
-                  "mode '%s' of %zu numbers with %lld skipped", mode, n_pool,
-                  (long long)attrs.max_skip);
-    attrs.mode = (enum tf_idf_mode)i;
+                  "pool_int64s of %zu numbers with a max_skip_count of %lld "
+                  "is not supported",
+                  n_pool, (long long)attrs.max_skip);
     inputs[0] = onnx_input(call, 0);
     inputs[1] = onnx_new_i64s(call, pool, n_pool);
     inputs[2] = onnx_new_i64s(call, starts, n_starts);
@@ -104,12 +90,13 @@ static void import_tf_idf(struct onnx_call *call)
 }
 
 const struct onnx_op onnx_signal_ops[] = {
-    {"BlackmanWindow", 17, 17, 1, 1, import_blackman},
-    {"DFT", 17, 17, 1, 2, import_dft},
-    {"HammingWindow", 17, 17, 1, 1, import_hamming},
-    {"HannWindow", 17, 17, 1, 1, import_hann},
-    {"MelWeightMatrix", 17, 17, 5, 5, import_mel},
-    {"STFT", 17, 17, 2, 4, import_stft},
-    {"TfIdfVectorizer", 9, 17, 1, 1, import_tf_idf},
+    {"BlackmanWindow", 17, ONNX_NOW, 1, 1, import_window},
+    {"DFT", 17, 19, 1, 2, import_dft},
+    {"DFT", 20, ONNX_NOW, 1, 3, import_dft},
+    {"HammingWindow", 17, ONNX_NOW, 1, 1, import_window},
+    {"HannWindow", 17, ONNX_NOW, 1, 1, import_window},
+    {"MelWeightMatrix", 17, ONNX_NOW, 5, 5, import_mel},
+    {"STFT", 17, ONNX_NOW, 2, 4, import_stft},
+    {"TfIdfVectorizer", 9, ONNX_NOW, 1, 1, import_tf_idf},
     {0},
 };

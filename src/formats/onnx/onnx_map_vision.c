@@ -1,32 +1,16 @@
-/* formats/onnx/onnx_map_vision.c - what pictures and boxes need. */
-#include "formats/onnx/onnx_ops_internal.h"
+/* formats/onnx/onnx_map_vision.c - ops for pictures and boxes. */
+#include "formats/onnx/onnx_steps_internal.h"
+#include "ops/convolution/deform_conv.h"
 #include "ops/detection/box_select.h"
 #include "ops/detection/roi_crop.h"
+#include "ops/movement/affine_grid.h"
+#include "ops/movement/col2im.h"
 #include "ops/movement/grid_sample.h"
 #include "ops/movement/rearrange.h"
 #include "ops/movement/resize.h"
 #include "ops/ops.h"
 
 #include <string.h>
-
-/* The index of the attribute's text in a list. */
-static int onnx_vision_choose(struct onnx_call *call, const char *name,
-                              const char *fallback, const char *const *texts,
-                              int n)
-{
-    const char *text = onnx_text(call, name, fallback);
-
-    for (int i = 0; i < n; i++) {
-        if (texts[i] && strcmp(texts[i], text) == 0)
-            return i;
-    }
-    onnx_fail(call, ASSAY_UNSUPPORTED, "%s '%s' is not supported", name, text);
-    return 0;
-}
-
-#define CHOOSE(call, name, fallback, texts)                                    \
-    onnx_vision_choose(call, name, fallback, texts,                            \
-                       (int)(sizeof texts / sizeof *texts))
 
 /* ---- Resize, Upsample --------------------------------------------------- */
 
@@ -39,7 +23,12 @@ static const char *const resize_places[] = {
     [RESIZE_ALIGN_CORNERS] = "align_corners",
     [RESIZE_ASYMMETRIC] = "asymmetric",
     [RESIZE_HALF_PIXEL_FOR_NEAREST] = "tf_half_pixel_for_nn",
-    [RESIZE_CROP] = "tf_crop_and_resize"};
+    [RESIZE_CROP] = "tf_crop_and_resize",
+    [RESIZE_HALF_PIXEL_SYMMETRIC] = "half_pixel_symmetric"};
+static const char *const resize_aspects[] = {[RESIZE_STRETCH] = "stretch",
+                                             [RESIZE_NOT_LARGER] = "not_larger",
+                                             [RESIZE_NOT_SMALLER] =
+                                                 "not_smaller"};
 static const char *const resize_nearests[] = {
     [RESIZE_ROUND_PREFER_FLOOR] = "round_prefer_floor",
     [RESIZE_ROUND_PREFER_CEIL] = "round_prefer_ceil",
@@ -49,27 +38,37 @@ static const char *const resize_nearests[] = {
 static void import_resize(struct onnx_call *call)
 {
     struct resize_attrs attrs = {
-        .mode = (enum resize_mode)CHOOSE(call, "mode", "nearest", resize_modes),
-        .place =
-            (enum resize_place)CHOOSE(call, "coordinate_transformation_mode",
-                                      "half_pixel", resize_places),
-        .nearest = (enum resize_nearest)CHOOSE(
+        .mode = (enum resize_mode)ONNX_CHOOSE(call, "mode", "nearest",
+                                              resize_modes),
+        .place = (enum resize_place)ONNX_CHOOSE(
+            call, "coordinate_transformation_mode", "half_pixel",
+            resize_places),
+        .nearest = (enum resize_nearest)ONNX_CHOOSE(
             call, "nearest_mode", "round_prefer_floor", resize_nearests),
         .cubic = onnx_float(call, "cubic_coeff_a", -0.75F),
         .excludes_outside = onnx_int(call, "exclude_outside", 0),
-        .outside = onnx_float(call, "extrapolation_value", 0)};
+        .outside = onnx_float(call, "extrapolation_value", 0),
+        .antialias = onnx_int(call, "antialias", 0),
+        .aspect = (enum resize_aspect)ONNX_CHOOSE(
+            call, "keep_aspect_ratio_policy", "stretch", resize_aspects)};
+    const int64_t *axes;
 
+    attrs.n_axes = onnx_ints(call, "axes", &axes);
+    if (attrs.n_axes > SHAPE_MAX_RANK)
+        onnx_fail(call, ASSAY_BAD_INPUT, "it names %zu axes", attrs.n_axes);
+    else if (attrs.n_axes)
+        memcpy(attrs.axes, axes, attrs.n_axes * sizeof *axes);
     onnx_emit(call, &op_resize, &attrs);
 }
 
-/* Before opset 11 there was one way; scales are an input or, in opset 7, an
- * attribute. */
+/* Before opset 11 there was one coordinate transformation; scales are an input
+ * or, in opset 7, an attribute. */
 static void import_upsample(struct onnx_call *call)
 {
-    struct resize_attrs attrs = {
-        .mode = (enum resize_mode)CHOOSE(call, "mode", "nearest", resize_modes),
-        .place = RESIZE_ASYMMETRIC,
-        .nearest = RESIZE_FLOOR};
+    struct resize_attrs attrs = {.mode = (enum resize_mode)ONNX_CHOOSE(
+                                     call, "mode", "nearest", resize_modes),
+                                 .place = RESIZE_ASYMMETRIC,
+                                 .nearest = RESIZE_FLOOR};
     uint32_t inputs[] = {onnx_input(call, 0), GRAPH_NONE, onnx_input(call, 1)};
     const float *scales;
     size_t n = onnx_floats(call, "scales", &scales);
@@ -83,29 +82,71 @@ static void import_upsample(struct onnx_call *call)
 
 static void import_grid_sample(struct onnx_call *call)
 {
+    /* Since opset 20 they are called by other names. */
     static const char *const modes[] = {[GRID_BILINEAR] = "bilinear",
                                         [GRID_NEAREST] = "nearest",
-                                        [GRID_BICUBIC] = "bicubic"};
+                                        [GRID_BICUBIC] = "bicubic",
+                                        [3 + GRID_BILINEAR] = "linear",
+                                        [3 + GRID_BICUBIC] = "cubic"};
     static const char *const paddings[] = {[GRID_ZEROS] = "zeros",
                                            [GRID_BORDER] = "border",
                                            [GRID_REFLECTION] = "reflection"};
     struct grid_sample_attrs attrs = {
-        .mode = (enum grid_mode)CHOOSE(call, "mode", "bilinear", modes),
-        .padding =
-            (enum grid_padding)CHOOSE(call, "padding_mode", "zeros", paddings),
+        .mode =
+            (enum grid_mode)(ONNX_CHOOSE(call, "mode", "bilinear", modes) % 3),
+        .padding = (enum grid_padding)ONNX_CHOOSE(call, "padding_mode", "zeros",
+                                                  paddings),
         .aligns_corners = onnx_int(call, "align_corners", 0)};
 
     onnx_emit(call, &op_grid_sample, &attrs);
 }
 
+static void import_affine_grid(struct onnx_call *call)
+{
+    struct affine_grid_attrs attrs = {.aligns_corners =
+                                          onnx_int(call, "align_corners", 0)};
+
+    onnx_emit(call, &op_affine_grid, &attrs);
+}
+
+static void import_col2im(struct onnx_call *call)
+{
+    int64_t rank = onnx_step_size(call, onnx_input(call, 1), 0);
+    static const int64_t ones[] = {1, 1, 1};
+    struct col2im_attrs attrs;
+
+    /* The patch's sizes are an input. */
+    if (rank < 1 || rank > WINDOW_MAX_RANK)
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "pictures of 1 to %d dimensions are supported",
+                  WINDOW_MAX_RANK);
+    else if (onnx_window_read(call, (int)rank, ones, &attrs.window))
+        onnx_emit(call, &op_col2im, &attrs);
+}
+
+static void import_deform_conv(struct onnx_call *call)
+{
+    const struct tensor *w = onnx_known(call, onnx_input(call, 1));
+    struct deform_conv_attrs attrs = {.groups = onnx_int(call, "group", 1),
+                                      .offset_groups =
+                                          onnx_int(call, "offset_group", 1)};
+    int rank = onnx_window_rank(call, w);
+
+    if (rank != 2)
+        onnx_fail(call, ASSAY_UNSUPPORTED,
+                  "only deformable convolutions over pictures are supported");
+    if (onnx_window_read(call, 2, w ? w->shape.dims + 2 : NULL, &attrs.window))
+        onnx_emit(call, &op_deform_conv, &attrs);
+}
+
 static void import_depth(struct onnx_call *call)
 {
     static const char *const modes[] = {"DCR", "CRD"};
-    struct depth_attrs attrs = {.block = onnx_int(call, "blocksize", 0),
-                                .is_depth_first =
-                                    CHOOSE(call, "mode", "DCR", modes) == 1};
+    struct depth_attrs attrs = {
+        .block = onnx_int(call, "blocksize", 0),
+        .is_depth_first = ONNX_CHOOSE(call, "mode", "DCR", modes) == 1};
 
-    onnx_emit(call, op_find(call->node->op_type), &attrs);
+    onnx_emit_named(call, &attrs);
 }
 
 /* ---- boxes -------------------------------------------------------------- */
@@ -129,21 +170,25 @@ static void import_roi_align(struct onnx_call *call)
         .sampling_ratio = onnx_int(call, "sampling_ratio", 0),
         .scale = onnx_float(call, "spatial_scale", 1),
         .is_half_pixel =
-            CHOOSE(call, "coordinate_transformation_mode",
-                   is_old ? "output_half_pixel" : "half_pixel", places) == 1,
-        .is_max = CHOOSE(call, "mode", "avg", modes) == 1};
+            ONNX_CHOOSE(call, "coordinate_transformation_mode",
+                        is_old ? "output_half_pixel" : "half_pixel",
+                        places) == 1,
+        .is_max = ONNX_CHOOSE(call, "mode", "avg", modes) == 1};
 
     onnx_emit(call, &op_roi_crop, &attrs);
 }
 
 const struct onnx_op onnx_vision_ops[] = {
-    {"DepthToSpace", 1, 17, 1, 1, import_depth},
-    {"GridSample", 16, 17, 2, 2, import_grid_sample},
-    {"NonMaxSuppression", 10, 17, 2, 5, import_non_max_suppression},
+    {"AffineGrid", 20, ONNX_NOW, 2, 2, import_affine_grid},
+    {"Col2Im", 18, ONNX_NOW, 3, 3, import_col2im},
+    {"DeformConv", 19, ONNX_NOW, 3, 5, import_deform_conv},
+    {"DepthToSpace", 1, ONNX_NOW, 1, 1, import_depth},
+    {"GridSample", 16, ONNX_NOW, 2, 2, import_grid_sample},
+    {"NonMaxSuppression", 10, ONNX_NOW, 2, 5, import_non_max_suppression},
     {"Resize", 10, 10, 2, 2, import_upsample},
-    {"Resize", 11, 17, 1, 4, import_resize},
-    {"RoiAlign", 10, 17, 3, 3, import_roi_align},
-    {"SpaceToDepth", 1, 17, 1, 1, import_depth},
+    {"Resize", 11, ONNX_NOW, 1, 4, import_resize},
+    {"RoiAlign", 10, ONNX_NOW, 3, 3, import_roi_align},
+    {"SpaceToDepth", 1, ONNX_NOW, 1, 1, import_depth},
     {"Upsample", 7, 9, 1, 2, import_upsample},
     {0},
 };

@@ -1,8 +1,8 @@
-/* formats/onnx/onnx_message_internal.h - the messages of onnx.proto, as far as
- * they are read.
+/* formats/onnx/onnx_message_internal.h - the messages of onnx.proto, limited to
+ * the fields that are used.
  *
- * Names are texts of the model's arena; bytes point into the file. A `n_` field
- * beside a single one tells whether it was there.
+ * Texts are in the model's arena and "" if missing; bytes point into the file.
+ * An `n_` field next to a single one says whether it was there.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ONNX_ONNX_MESSAGE_INTERNAL_H
@@ -53,7 +53,12 @@ struct onnx_tensor_type {
 
 struct onnx_type {
     struct onnx_tensor_type *tensor; /* NULL: a sequence, map, optional... */
-    size_t n_sequence, n_map, n_optional, n_sparse;
+    struct onnx_optional_type *optional;
+    size_t n_sequence, n_map, n_sparse;
+};
+
+struct onnx_optional_type {
+    struct onnx_type *element;
 };
 
 struct onnx_value_info {
@@ -82,9 +87,11 @@ struct onnx_attribute {
 struct onnx_node {
     const char **inputs, **outputs;
     size_t n_inputs, n_outputs;
-    const char *name, *op_type, *domain; /* "" where not there */
+    const char *name, *op_type, *domain;
     struct onnx_attribute *attributes;
     size_t n_attributes;
+    struct onnx_entry *metadata; /* what the exporter notes about it */
+    size_t n_metadata;
 };
 
 struct onnx_graph {
@@ -124,7 +131,7 @@ struct onnx_model {
     size_t n_functions;
 };
 
-/* Reads a model, or a tensor, into the arena. The bytes must outlive it. */
+/* Read a model or a tensor into the arena. The bytes must outlive it. */
 enum assay_status onnx_model_read(struct wire_bytes file, struct arena *arena,
                                   struct onnx_model *out, struct error *err);
 enum assay_status onnx_tensor_read(struct wire_bytes file, struct arena *arena,

@@ -1,27 +1,11 @@
-/* formats/onnx/onnx_nodes.c - see onnx_frame_internal.h: nodes in an order in
- * which they can run, each through the mapping of its op type. */
+/* formats/onnx/onnx_nodes.c - see onnx_frame_internal.h: imports nodes, each
+ * with the mapping of its op type. */
 #include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <string.h>
-
-static bool is_onnx_domain(const char *domain)
-{
-    return !domain[0] || strcmp(domain, "ai.onnx") == 0;
-}
-
-int64_t onnx_frame_opset(const struct onnx_opset *opsets, size_t n,
-                         const char *domain)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(opsets[i].domain, domain) == 0 ||
-            (is_onnx_domain(domain) && is_onnx_domain(opsets[i].domain)))
-            return opsets[i].version;
-    }
-    return 0;
-}
 
 /* ---- functions ---------------------------------------------------------- */
 
@@ -48,7 +32,7 @@ enum assay_status onnx_functions_note(struct onnx_importer *importer,
         st = onnx_nodes_make_key(&key, function->domain, function->name);
         if (!st && map_find(&importer->functions, key.text, key.n, NULL))
             st = error_set(err, ASSAY_BAD_INPUT,
-                           "it has two functions '%.80s' of the domain '%.80s'",
+                           "it has two functions '%.80s' in the domain '%.80s'",
                            function->name, function->domain);
         if (!st)
             st = map_put(&importer->functions, key.text, key.n, i);
@@ -59,7 +43,7 @@ enum assay_status onnx_functions_note(struct onnx_importer *importer,
     return st;
 }
 
-/* Without memory for the key it is looked for in the list. */
+/* If there is no memory for the key, searches the list. */
 const struct onnx_function *
 onnx_function_find(const struct onnx_importer *importer,
                    const struct onnx_node *node)
@@ -85,8 +69,8 @@ onnx_function_find(const struct onnx_importer *importer,
 
 /* ---- one node ---------------------------------------------------------- */
 
-static enum assay_status check_ends(const struct onnx_op *op,
-                                    struct onnx_call *call)
+static enum assay_status onnx_nodes_check_ends(const struct onnx_op *op,
+                                               struct onnx_call *call)
 {
     size_t needed = (size_t)op->min_inputs;
 
@@ -94,8 +78,8 @@ static enum assay_status check_ends(const struct onnx_op *op,
         needed = call->n_inputs;
     if (op->max_inputs != ONNX_ANY && call->n_inputs > (size_t)op->max_inputs)
         return error_set(call->err, ASSAY_BAD_INPUT,
-                         "it has %zu inputs, %d is the most", call->n_inputs,
-                         op->max_inputs);
+                         "it has %zu inputs; at most %d are allowed",
+                         call->n_inputs, op->max_inputs);
     if (!call->n_outputs)
         return error_set(call->err, ASSAY_BAD_INPUT, "it has no output");
     for (size_t i = 0; i < needed; i++) {
@@ -106,7 +90,7 @@ static enum assay_status check_ends(const struct onnx_op *op,
     return ASSAY_OK;
 }
 
-/* The nodes of a function in the place of the one that calls it. */
+/* Imports the nodes of a function in place of the one that calls it. */
 static void onnx_nodes_import_function(struct onnx_call *call,
                                        const struct onnx_function *function)
 {
@@ -116,7 +100,6 @@ static void onnx_nodes_import_function(struct onnx_call *call,
                                .caller = call,
                                .opsets = function->opsets,
                                .n_opsets = function->n_opsets,
-                               .scope = around->scope,
                                .depth = around->depth + 1};
 
     if (frame.depth > ONNX_MAX_DEPTH)
@@ -128,11 +111,7 @@ static void onnx_nodes_import_function(struct onnx_call *call,
         onnx_fail(call, ASSAY_UNSUPPORTED,
                   "its functions unfold to more than %d nodes",
                   ONNX_MAX_UNFOLDED);
-    for (size_t i = 0; !call->st && i < call->place->n_modules; i++)
-        call->st = graph_scope_add(
-            around->target->graph, frame.scope, call->place->modules[i].name,
-            i + 1 < call->place->n_modules ? "Module" : function->name,
-            call->place->modules[i].is_container, &frame.scope, call->err);
+    frame.scope = onnx_call_scope(call, function->name);
     for (size_t i = 0; !call->st && i < function->n_inputs; i++) {
         if (onnx_input(call, i) != GRAPH_NONE)
             call->st = onnx_frame_bind(&frame, function->inputs[i],
@@ -149,24 +128,22 @@ static void onnx_nodes_import_function(struct onnx_call *call,
     map_release(&frame.names);
 }
 
-static void import_call(struct onnx_call *call)
+static void onnx_nodes_import_call(struct onnx_call *call)
 {
-    struct onnx_frame *frame = call->frame;
     const struct onnx_function *function =
-        onnx_function_find(frame->importer, call->node);
-    const struct onnx_op *op;
+        onnx_function_find(call->frame->importer, call->node);
+    const struct onnx_op *op = onnx_op_find(call->node, call->opset);
 
     if (function) {
         onnx_nodes_import_function(call, function);
         return;
     }
-    op = is_onnx_domain(call->node->domain)
-             ? onnx_op_find(call->node->op_type, call->opset)
-             : NULL;
-    if (!op) /* onnx_check_ops() has found the others */
+    if (!op) /* onnx_check_ops() finds all of them, unless memory runs out */
         onnx_fail(call, ASSAY_UNSUPPORTED, "it is not supported");
-    else if (!(call->st = check_ends(op, call)))
+    else if (!(call->st = onnx_nodes_check_ends(op, call)))
         op->import(call);
+    if (!call->st)
+        onnx_attributes_check(call);
 }
 
 static enum assay_status onnx_nodes_find_inputs(struct onnx_call *call)
@@ -183,14 +160,14 @@ static enum assay_status onnx_nodes_find_inputs(struct onnx_call *call)
             return st;
         if (call->inputs[i] == GRAPH_NONE && !call->frame->caller)
             return error_set(call->err, ASSAY_BAD_INPUT,
-                             "it reads '%.80s', which nothing makes; is an "
-                             "initializer missing?",
+                             "it reads '%.80s', which no node makes; an "
+                             "initializer may be missing",
                              name);
     }
     return ASSAY_OK;
 }
 
-static enum assay_status bind_outputs(struct onnx_call *call)
+static enum assay_status onnx_nodes_bind_outputs(struct onnx_call *call)
 {
     for (size_t i = 0; i < call->n_outputs; i++) {
         const char *name = call->node->outputs[i];
@@ -223,11 +200,13 @@ static enum assay_status import_node(struct onnx_frame *frame,
                                      const struct onnx_place *place, size_t at,
                                      struct error *err)
 {
+    uint64_t asked = 0;
     struct onnx_call call = {
         .frame = frame,
         .node = node,
         .place = place,
-        .opset = onnx_frame_opset(frame->opsets, frame->n_opsets, node->domain),
+        .opset = onnx_opset_find(frame->opsets, frame->n_opsets, node->domain),
+        .asked = &asked,
         .n_inputs = node->n_inputs,
         .n_outputs = node->n_outputs,
         .err = err,
@@ -243,17 +222,17 @@ static enum assay_status import_node(struct onnx_frame *frame,
         call.outputs[i] = GRAPH_NONE;
     call.st = onnx_nodes_find_inputs(&call);
     if (!call.st)
-        import_call(&call);
+        onnx_nodes_import_call(&call);
     if (!call.st)
-        call.st = bind_outputs(&call);
+        call.st = onnx_nodes_bind_outputs(&call);
     if (call.st && frame->depth < 2) /* more would hide what failed */
         onnx_nodes_name_node(node, at, err);
     mem_free(ids);
     return call.st;
 }
 
-/* Before any node is imported a frame has the names of inputs and initializers
- * only, and what nodes make has others. */
+/* Called before any node is imported, when the frame has only the names of
+ * inputs and initializers; outputs of nodes must not reuse them. */
 static enum assay_status
 onnx_nodes_check_outputs(const struct onnx_frame *frame,
                          const struct onnx_node *nodes, size_t n,

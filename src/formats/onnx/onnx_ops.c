@@ -1,9 +1,11 @@
-/* formats/onnx/onnx_ops.c - the tables of mappings, and looking into them. */
-#include "formats/onnx/onnx_ops_internal.h"
+/* formats/onnx/onnx_ops.c - see onnx_frame_internal.h: finds the mapping of an
+ * op type. */
+#include "formats/onnx/onnx_frame_internal.h"
 
 #include <string.h>
 
-const struct onnx_op *const onnx_op_tables[] = {
+static const struct onnx_op *const onnx_op_tables[] = {
+    onnx_attention_ops,   onnx_sequence_ops,
     onnx_control_ops,     onnx_conv_ops,
     onnx_elementwise_ops, onnx_norm_ops,
     onnx_pool_ops,        onnx_product_ops,
@@ -13,14 +15,33 @@ const struct onnx_op *const onnx_op_tables[] = {
     onnx_vision_ops,      NULL,
 };
 
-const struct onnx_op *onnx_op_find(const char *op_type, int64_t opset)
+static bool is_onnx_domain(const char *domain)
 {
+    return !domain[0] || strcmp(domain, "ai.onnx") == 0;
+}
+
+int64_t onnx_opset_find(const struct onnx_opset *opsets, size_t n,
+                        const char *domain)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(opsets[i].domain, domain) == 0 ||
+            (is_onnx_domain(domain) && is_onnx_domain(opsets[i].domain)))
+            return opsets[i].version;
+    }
+    return 0;
+}
+
+const struct onnx_op *onnx_op_find(const struct onnx_node *node, int64_t opset)
+{
+    if (!is_onnx_domain(node->domain))
+        return NULL;
     if (opset == 0) /* files older than opsets */
         opset = 1;
     for (size_t t = 0; onnx_op_tables[t]; t++) {
         for (const struct onnx_op *op = onnx_op_tables[t]; op->op_type; op++) {
-            if (opset >= op->first && opset <= op->last &&
-                strcmp(op->op_type, op_type) == 0)
+            if (opset >= op->first &&
+                (opset <= op->last || op->last == ONNX_NOW) &&
+                strcmp(op->op_type, node->op_type) == 0)
                 return op;
         }
     }

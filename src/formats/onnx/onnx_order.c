@@ -1,8 +1,8 @@
-/* formats/onnx/onnx_order.c - see onnx_frame_internal.h: nodes behind those
- * they read from.
+/* formats/onnx/onnx_order.c - see onnx_frame_internal.h: sorts nodes after
+ * those they read from.
  *
- * Files should be in such an order; some are not, and a file that has none is
- * refused. */
+ * ONNX requires that order, but some files are not in it. A file with a cycle
+ * is refused. */
 #include "formats/onnx/onnx_frame_internal.h"
 
 #include "base/mem.h"
@@ -18,9 +18,9 @@ struct order {
     struct map makers; /* from a name to the node that makes it */
     uint32_t *edges;   /* the makers that each node reads from, in a row */
     size_t n_edges, edges_capacity;
-    size_t *first; /* by node, and one behind the last: its edges */
+    size_t *next, *end; /* by node: its next edge to follow, and their end */
     unsigned char *states;
-    uint32_t *path;  /* from a node to what it waits for, and so on */
+    uint32_t *path;  /* each node waits for the next */
     uint32_t *order; /* the result */
     size_t n_ordered;
 };
@@ -39,12 +39,13 @@ static enum assay_status refuse_second(const struct order *order, size_t first,
 
     return error_set(err, ASSAY_BAD_INPUT,
                      "'%.40s' is made by node %zu, %.40s (%.20s), and by node "
-                     "%zu, %.40s (%.20s); a value has one maker",
+                     "%zu, %.40s (%.20s); only one node may make a value",
                      name, first, any_name(a), a->op_type, second, any_name(b),
                      b->op_type);
 }
 
-static enum assay_status find_makers(struct order *order, struct error *err)
+static enum assay_status onnx_order_find_makers(struct order *order,
+                                                struct error *err)
 {
     for (size_t i = 0; i < order->n; i++) {
         for (size_t k = 0; k < order->nodes[i].n_outputs; k++) {
@@ -63,7 +64,8 @@ static enum assay_status find_makers(struct order *order, struct error *err)
     return ASSAY_OK;
 }
 
-static enum assay_status add_read(struct order *order, const char *name)
+static enum assay_status onnx_order_add_read(struct order *order,
+                                             const char *name)
 {
     uint32_t *moved;
     uint64_t maker;
@@ -79,8 +81,8 @@ static enum assay_status add_read(struct order *order, const char *name)
     return ASSAY_OK;
 }
 
-/* What the graphs inside of a node read, it reads. Their own names may be
- * those of the node's outputs, which makes it wait for nothing. */
+/* A node also reads what the graphs inside it read. Names of their own may be
+ * the same as those of the node's outputs; it must not wait for itself. */
 static enum assay_status add_body_reads(struct order *order, size_t at,
                                         const struct onnx_node *node, int depth)
 {
@@ -94,12 +96,12 @@ static enum assay_status add_body_reads(struct order *order, size_t at,
             continue;
         for (size_t i = 0; !st && i < body->n_nodes; i++) {
             for (size_t k = 0; !st && k < body->nodes[i].n_inputs; k++)
-                st = add_read(order, body->nodes[i].inputs[k]);
+                st = onnx_order_add_read(order, body->nodes[i].inputs[k]);
             if (!st)
                 st = add_body_reads(order, at, &body->nodes[i], depth + 1);
         }
         for (size_t i = 0; !st && i < body->n_outputs; i++)
-            st = add_read(order, body->outputs[i].name);
+            st = onnx_order_add_read(order, body->outputs[i].name);
         for (size_t i = before; i < order->n_edges; i++) {
             if (order->edges[i] != at)
                 order->edges[kept++] = order->edges[i];
@@ -109,20 +111,20 @@ static enum assay_status add_body_reads(struct order *order, size_t at,
     return st;
 }
 
-static enum assay_status find_edges(struct order *order)
+static enum assay_status onnx_order_find_edges(struct order *order)
 {
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < order->n; i++) {
         const struct onnx_node *node = &order->nodes[i];
 
-        order->first[i] = order->n_edges;
+        order->next[i] = order->n_edges;
         for (size_t k = 0; !st && k < node->n_inputs; k++)
-            st = add_read(order, node->inputs[k]);
+            st = onnx_order_add_read(order, node->inputs[k]);
         if (!st)
             st = add_body_reads(order, i, node, 0);
+        order->end[i] = order->n_edges;
     }
-    order->first[order->n] = order->n_edges;
     return st;
 }
 
@@ -132,15 +134,13 @@ static enum assay_status refuse_cycle(const struct order *order, uint32_t at,
     const struct onnx_node *node = &order->nodes[at];
 
     return error_set(err, ASSAY_BAD_INPUT,
-                     "the graph goes round in a circle through node %u, "
-                     "%.100s (%.40s)",
+                     "the graph has a cycle through node %u, %.100s (%.40s)",
                      at, any_name(node), node->op_type);
 }
 
-/* Puts a node behind all it reads from, and those before it, depth first.
- * first[] moves along the edges that were followed. */
-static enum assay_status place_node(struct order *order, const size_t *last,
-                                    uint32_t start, struct error *err)
+/* Orders a node after all that it reads from, depth first. */
+static enum assay_status place_node(struct order *order, uint32_t start,
+                                    struct error *err)
 {
     size_t depth = 0;
 
@@ -151,13 +151,13 @@ static enum assay_status place_node(struct order *order, const size_t *last,
     while (depth) {
         uint32_t at = order->path[depth - 1], maker;
 
-        if (order->first[at] == last[at]) {
+        if (order->next[at] == order->end[at]) {
             order->states[at] = DONE;
             order->order[order->n_ordered++] = at;
             depth--;
             continue;
         }
-        maker = order->edges[order->first[at]++];
+        maker = order->edges[order->next[at]++];
         if (order->states[maker] == ON_PATH)
             return refuse_cycle(order, maker, err);
         if (order->states[maker] == WAITING) {
@@ -168,22 +168,15 @@ static enum assay_status place_node(struct order *order, const size_t *last,
     return ASSAY_OK;
 }
 
-static enum assay_status sort(struct order *order, struct error *err)
+static enum assay_status onnx_order_sort(struct order *order, struct error *err)
 {
-    size_t *last = mem_array(order->n + 1, sizeof *last);
-    enum assay_status st = find_makers(order, err);
+    enum assay_status st = onnx_order_find_makers(order, err);
 
-    if (!st && (!last || find_edges(order)))
-        st = error_nomem(err, order->n * sizeof *last,
+    if (!st && onnx_order_find_edges(order))
+        st = error_nomem(err, order->n_edges * sizeof *order->edges,
                          "the order of a model's nodes");
-    if (st) {
-        mem_free(last);
-        return st;
-    }
-    memcpy(last, order->first + 1, order->n * sizeof *last);
     for (size_t i = 0; !st && i < order->n; i++)
-        st = place_node(order, last, (uint32_t)i, err);
-    mem_free(last);
+        st = place_node(order, (uint32_t)i, err);
     return st;
 }
 
@@ -194,17 +187,19 @@ enum assay_status onnx_nodes_sort(const struct onnx_node *nodes, size_t n,
     enum assay_status st;
 
     *out = NULL;
-    order.first = mem_array(n + 1, sizeof *order.first);
+    order.next = mem_array(n, sizeof *order.next);
+    order.end = mem_array(n, sizeof *order.end);
     order.states = mem_array(n, sizeof *order.states);
     order.path = mem_array(n, sizeof *order.path);
     order.order = mem_array(n, sizeof *order.order);
-    st = order.first && order.states && order.path && order.order
-             ? sort(&order, err)
+    st = order.next && order.end && order.states && order.path && order.order
+             ? onnx_order_sort(&order, err)
              : error_nomem(err, n * sizeof *order.order,
                            "the order of a model's nodes");
     map_release(&order.makers);
     mem_free(order.edges);
-    mem_free(order.first);
+    mem_free(order.next);
+    mem_free(order.end);
     mem_free(order.states);
     mem_free(order.path);
     if (st)

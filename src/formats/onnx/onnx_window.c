@@ -1,5 +1,5 @@
-/* formats/onnx/onnx_window.c - see onnx_window_internal.h. */
-#include "formats/onnx/onnx_window_internal.h"
+/* formats/onnx/onnx_window.c - see onnx_import_internal.h: windows. */
+#include "formats/onnx/onnx_import_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -26,17 +26,18 @@ void onnx_window_list(struct onnx_call *call, const char *name, int64_t min,
     if (!found)
         return;
     if (found != n)
-        onnx_fail(call, ASSAY_BAD_INPUT, "%s has %zu numbers, %zu are wanted",
+        onnx_fail(call, ASSAY_BAD_INPUT, "%s has %zu numbers instead of %zu",
                   name, found, n);
     for (size_t i = 0; !call->st && i < n; i++) {
         if (from[i] < min || from[i] >= largest)
-            onnx_fail(call, ASSAY_BAD_INPUT, "%s has the number %" PRId64, name,
+            onnx_fail(call, ASSAY_BAD_INPUT, "%s contains %" PRId64, name,
                       from[i]);
         to[i] = from[i];
     }
 }
 
-static void read_padding(struct onnx_call *call, struct window *window)
+static void onnx_window_read_padding(struct onnx_call *call,
+                                     struct window *window)
 {
     const char *automatic = onnx_text(call, "auto_pad", "NOTSET");
     int64_t pads[2 * WINDOW_MAX_RANK] = {0};
@@ -48,7 +49,7 @@ static void read_padding(struct onnx_call *call, struct window *window)
     else if (strcmp(automatic, "NOTSET") == 0 || !automatic[0])
         onnx_window_list(call, "pads", 0, pads, (size_t)window->rank * 2);
     else if (strcmp(automatic, "VALID") != 0)
-        onnx_fail(call, ASSAY_UNSUPPORTED, "auto_pad '%.40s' is not known",
+        onnx_fail(call, ASSAY_UNSUPPORTED, "auto_pad '%.40s' is not supported",
                   automatic);
     for (int i = 0; i < window->rank; i++) {
         window->before[i] = pads[i];
@@ -73,11 +74,11 @@ bool onnx_window_read(struct onnx_call *call, int rank, const int64_t *kernel,
     onnx_window_list(call, "kernel_shape", 1, window->kernel, (size_t)rank);
     onnx_window_list(call, "strides", 1, window->stride, (size_t)rank);
     onnx_window_list(call, "dilations", 1, window->dilation, (size_t)rank);
-    read_padding(call, window);
+    onnx_window_read_padding(call, window);
     for (int i = 0; !call->st && i < rank; i++) {
         if (window->kernel[i] < 1 || (kernel && kernel[i] != window->kernel[i]))
             onnx_fail(call, ASSAY_BAD_INPUT,
-                      "kernel_shape says %" PRId64 " where the weight has "
+                      "kernel_shape has %" PRId64 ", but the weight has "
                       "%" PRId64,
                       window->kernel[i], kernel ? kernel[i] : 0);
     }

@@ -1,14 +1,12 @@
-/* formats/onnx/onnx_write.c - see onnx_write.h: the file around the nodes. */
+/* formats/onnx/onnx_write.c - see onnx_write.h. Ops write their own nodes. */
 #include "formats/onnx/onnx_write.h"
 
 #include "base/file.h"
 #include "base/file_guard.h"
 #include "base/mem.h"
 #include "formats/onnx/onnx_data_internal.h"
-#include "formats/onnx/wire_put_internal.h"
 #include "ops/onnx_sink.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { first_opset = 13, ir_version = 8, most_bytes = INT32_MAX };
@@ -40,18 +38,18 @@ enum { TENSOR_ELEMENT = 1, TENSOR_SHAPE };
 enum { SHAPE_DIM = 1 };
 enum { DIM_VALUE = 1, DIM_NAME };
 
-/* A file on its way; an onnx_sink for the ops. The first failure is
- * remembered. */
+/* A file while it is made; an onnx_sink for the ops. Remembers the first
+ * failure. */
 struct onnx_export {
     struct onnx_sink sink;
     struct str nodes;        /* of the GraphProto, with their tags */
     struct str initializers; /* small ones that ops made */
-    struct str *names;       /* one a value */
+    struct str *names;       /* one per value, then those that ops made */
     int64_t opset;
     size_t n_made; /* names that ops made */
 
-    struct str path;       /* the name of the node that is written */
-    struct str attributes; /* of the op that is being written */
+    struct str path;       /* the name of the current node */
+    struct str attributes; /* of the current op */
     enum assay_status st;
     struct error *err;
 };
@@ -70,7 +68,7 @@ static bool onnx_write_check(struct onnx_export *to, bool is_put)
 
 /* ---- attributes and nodes ------------------------------------------------ */
 
-/* Takes the message over; it has the value already. */
+/* Completes a message that has the value already, and releases it. */
 static void put_attribute(struct onnx_export *to, const char *name,
                           struct str *attribute, int64_t type)
 {
@@ -132,7 +130,7 @@ static void onnx_write_op(struct onnx_sink *sink, const char *op_type,
     bool is_put = true;
 
     while (n_inputs && !inputs[n_inputs - 1][0])
-        n_inputs--; /* those left out at the end are not listed */
+        n_inputs--; /* inputs left out at the end are not listed */
     for (size_t i = 0; i < n_inputs; i++)
         is_put &= wire_put_text(&node, NODE_INPUT, inputs[i]);
     for (size_t i = 0; i < n_outputs; i++)
@@ -150,6 +148,7 @@ static void onnx_write_op(struct onnx_sink *sink, const char *op_type,
 static void onnx_write_need_opset(struct onnx_sink *sink, int64_t opset)
 {
     struct onnx_export *to = export_of(sink);
+
     if (opset > to->opset)
         to->opset = opset;
 }
@@ -157,6 +156,7 @@ static void onnx_write_need_opset(struct onnx_sink *sink, int64_t opset)
 static void onnx_write_refuse(struct onnx_sink *sink, const char *why)
 {
     struct onnx_export *to = export_of(sink);
+
     if (!to->st)
         to->st = error_set(to->err, ASSAY_UNSUPPORTED, "%s (%s): %s",
                            str_text(&to->path), to->sink.node->op->name, why);
@@ -171,7 +171,8 @@ static const char *onnx_write_name(const struct onnx_sink *sink, uint32_t value)
     return value == GRAPH_NONE ? "" : str_text(&to->names[value]);
 }
 
-/* "/layer1/0/conv1/Conv2d", or with the node's own name at the end. */
+/* "/layer1/0/conv1/Conv2d", with the node's own name at the end if it has one.
+ */
 static void onnx_write_name_node(struct onnx_export *to, size_t at)
 {
     const struct node *node = graph_node(to->sink.graph, at);
@@ -190,7 +191,6 @@ static void onnx_write_name_node(struct onnx_export *to, size_t at)
     onnx_write_check(to, is_put);
 }
 
-/* What is computed is named after its node and a number, which no two share. */
 static void name_values(struct onnx_export *to)
 {
     for (uint32_t i = 0; i < graph_value_count(to->sink.graph); i++) {
@@ -203,7 +203,7 @@ static void name_values(struct onnx_export *to)
     }
 }
 
-/* Values that are outputs have their names, unless they have one already. */
+/* Gives outputs' names to the values that have none of their own. */
 static void name_outputs(struct onnx_export *to)
 {
     for (size_t i = 0; i < graph_output_count(to->sink.graph); i++) {
@@ -218,7 +218,7 @@ static void name_outputs(struct onnx_export *to)
     }
 }
 
-/* Outputs that share a value, or are inputs or constants themselves. */
+/* Copies the outputs that share a value or are inputs or constants. */
 static void onnx_write_copy_outputs(struct onnx_export *to)
 {
     for (size_t i = 0; i < graph_output_count(to->sink.graph) && !to->st; i++) {
@@ -256,8 +256,6 @@ static bool put_tensor_head(struct str *to, enum dtype dtype,
            wire_put_text(to, TENSOR_NAME, name);
 }
 
-/* Names that were made are kept in the list of values' names' own memory:
- * behind those of the values. */
 static const char *onnx_write_add_name(struct onnx_sink *sink, const char *what)
 {
     struct onnx_export *to = export_of(sink);
@@ -334,7 +332,7 @@ static bool put_dims(struct str *to, const struct shape *shape)
     return is_put;
 }
 
-/* A ValueInfoProto; shape NULL: unknown. */
+/* Appends a ValueInfoProto; shape NULL: unknown. */
 static void put_value_info(struct onnx_export *to, struct str *graph,
                            uint32_t field, const char *name, enum dtype dtype,
                            const struct shape *shape)
@@ -366,7 +364,7 @@ static void put_inputs(struct onnx_export *to, const struct shape *inputs,
     }
 }
 
-/* Their first size is free where that of the first input is. */
+/* Their first size is free if that of the first input is. */
 static void put_outputs(struct onnx_export *to, const struct shape *inputs,
                         struct str *graph)
 {
@@ -389,10 +387,10 @@ static void put_outputs(struct onnx_export *to, const struct shape *inputs,
 
 /* ---- the file ----------------------------------------------------------- */
 
-/* Parameters, buffers and constants that are read, one after the other: heads
- * are small, elements go straight into the file. */
+/* Parameters, buffers and constants that are read. Only their heads are kept in
+ * memory; the elements go straight into the file. */
 struct leaves {
-    struct str *heads; /* one a value; with the tag of the elements */
+    struct str *heads; /* one per value, with the tag of the elements */
     size_t bytes;      /* of all, with tags */
 };
 
@@ -413,7 +411,7 @@ static enum assay_status make_head(struct onnx_export *to, uint32_t id,
 
     if (!value->data.buffer && n)
         return error_set(to->err, ASSAY_BAD_INPUT,
-                         "%s has no data; weights are needed", value->name);
+                         "%s has no data; load weights first", value->name);
     if (!type_number(value->dtype))
         return error_set(to->err, ASSAY_UNSUPPORTED, "ONNX has no type %s",
                          dtype_name(value->dtype));

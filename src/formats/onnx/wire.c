@@ -3,11 +3,13 @@
 
 #include "formats/little_endian_internal.h"
 
+#include <string.h>
+
 struct wire wire_open(struct wire_bytes message)
 {
     struct wire wire = {.at = message.at, .end = message.at};
 
-    if (message.n) /* nothing may have no place */
+    if (message.n) /* an empty message may be at NULL */
         wire.end += message.n;
     return wire;
 }
@@ -81,5 +83,56 @@ bool wire_next(struct wire *wire, struct wire_field *field)
         field->value = le32(bytes);
         return true;
     }
-    return wire_stop(wire); /* groups, which ended with proto1 */
+    return wire_stop(wire); /* groups, which proto2 deprecated */
+}
+
+bool wire_put_varint(struct str *to, uint64_t value)
+{
+    while (value >= 128) {
+        if (str_append_char(to, (char)((value & 127) | 128)))
+            return false;
+        value >>= 7;
+    }
+    return !str_append_char(to, (char)value);
+}
+
+bool wire_put_tag(struct str *to, uint32_t field, enum wire_type type)
+{
+    return wire_put_varint(to, (uint64_t)field << 3 | type);
+}
+
+bool wire_put_int(struct str *to, uint32_t field, int64_t value)
+{
+    return wire_put_tag(to, field, WIRE_VARINT) &&
+           wire_put_varint(to, (uint64_t)value);
+}
+
+bool wire_put_float(struct str *to, uint32_t field, float value)
+{
+    unsigned char bytes[4];
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    put_le32(bytes, bits);
+    return wire_put_tag(to, field, WIRE_FIXED32) &&
+           !str_append_n(to, (const char *)bytes, sizeof bytes);
+}
+
+bool wire_put_bytes(struct str *to, uint32_t field, const void *bytes, size_t n)
+{
+    return wire_put_tag(to, field, WIRE_BYTES) && wire_put_varint(to, n) &&
+           !str_append_n(to, bytes, n);
+}
+
+bool wire_put_text(struct str *to, uint32_t field, const char *text)
+{
+    return wire_put_bytes(to, field, text, strlen(text));
+}
+
+bool wire_put_message(struct str *to, uint32_t field, struct str *message)
+{
+    bool is_put = wire_put_bytes(to, field, str_text(message), message->n);
+
+    str_clear(message);
+    return is_put;
 }

@@ -1,7 +1,7 @@
-/* formats/torch/torch_legacy.c - what torch.save wrote before PyTorch 1.6:
- * pickles of a magic number, a version, facts of the machine, the object and
- * the keys of its storages; behind them the storages, each a count and its
- * elements. */
+/* formats/torch/torch_legacy.c - reads what torch.save wrote before PyTorch
+ * 1.6: pickles of a magic number, a version, facts about the machine, the
+ * object and the keys of its storages; then the storages, each with a count and
+ * its elements. */
 #include "formats/weights/checkpoint_internal.h"
 
 #include "base/mem.h"
@@ -14,13 +14,13 @@ enum { format_version = 1001, count_bytes = 8 };
 struct legacy_file {
     const unsigned char *bytes;
     size_t n, at;
-    struct map positions; /* by key: where the storage's count stands */
+    struct map positions; /* from a storage's key to its count */
 };
 
-static enum assay_status next_pickle(struct legacy_file *file,
-                                     struct pickle *pickle,
-                                     struct pickle_value **out,
-                                     struct error *err)
+static enum assay_status torch_legacy_next(struct legacy_file *file,
+                                           struct pickle *pickle,
+                                           struct pickle_value **out,
+                                           struct error *err)
 {
     size_t used = 0;
     enum assay_status st = pickle_read(pickle, file->bytes + file->at,
@@ -30,24 +30,24 @@ static enum assay_status next_pickle(struct legacy_file *file,
     return st;
 }
 
-/* Magic number, version and facts: the first was looked at by the caller. */
+/* Magic number, version and facts; the caller has checked the first. */
 static enum assay_status torch_legacy_read_head(struct legacy_file *file,
                                                 struct pickle *pickle,
                                                 struct error *err)
 {
     struct pickle_value *magic, *version, *facts = NULL;
     const struct pickle_value *is_little;
-    enum assay_status st = next_pickle(file, pickle, &magic, err);
+    enum assay_status st = torch_legacy_next(file, pickle, &magic, err);
 
     if (!st)
-        st = next_pickle(file, pickle, &version, err);
+        st = torch_legacy_next(file, pickle, &version, err);
     if (st)
         return st;
     if (version->kind != PICKLE_INT || version->integer != format_version)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "it has a version of torch.save's format that is not "
-                         "known, 1001 is");
-    st = next_pickle(file, pickle, &facts, err);
+                         "its version of torch.save's format is not supported; "
+                         "only 1001 is");
+    st = torch_legacy_next(file, pickle, &facts, err);
     if (st)
         return st;
     is_little = pickle_dict_get(facts, "little_endian");
@@ -66,7 +66,7 @@ torch_legacy_find_storage(void *context, const struct torch_storage *storage,
     size_t n;
     uint64_t at;
 
-    *part = NULL; /* it has no sums */
+    *part = NULL; /* the format has no checksums */
     if (!map_find(&file->positions, storage->key.bytes, storage->key.n, &at))
         return error_set(err, ASSAY_BAD_INPUT, "its storage is missing");
     if (!mem_add(storage->first, storage->n_elements, &n) ||
@@ -74,12 +74,12 @@ torch_legacy_find_storage(void *context, const struct torch_storage *storage,
         !mem_mul(n, dtype_bytes(storage->dtype), &n) ||
         n > file->n - at - count_bytes)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "its storage is smaller than it wants");
+                         "its storage is smaller than the tensor");
     *bytes = file->bytes + at + count_bytes;
     return ASSAY_OK;
 }
 
-/* Only the pickle of the object says what type the storages have. */
+/* Only the pickle of the object has the types of the storages. */
 static enum assay_status note_sizes(const struct torch_storage *storages,
                                     struct map *sizes, struct error *err)
 {
@@ -91,7 +91,7 @@ static enum assay_status note_sizes(const struct torch_storage *storages,
     return ASSAY_OK;
 }
 
-/* Notes where the storage of a key begins, and moves behind it. */
+/* Notes where the storage of a key begins, and skips it. */
 static enum assay_status pass_storage(struct legacy_file *file,
                                       const struct pickle_value *key,
                                       const struct map *sizes,
@@ -140,12 +140,12 @@ static enum assay_status torch_legacy_read_object(struct checkpoint *checkpoint,
     struct torch_storages storages = {torch_legacy_find_storage, file};
     struct pickle_value *root = NULL, *keys = NULL;
     struct map sizes = {0};
-    enum assay_status st = next_pickle(file, pickle, &root, err);
+    enum assay_status st = torch_legacy_next(file, pickle, &root, err);
 
     if (!st)
         st = note_sizes(pickle_storages(pickle), &sizes, err);
     if (!st)
-        st = next_pickle(file, pickle, &keys, err);
+        st = torch_legacy_next(file, pickle, &keys, err);
     if (!st)
         st = pass_storages(file, keys, &sizes, err);
     if (!st)

@@ -1,6 +1,6 @@
 /* formats/torch/torch_tree.c - see torch_tree_internal.h.
  *
- * The values are a graph, not always a tree: depth and steps are bounded. */
+ * The values may form any graph, so depth and steps are bounded. */
 #include "formats/torch/torch_tree_internal.h"
 
 #include "base/str.h"
@@ -11,7 +11,7 @@ enum { max_depth = 64, max_steps = 1 << 22 };
 
 struct level {
     const struct pickle_item *next;
-    size_t name_bytes; /* of the path to here */
+    size_t name_bytes; /* of the path to it */
     size_t index;      /* of the next item */
 };
 
@@ -25,7 +25,7 @@ struct walk {
     size_t n_steps;
 };
 
-static bool holds_others(const struct pickle_value *value)
+static bool torch_tree_is_container(const struct pickle_value *value)
 {
     return value->kind == PICKLE_DICT || value->kind == PICKLE_LIST ||
            value->kind == PICKLE_TUPLE;
@@ -44,7 +44,7 @@ static enum assay_status torch_tree_enter(struct walk *walk,
     return ASSAY_OK;
 }
 
-/* The path to an item of the level: its key, or its number in a list. */
+/* Extends the path by an item of the level: its key, or its number. */
 static enum assay_status name_item(struct walk *walk, const struct level *level,
                                    const struct pickle_value *key,
                                    struct error *err)
@@ -98,15 +98,16 @@ static enum assay_status torch_tree_visit(struct walk *walk,
 {
     if (++walk->n_steps > max_steps)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "it holds more than %d values, which no checkpoint "
-                         "does",
+                         "it holds more than %d values, more than any "
+                         "checkpoint needs",
                          (int)max_steps);
     if (value->kind == PICKLE_TENSOR)
         return add_tensor(walk, value->tensor, err);
-    return holds_others(value) ? torch_tree_enter(walk, value, err) : ASSAY_OK;
+    return torch_tree_is_container(value) ? torch_tree_enter(walk, value, err)
+                                          : ASSAY_OK;
 }
 
-/* The next item of the innermost level, or out of it. */
+/* Visits the next item of the innermost level, or leaves the level. */
 static enum assay_status torch_tree_step(struct walk *walk, struct error *err)
 {
     struct level *level = &walk->levels[walk->depth - 1];

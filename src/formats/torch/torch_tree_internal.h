@@ -1,5 +1,5 @@
-/* formats/torch/torch_tree_internal.h - from the nested dicts of a checkpoint
- * to named tensors.
+/* formats/torch/torch_tree_internal.h - turns the nested dicts of a checkpoint
+ * into named tensors.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_TORCH_TORCH_TREE_INTERNAL_H
@@ -8,9 +8,9 @@
 #include "formats/torch/torch_values_internal.h"
 #include "formats/weights/checkpoint_internal.h"
 
-/* Where a format keeps the elements of a storage's key. Sets *bytes to the
- * first of them; all those that the storage wants are there. Sets *part where
- * the format can tell whether they are intact. */
+/* Finds the elements of a storage in a format. Sets *bytes to the first one and
+ * checks that the storage is complete. Sets *part if the format has checksums,
+ * else to NULL. */
 struct torch_storages {
     enum assay_status (*find)(void *context,
                               const struct torch_storage *storage,
@@ -19,7 +19,8 @@ struct torch_storages {
     void *context;
 };
 
-/* Adds all tensors under root to the checkpoint. Lists count from 0. */
+/* Adds all tensors under root to the checkpoint. List items are named 0, 1...
+ */
 enum assay_status torch_tree_add(struct checkpoint *checkpoint,
                                  const struct pickle_value *root,
                                  const struct torch_storages *storages,

@@ -11,7 +11,7 @@ enum global_kind {
     GLOBAL_PARAMETER, /* (tensor, ...) */
     GLOBAL_STORAGE,   /* named by persistent ids, not called */
     GLOBAL_SIZE,      /* (tuple) */
-    GLOBAL_PLAIN      /* whatever it makes is of no interest */
+    GLOBAL_PLAIN      /* its result does not matter */
 };
 
 struct torch_global {
@@ -38,7 +38,7 @@ static const struct torch_global globals[] = {
     {"torch", "BoolStorage", GLOBAL_STORAGE, DTYPE_BOOL},
     {"torch", "Size", GLOBAL_SIZE, 0},
     {"torch", "device", GLOBAL_PLAIN, 0},
-    {"_codecs", "encode", GLOBAL_PLAIN, 0}, /* how protocol 2 writes bytes */
+    {"_codecs", "encode", GLOBAL_PLAIN, 0}, /* bytes, in protocol 2 */
     {"__builtin__", "bytes", GLOBAL_PLAIN, 0},
 };
 
@@ -49,7 +49,7 @@ enum assay_status torch_global_find(const struct pickle_text *module,
                                     const struct torch_global **out,
                                     struct error *err)
 {
-    enum { shown = 60 }; /* bytes of each part, so that the sentence fits */
+    enum { shown = 60 }; /* bytes of each part, so that the message fits */
 
     for (size_t i = 0; i < sizeof globals / sizeof *globals; i++) {
         if (pickle_text_is(module, globals[i].module) &&
@@ -59,11 +59,20 @@ enum assay_status torch_global_find(const struct pickle_text *module,
         }
     }
     return error_set(err, ASSAY_UNSUPPORTED,
-                     "%s%.*s.%.*s, which is not loaded: a checkpoint may only "
-                     "hold tensors; save the model's state_dict()",
+                     "%s%.*s.%.*s, which is not loaded because a checkpoint "
+                     "may only hold tensors; save the model's state_dict()",
                      refusal, (int)(module->n < shown ? module->n : shown),
                      module->bytes, (int)(name->n < shown ? name->n : shown),
                      name->bytes);
+}
+
+const char *torch_storage_class(enum dtype dtype)
+{
+    for (size_t i = 0; i < sizeof globals / sizeof *globals; i++) {
+        if (globals[i].kind == GLOBAL_STORAGE && globals[i].dtype == dtype)
+            return globals[i].name;
+    }
+    return NULL;
 }
 
 bool torch_refused_name(const struct error *err, char *name, size_t size)
@@ -138,7 +147,7 @@ static enum assay_status make_tensor(struct arena *arena,
     return ASSAY_OK;
 }
 
-/* Python 2 hands an ordered dict its items as a list of [key, value]. */
+/* Python 2 passes an ordered dict its items as a list of [key, value]. */
 static enum assay_status make_dict(struct arena *arena,
                                    const struct torch_global *global,
                                    const struct pickle_items *arguments,
@@ -202,11 +211,12 @@ enum assay_status torch_global_apply(struct arena *arena,
         break;
     }
     return error_set(err, ASSAY_UNSUPPORTED,
-                     "it wants to call %s.%s, and nothing is called",
+                     "it calls %s.%s, but Assay calls nothing that a "
+                     "checkpoint names",
                      global->module, global->name);
 }
 
-/* (key of the part, offset, elements); None where it is the whole. */
+/* (key of the part, offset, elements), or None for the whole storage. */
 static bool apply_part(struct torch_storage *storage,
                        const struct pickle_value *part)
 {
@@ -252,7 +262,7 @@ enum assay_status torch_storage_of(struct arena *arena,
     *out = NULL;
     if (!is_storage_id(id))
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "it refers to something outside that is not a "
+                         "it refers to an external object that is not a "
                          "storage of tensors");
     storage = arena_alloc(arena, sizeof *storage);
     *out = pickle_value_new(arena, PICKLE_STORAGE);
@@ -266,7 +276,7 @@ enum assay_status torch_storage_of(struct arena *arena,
     (*out)->storage = storage;
     if (!apply_part(storage, pickle_items_at(&id->items, 5)))
         return error_set(err, ASSAY_BAD_INPUT,
-                         "a storage is said to be a part of another that it "
-                         "does not fit in");
+                         "a storage does not fit into the one that it is a "
+                         "part of");
     return ASSAY_OK;
 }

@@ -1,6 +1,6 @@
-/* formats/torch/torch_zip.c - what torch.save writes since PyTorch 1.6: a zip
- * archive with the pickle in NAME/data.pkl and a storage in each NAME/data/KEY.
- */
+/* formats/torch/torch_zip.c - reads what torch.save writes since PyTorch 1.6: a
+ * zip archive with the pickle in NAME/data.pkl and a storage in each
+ * NAME/data/KEY. */
 #include "formats/weights/checkpoint_internal.h"
 
 #include "base/mem.h"
@@ -14,7 +14,7 @@
 struct zip_file {
     struct checkpoint *checkpoint;
     struct zip_index index;
-    struct checkpoint_part **parts; /* by entry; NULL where no tensor lies */
+    struct checkpoint_part **parts; /* by entry; NULL: no tensor in it */
     struct str folder;              /* "archive/" */
     struct str name;                /* of the entry looked for */
 };
@@ -32,27 +32,28 @@ torch_zip_find_entry(struct zip_file *file, const char *prefix,
     *out = zip_index_find(&file->index, file->name.text);
     if (*out && !(*out)->is_stored)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "%s is compressed, which torch.save never does; "
-                         "unpack it and zip it again with -0",
+                         "%s is compressed, which is not supported; unpack the "
+                         "archive and zip it again with -0",
                          file->name.text);
     return ASSAY_OK;
 }
 
-/* The same for what is read at once. */
-static enum assay_status find_intact(struct zip_file *file, const char *name,
-                                     const struct zip_entry **out,
-                                     struct error *err)
+/* The same with a check of the entry's CRC. */
+static enum assay_status torch_zip_find_intact(struct zip_file *file,
+                                               const char *name,
+                                               const struct zip_entry **out,
+                                               struct error *err)
 {
     enum assay_status st = torch_zip_find_entry(file, name, "", 0, out, err);
 
     return st || !*out ? st : zip_entry_check(*out, err);
 }
 
-/* What checks the tensors in an entry, when they are loaded. */
-static enum assay_status find_part(struct zip_file *file,
-                                   const struct zip_entry *entry,
-                                   struct checkpoint_part **out,
-                                   struct error *err)
+/* The part that checks an entry when its tensors are loaded. */
+static enum assay_status torch_zip_find_part(struct zip_file *file,
+                                             const struct zip_entry *entry,
+                                             struct checkpoint_part **out,
+                                             struct error *err)
 {
     struct checkpoint_part **part = &file->parts[entry - file->index.entries];
 
@@ -87,13 +88,13 @@ torch_zip_find_storage(void *context, const struct torch_storage *storage,
     if (!mem_add(storage->first, storage->n_elements, &n) ||
         !mem_mul(n, dtype_bytes(storage->dtype), &n) || n > entry->bytes)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s has %zu bytes, fewer than the tensors in it want",
+                         "%s has %zu bytes, fewer than its tensors need",
                          file->name.text, entry->bytes);
     *bytes = entry->data;
-    return find_part(file, entry, part, err);
+    return torch_zip_find_part(file, entry, part, err);
 }
 
-/* The archive's files lie in one folder, which is called after the file. */
+/* All entries are in one folder, named after the file. */
 static enum assay_status torch_zip_find_folder(struct zip_file *file,
                                                struct error *err)
 {
@@ -119,7 +120,8 @@ static enum assay_status check_byte_order(struct zip_file *file,
                                           struct error *err)
 {
     const struct zip_entry *entry = NULL;
-    enum assay_status st = find_intact(file, "byteorder", &entry, err);
+    enum assay_status st =
+        torch_zip_find_intact(file, "byteorder", &entry, err);
 
     if (!st && entry &&
         (entry->bytes != 6 || memcmp(entry->data, "little", 6) != 0))
@@ -128,18 +130,20 @@ static enum assay_status check_byte_order(struct zip_file *file,
     return st;
 }
 
-static enum assay_status read_pickle(struct checkpoint *checkpoint,
-                                     struct zip_file *file,
-                                     struct pickle *pickle, struct error *err)
+static enum assay_status torch_zip_read_pickle(struct checkpoint *checkpoint,
+                                               struct zip_file *file,
+                                               struct pickle *pickle,
+                                               struct error *err)
 {
     struct torch_storages storages = {torch_zip_find_storage, file};
     const struct zip_entry *entry = NULL;
     struct pickle_value *root = NULL;
     size_t used;
-    enum assay_status st = find_intact(file, "data.pkl", &entry, err);
+    enum assay_status st = torch_zip_find_intact(file, "data.pkl", &entry, err);
 
     if (!st && !entry)
-        st = error_set(err, ASSAY_BAD_INPUT, "its data.pkl has a strange name");
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "the name of its data.pkl is invalid");
     if (!st)
         st = pickle_read(pickle, entry->data, entry->bytes, &used, &root, err);
     return st ? st : torch_tree_add(checkpoint, root, &storages, err);
@@ -166,7 +170,7 @@ enum assay_status torch_zip_read(struct checkpoint *checkpoint,
     if (!st)
         st = pickle_new(&pickle, err);
     if (!st)
-        st = read_pickle(checkpoint, &file, pickle, err);
+        st = torch_zip_read_pickle(checkpoint, &file, pickle, err);
     pickle_free(pickle);
     mem_free(file.parts);
     str_release(&file.folder);

@@ -1,16 +1,15 @@
-/* formats/torch/torch_zip_write.c - see checkpoint_write.h: a zip archive that
- * holds a pickle of the names and shapes, and a file for the elements of each
- * tensor.
+/* formats/torch/torch_zip_write.c - see checkpoint_write.h: writes a zip
+ * archive with a pickle of names and shapes, and one entry per tensor.
  *
- * Entries are stored as they are. The layout is that of torch.save() since
- * PyTorch 1.6; elements begin at multiples of 64 bytes, as there. */
+ * Entries are not compressed. As in files of torch.save() since PyTorch 1.6,
+ * elements begin at multiples of 64 bytes. */
 #include "formats/weights/checkpoint_write.h"
 
 #include "base/file.h"
 #include "base/file_guard.h"
-#include "base/mem.h"
 #include "formats/crc32_internal.h"
 #include "formats/little_endian_internal.h"
+#include "formats/torch/torch_values_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,142 +28,126 @@ static const char folder[] = "archive";
 
 /* ---- the pickle --------------------------------------------------------- */
 
-/* Opcodes of protocol 2 that are needed here. */
+/* The opcodes of protocol 2 that are needed here. */
 enum opcode {
-    PICKLE_PROTO = 0x80,
-    PICKLE_MARK = '(',
-    PICKLE_STOP = '.',
-    PICKLE_EMPTY_TUPLE = ')',
-    PICKLE_TUPLE = 't',
-    PICKLE_REDUCE = 'R',
-    PICKLE_GLOBAL = 'c',
-    PICKLE_TEXT = 'X',
-    PICKLE_LONG = 0x8a,
-    PICKLE_FALSE = 0x89,
-    PICKLE_PERSISTENT = 'Q',
-    PICKLE_SET_ITEMS = 'u',
+    OP_PROTO = 0x80,
+    OP_MARK = '(',
+    OP_STOP = '.',
+    OP_EMPTY_TUPLE = ')',
+    OP_TUPLE = 't',
+    OP_REDUCE = 'R',
+    OP_GLOBAL = 'c',
+    OP_TEXT = 'X',
+    OP_LONG = 0x8a,
+    OP_FALSE = 0x89,
+    OP_PERSISTENT = 'Q',
+    OP_SET_ITEMS = 'u',
 };
 
-static void put_op(struct sink *sink, enum opcode opcode)
+static void torch_put_op(struct sink *sink, enum opcode opcode)
 {
     char byte = (char)opcode;
 
     sink_write(sink, &byte, 1);
 }
 
-static void torch_zip_write_put_global(struct sink *sink, const char *module,
-                                       const char *name)
+static void torch_put_global(struct sink *sink, const char *module,
+                             const char *name)
 {
-    put_op(sink, PICKLE_GLOBAL);
+    torch_put_op(sink, OP_GLOBAL);
     sink_printf(sink, "%s\n%s\n", module, name);
 }
 
-static void torch_zip_write_put_text(struct sink *sink, const char *text)
+static void torch_put_text(struct sink *sink, const char *text)
 {
     unsigned char length[4];
 
     put_le32(length, (uint32_t)strlen(text));
-    put_op(sink, PICKLE_TEXT);
+    torch_put_op(sink, OP_TEXT);
     sink_write(sink, (const char *)length, sizeof length);
     sink_puts(sink, text);
 }
 
-static void torch_zip_write_put_number(struct sink *sink, uint64_t number)
+static void torch_put_number(struct sink *sink, uint64_t number)
 {
     unsigned char bytes[9] = {8};
 
     put_le64(bytes + 1, number);
-    put_op(sink, PICKLE_LONG);
+    torch_put_op(sink, OP_LONG);
     sink_write(sink, (const char *)bytes, sizeof bytes);
 }
 
-static void put_ordered_dict(struct sink *sink)
+static void torch_put_dict(struct sink *sink)
 {
-    torch_zip_write_put_global(sink, "collections", "OrderedDict");
-    put_op(sink, PICKLE_EMPTY_TUPLE);
-    put_op(sink, PICKLE_REDUCE);
+    torch_put_global(sink, "collections", "OrderedDict");
+    torch_put_op(sink, OP_EMPTY_TUPLE);
+    torch_put_op(sink, OP_REDUCE);
 }
 
-static void put_shape(struct sink *sink, const struct shape *shape)
+static void torch_put_shape(struct sink *sink, const struct shape *shape)
 {
-    put_op(sink, PICKLE_MARK);
+    torch_put_op(sink, OP_MARK);
     for (int i = 0; i < shape->rank; i++)
-        torch_zip_write_put_number(sink, (uint64_t)shape->dims[i]);
-    put_op(sink, PICKLE_TUPLE);
+        torch_put_number(sink, (uint64_t)shape->dims[i]);
+    torch_put_op(sink, OP_TUPLE);
 }
 
-static void put_strides(struct sink *sink, const struct shape *shape)
+static void torch_put_strides(struct sink *sink, const struct shape *shape)
 {
-    put_op(sink, PICKLE_MARK);
+    torch_put_op(sink, OP_MARK);
     for (int i = 0; i < shape->rank; i++) {
         uint64_t stride = 1;
 
         for (int k = i + 1; k < shape->rank; k++)
             stride *= (uint64_t)shape->dims[k];
-        torch_zip_write_put_number(sink, stride);
+        torch_put_number(sink, stride);
     }
-    put_op(sink, PICKLE_TUPLE);
-}
-
-/* NULL: PyTorch 1.13 has no tensors of this type. */
-static const char *storage_class(enum dtype dtype)
-{
-    static const char *const classes[] = {
-        [DTYPE_F32] = "FloatStorage", [DTYPE_F64] = "DoubleStorage",
-        [DTYPE_F16] = "HalfStorage",  [DTYPE_BF16] = "BFloat16Storage",
-        [DTYPE_I8] = "CharStorage",   [DTYPE_U8] = "ByteStorage",
-        [DTYPE_I16] = "ShortStorage", [DTYPE_I32] = "IntStorage",
-        [DTYPE_I64] = "LongStorage",  [DTYPE_BOOL] = "BoolStorage",
-    };
-
-    return (size_t)dtype < sizeof classes / sizeof *classes ? classes[dtype]
-                                                            : NULL;
+    torch_put_op(sink, OP_TUPLE);
 }
 
 /* The arguments of _rebuild_tensor_v2(): storage, offset, size, stride,
  * requires_grad, hooks. */
-static void torch_zip_write_put_tensor(struct sink *sink,
-                                       const struct tensor *tensor,
-                                       size_t number)
+static void torch_put_tensor(struct sink *sink, const struct tensor *tensor,
+                             size_t number)
 {
     char key[24];
 
     snprintf(key, sizeof key, "%zu", number);
-    torch_zip_write_put_global(sink, "torch._utils", "_rebuild_tensor_v2");
-    put_op(sink, PICKLE_MARK);
-    put_op(sink, PICKLE_MARK);
-    torch_zip_write_put_text(sink, "storage");
-    torch_zip_write_put_global(sink, "torch", storage_class(tensor->dtype));
-    torch_zip_write_put_text(sink, key);
-    torch_zip_write_put_text(sink, "cpu");
-    torch_zip_write_put_number(sink, tensor_elements(tensor));
-    put_op(sink, PICKLE_TUPLE);
-    put_op(sink, PICKLE_PERSISTENT);
-    torch_zip_write_put_number(sink, 0);
-    put_shape(sink, &tensor->shape);
-    put_strides(sink, &tensor->shape);
-    put_op(sink, PICKLE_FALSE);
-    put_ordered_dict(sink);
-    put_op(sink, PICKLE_TUPLE);
-    put_op(sink, PICKLE_REDUCE);
+    torch_put_global(sink, "torch._utils", "_rebuild_tensor_v2");
+    torch_put_op(sink, OP_MARK);
+    torch_put_op(sink, OP_MARK);
+    torch_put_text(sink, "storage");
+    torch_put_global(sink, "torch", torch_storage_class(tensor->dtype));
+    torch_put_text(sink, key);
+    torch_put_text(sink, "cpu");
+    torch_put_number(sink, tensor_elements(tensor));
+    torch_put_op(sink, OP_TUPLE);
+    torch_put_op(sink, OP_PERSISTENT);
+    torch_put_number(sink, 0);
+    torch_put_shape(sink, &tensor->shape);
+    torch_put_strides(sink, &tensor->shape);
+    torch_put_op(sink, OP_FALSE);
+    torch_put_dict(sink);
+    torch_put_op(sink, OP_TUPLE);
+    torch_put_op(sink, OP_REDUCE);
 }
 
-static enum assay_status make_pickle(const struct named_tensor *tensors,
-                                     size_t n, struct str *pickle,
-                                     struct error *err)
+static enum assay_status torch_make_pickle(const struct named_tensor *tensors,
+                                           size_t n, struct str *pickle,
+                                           struct error *err)
 {
-    static const char protocol[] = {(char)PICKLE_PROTO, 2};
+    static const char protocol[] = {(char)OP_PROTO, 2};
     struct sink sink = sink_to_str(pickle);
 
     sink_write(&sink, protocol, sizeof protocol);
-    put_ordered_dict(&sink);
-    put_op(&sink, PICKLE_MARK);
+    torch_put_dict(&sink);
+    torch_put_op(&sink, OP_MARK);
     for (size_t i = 0; i < n; i++) {
-        torch_zip_write_put_text(&sink, tensors[i].name);
-        torch_zip_write_put_tensor(&sink, tensors[i].tensor, i);
+        torch_put_text(&sink, tensors[i].name);
+        torch_put_tensor(&sink, tensors[i].tensor, i);
     }
-    put_op(&sink, PICKLE_SET_ITEMS);
-    put_op(&sink, PICKLE_STOP);
+    torch_put_op(&sink, OP_SET_ITEMS);
+    torch_put_op(&sink, OP_STOP);
     return sink_status(&sink, err);
 }
 
@@ -183,8 +166,8 @@ struct entry {
     uint64_t at; /* its header begins there */
 };
 
-/* What a local header and a line of the directory have in common. */
-static void put_common(unsigned char *bytes, const struct entry *entry)
+/* The part that a local header and a line of the directory share. */
+static void torch_put_common(unsigned char *bytes, const struct entry *entry)
 {
     put_le16(bytes, version_needed);
     put_le32(bytes + 10, entry->crc);
@@ -193,16 +176,15 @@ static void put_common(unsigned char *bytes, const struct entry *entry)
     put_le16(bytes + 22, (uint16_t)strlen(entry->name));
 }
 
-/* The extra field "FB" moves the data to the next multiple of the alignment,
- * as PyTorch's own files do. */
-static void write_header(struct archive *archive, const struct entry *entry)
+/* The extra field "FB" aligns the data, as in PyTorch's own files. */
+static void torch_put_header(struct archive *archive, const struct entry *entry)
 {
     unsigned char header[local_bytes] = {'P', 'K', 3, 4};
     unsigned char extra[alignment + 4] = {'F', 'B'};
     uint64_t begin = entry->at + local_bytes + strlen(entry->name) + 4;
     size_t padding = (size_t)(alignment - begin % alignment) % alignment;
 
-    put_common(header + 4, entry);
+    torch_put_common(header + 4, entry);
     put_le16(header + 28, (uint16_t)(4 + padding));
     put_le16(extra + 2, (uint16_t)padding);
     sink_write(archive->sink, (const char *)header, sizeof header);
@@ -210,21 +192,20 @@ static void write_header(struct archive *archive, const struct entry *entry)
     sink_write(archive->sink, (const char *)extra, 4 + padding);
 }
 
-static void torch_zip_write_add_line(struct archive *archive,
-                                     const struct entry *entry)
+static void torch_add_line(struct archive *archive, const struct entry *entry)
 {
     unsigned char line[central_bytes] = {'P', 'K', 1, 2};
 
     put_le16(line + 4, version_needed);
-    put_common(line + 6, entry);
+    torch_put_common(line + 6, entry);
     put_le32(line + 42, (uint32_t)entry->at);
     sink_write(&archive->lines, (const char *)line, sizeof line);
     sink_puts(&archive->lines, entry->name);
     archive->n++;
 }
 
-static void torch_zip_write_add_entry(struct archive *archive, const char *tail,
-                                      const void *data, size_t n)
+static void torch_add_entry(struct archive *archive, const char *tail,
+                            const void *data, size_t n)
 {
     struct entry entry = {
         .bytes = (uint32_t)n,
@@ -233,9 +214,9 @@ static void torch_zip_write_add_entry(struct archive *archive, const char *tail,
     };
 
     snprintf(entry.name, sizeof entry.name, "%s/%s", folder, tail);
-    write_header(archive, &entry);
+    torch_put_header(archive, &entry);
     sink_write(archive->sink, data, n);
-    torch_zip_write_add_line(archive, &entry);
+    torch_add_line(archive, &entry);
 }
 
 static void torch_zip_write_finish(struct archive *archive)
@@ -250,47 +231,46 @@ static void torch_zip_write_finish(struct archive *archive)
     sink_write(archive->sink, (const char *)end, sizeof end);
 }
 
-static enum assay_status check_tensors(const struct named_tensor *tensors,
-                                       size_t n, struct error *err)
+static enum assay_status torch_check_tensors(const struct named_tensor *tensors,
+                                             size_t n, struct error *err)
 {
-    /* An entry's headers and a tensor's place in the pickle, at most. */
+    /* At most: an entry's headers and a tensor's part of the pickle. */
     enum { most_around = 4096, most_entries = 60000 };
     uint64_t sum = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!storage_class(tensors[i].tensor->dtype))
+        if (!torch_storage_class(tensors[i].tensor->dtype))
             return error_set(err, ASSAY_UNSUPPORTED,
-                             "%s is %s, which PyTorch has no tensors of",
+                             "%s is %s, a type that PyTorch does not have",
                              tensors[i].name,
                              dtype_name(tensors[i].tensor->dtype));
         sum += tensor_bytes(tensors[i].tensor) + most_around;
     }
     if (sum > UINT32_MAX || n > most_entries)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "%zu tensors of %" PRIu64 " bytes are more than such "
-                         "a file can hold; write safetensors",
+                         "%zu tensors of %" PRIu64 " bytes do not fit into a "
+                         "PyTorch file; write a .safetensors file",
                          n, sum);
     return ASSAY_OK;
 }
 
-static enum assay_status write_archive(const struct named_tensor *tensors,
-                                       size_t n, const struct str *pickle,
-                                       struct sink *sink, struct error *err)
+static enum assay_status torch_put_archive(const struct named_tensor *tensors,
+                                           size_t n, const struct str *pickle,
+                                           struct sink *sink, struct error *err)
 {
     struct archive archive = {.sink = sink};
     enum assay_status st;
 
     archive.lines = sink_to_str(&archive.directory);
-    torch_zip_write_add_entry(&archive, "data.pkl", pickle->text, pickle->n);
+    torch_add_entry(&archive, "data.pkl", pickle->text, pickle->n);
     for (size_t i = 0; i < n && !sink->failed_errno; i++) {
         char tail[max_entry_name];
 
         snprintf(tail, sizeof tail, "data/%zu", i);
-        torch_zip_write_add_entry(&archive, tail,
-                                  tensor_data(tensors[i].tensor),
-                                  tensor_bytes(tensors[i].tensor));
+        torch_add_entry(&archive, tail, tensor_data(tensors[i].tensor),
+                        tensor_bytes(tensors[i].tensor));
     }
-    torch_zip_write_add_entry(&archive, "version", "3\n", 2);
+    torch_add_entry(&archive, "version", "3\n", 2);
     torch_zip_write_finish(&archive);
     st = sink_status(&archive.lines, err);
     str_release(&archive.directory);
@@ -303,14 +283,14 @@ enum assay_status torch_zip_write(const char *path,
 {
     struct output *output = NULL;
     struct str pickle = {0};
-    enum assay_status st = check_tensors(tensors, n, err);
+    enum assay_status st = torch_check_tensors(tensors, n, err);
 
     if (!st)
-        st = make_pickle(tensors, n, &pickle, err);
+        st = torch_make_pickle(tensors, n, &pickle, err);
     if (!st)
         st = output_open(path, &output, err);
     if (!st)
-        st = write_archive(tensors, n, &pickle, output_sink(output), err);
+        st = torch_put_archive(tensors, n, &pickle, output_sink(output), err);
     str_release(&pickle);
     st = file_guards_hold(st, err);
     if (!st)

@@ -1,5 +1,4 @@
-/* formats/weights/checkpoint_internal.h - how the readers of formats fill a
- * checkpoint.
+/* formats/weights/checkpoint_internal.h - what the readers of formats fill in.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_WEIGHTS_CHECKPOINT_INTERNAL_H
@@ -22,17 +21,17 @@ struct checkpoint {
     size_t n, capacity;
     struct arena names;
     struct map by_name; /* index into tensors */
-    struct map notes;   /* pointers to texts among the names */
+    struct map notes;   /* pointers to texts in the arena */
 };
 
-/* A part of the file that can be checked, which is done before a tensor in it
- * is used. */
+/* A part of the file with a checksum, which is checked before a tensor in it is
+ * used. */
 struct checkpoint_part {
     struct zip_entry entry;
     bool is_checked;
 };
 
-/* A tensor as a reader found it: a view of some elements of one type. */
+/* A tensor as a reader found it: a view of elements of one type. */
 struct checkpoint_view {
     const char *name;
     size_t name_bytes;
@@ -42,16 +41,16 @@ struct checkpoint_view {
     const int64_t *strides; /* NULL: dense */
     const unsigned char *elements;
     uint64_t n_elements, first;
-    struct checkpoint_part *part; /* that holds them; NULL */
+    struct checkpoint_part *part; /* that holds them, or NULL */
 };
 
-/* Adds it; ASSAY_BAD_INPUT where it reaches beyond its elements, or its name
- * is taken. */
+/* Adds it; ASSAY_BAD_INPUT if it reaches beyond its elements or its name is
+ * taken. */
 enum assay_status checkpoint_add(struct checkpoint *checkpoint,
                                  const struct checkpoint_view *view,
                                  struct error *err);
 
-/* Keeps a copy of what a file says about itself. */
+/* Keeps a copy of a note: see checkpoint_note(). */
 enum assay_status checkpoint_add_note(struct checkpoint *checkpoint,
                                       const char *key, const char *value,
                                       struct error *err);
@@ -66,7 +65,5 @@ enum assay_status torch_legacy_read(struct checkpoint *checkpoint,
 enum assay_status safetensors_read(struct checkpoint *checkpoint,
                                    const unsigned char *bytes, size_t n,
                                    struct error *err);
-/* What a safetensors file calls a type: "F32". */
-const char *safetensors_type(enum dtype dtype);
 
 #endif

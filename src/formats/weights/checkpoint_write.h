@@ -1,7 +1,7 @@
-/* formats/weights/checkpoint_write.h - files of named tensors.
+/* formats/weights/checkpoint_write.h - writes files of named tensors.
  *
- * A file appears under its name when it is whole (base/file.h), and replaces
- * an older one only then.
+ * A file appears under its name, and replaces an older one, only when it is
+ * complete (base/file.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_WEIGHTS_CHECKPOINT_WRITE_H
@@ -19,16 +19,15 @@ struct named_text {
     const char *key, *text;
 };
 
-/* Tensors in this order; the texts are its "__metadata__". Elements are aligned
- * for their types where the larger types come first. */
+/* Writes the tensors in this order, and the texts as "__metadata__". Elements
+ * are aligned for their types if larger types come first. */
 enum assay_status safetensors_write(const char *path,
                                     const struct named_tensor *tensors,
                                     size_t n, const struct named_text *texts,
                                     size_t n_texts, struct error *err);
 
-/* What torch.save() writes for a state_dict, and torch.load() reads.
- * ASSAY_UNSUPPORTED where the file would have 4 GiB or more, or PyTorch has no
- * such type. */
+/* Writes what torch.save() writes for a state_dict. ASSAY_UNSUPPORTED if the
+ * file would have 4 GiB or more, or PyTorch does not have a type. */
 enum assay_status torch_zip_write(const char *path,
                                   const struct named_tensor *tensors, size_t n,
                                   struct error *err);

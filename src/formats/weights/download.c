@@ -7,8 +7,9 @@
 #include "base/md5.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "formats/weights/curl_library_internal.h"
 
+#include <curl/curl.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,20 +18,71 @@
 
 enum {
     connect_seconds = 30,
-    stalled_seconds = 60, /* without a byte: given up, to be resumed */
+    stalled_seconds = 60, /* gives up after these without a byte */
     max_redirects = 10,
     http_bad_request = 400,
     http_not_found = 404,
     http_range_wrong = 416
 };
 
+/* ---- libcurl ------------------------------------------------------------ */
+
+/* Loaded when something is fetched: it depends on some thirty libraries, which
+ * would cost every start of the program about 10 ms, and few runs need it. */
+struct curl_library {
+    __typeof__(curl_global_init) *global_init;
+    __typeof__(curl_easy_init) *easy_init;
+    __typeof__(curl_easy_setopt) *easy_setopt;
+    __typeof__(curl_easy_perform) *easy_perform;
+    __typeof__(curl_easy_getinfo) *easy_getinfo;
+    __typeof__(curl_easy_strerror) *easy_strerror;
+    __typeof__(curl_easy_cleanup) *easy_cleanup;
+};
+
+/* Loads it, for good. */
+static enum assay_status curl_library_load(struct curl_library *library,
+                                           struct error *err)
+{
+    const struct {
+        const char *name;
+        void *function; /* where its address goes */
+    } symbols[] = {{"curl_global_init", &library->global_init},
+                   {"curl_easy_init", &library->easy_init},
+                   {"curl_easy_setopt", &library->easy_setopt},
+                   {"curl_easy_perform", &library->easy_perform},
+                   {"curl_easy_getinfo", &library->easy_getinfo},
+                   {"curl_easy_strerror", &library->easy_strerror},
+                   {"curl_easy_cleanup", &library->easy_cleanup}};
+    void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    bool is_usable = true;
+
+    if (!handle)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "cannot load libcurl.so.4, which fetches files; "
+                         "install libcurl");
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *symbol = dlsym(handle, symbols[i].name);
+
+        /* C cannot convert an object pointer to a function pointer; POSIX
+         * can. */
+        memcpy(symbols[i].function, &symbol, sizeof symbol);
+        is_usable &= symbol != NULL;
+    }
+    if (!is_usable || library->global_init(CURL_GLOBAL_DEFAULT))
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "libcurl.so.4 is not usable; install libcurl again");
+    return ASSAY_OK;
+}
+
+/* ---- transfers ---------------------------------------------------------- */
+
 struct transfer {
     const struct download *download;
     const char *part;
     int fd;
-    uint64_t resumed; /* bytes that were there before */
-    uint64_t written; /* with those */
-    bool is_too_long; /* it would be, with what came last */
+    uint64_t resumed; /* bytes from an earlier attempt */
+    uint64_t written; /* including those */
+    bool is_too_long; /* the server sent more than most_bytes */
     int write_errno;
     long http_status;
     struct curl_library curl;
@@ -62,8 +114,9 @@ static size_t download_write_part(char *bytes, size_t size, size_t n,
     return wanted;
 }
 
-static int show_progress(void *context, curl_off_t total, curl_off_t now,
-                         curl_off_t up_total, curl_off_t up_now)
+static int download_show_progress(void *context, curl_off_t total,
+                                  curl_off_t now, curl_off_t up_total,
+                                  curl_off_t up_now)
 {
     struct transfer *transfer = context;
     struct progress *progress = transfer->download->progress;
@@ -96,12 +149,12 @@ static void download_set_options(struct transfer *transfer)
     set(handle, CURLOPT_WRITEFUNCTION, download_write_part);
     set(handle, CURLOPT_WRITEDATA, transfer);
     set(handle, CURLOPT_NOPROGRESS, 0L);
-    set(handle, CURLOPT_XFERINFOFUNCTION, show_progress);
+    set(handle, CURLOPT_XFERINFOFUNCTION, download_show_progress);
     set(handle, CURLOPT_XFERINFODATA, transfer);
 }
 
-/* Goes on behind what the part file holds already. */
-static CURLcode perform(struct transfer *transfer)
+/* Continues after the bytes that the part file has already. */
+static CURLcode download_perform(struct transfer *transfer)
 {
     uint64_t most = transfer->download->most_bytes;
     CURLcode code;
@@ -109,10 +162,10 @@ static CURLcode perform(struct transfer *transfer)
 
     transfer->resumed = at > 0 ? (uint64_t)at : 0;
     if (most && transfer->resumed > most && !ftruncate(transfer->fd, 0))
-        transfer->resumed = 0; /* of something else */
+        transfer->resumed = 0; /* it was another file */
     lseek(transfer->fd, (off_t)transfer->resumed, SEEK_SET);
     transfer->written = transfer->resumed;
-    if (most) /* where the server announces more, nothing is sent at all */
+    if (most) /* if the server announces more, nothing is transferred */
         transfer->curl.easy_setopt(transfer->handle, CURLOPT_MAXFILESIZE_LARGE,
                                    (curl_off_t)(most - transfer->resumed + 1));
     transfer->curl.easy_setopt(transfer->handle, CURLOPT_RESUME_FROM_LARGE,
@@ -132,8 +185,8 @@ static enum assay_status download_explain(const struct transfer *transfer,
     if (transfer->is_too_long || code == CURLE_FILESIZE_EXCEEDED) {
         unlink(transfer->part);
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%s sends more than the %llu bytes that the file has; "
-                         "nothing was kept",
+                         "%s is larger than the expected %llu bytes; nothing "
+                         "was kept",
                          url,
                          (unsigned long long)transfer->download->most_bytes);
     }
@@ -142,7 +195,8 @@ static enum assay_status download_explain(const struct transfer *transfer,
                            transfer->part);
     if (transfer->http_status == http_not_found)
         return error_set(err, ASSAY_NOT_FOUND,
-                         "%s is not there (HTTP 404); has it moved?", url);
+                         "%s does not exist (HTTP 404); it may have moved",
+                         url);
     if (transfer->http_status >= http_bad_request)
         return error_set(err, ASSAY_IO, "the server refuses %s (HTTP %ld)", url,
                          transfer->http_status);
@@ -153,9 +207,8 @@ static enum assay_status download_explain(const struct transfer *transfer,
                          "another machine and %s",
                          url, transfer->download->otherwise);
     return error_set(err, ASSAY_IO,
-                     "fetching %s: %s; run the command again to go on from "
-                     "there",
-                     url, transfer->curl.easy_strerror(code));
+                     "fetching %s: %s; run the command again to continue", url,
+                     transfer->curl.easy_strerror(code));
 }
 
 /* ---- sums -------------------------------------------------------------- */
@@ -176,9 +229,10 @@ static bool download_is_wanted(const struct download *download,
            download_begins_with(sums->md5, download->md5_digits);
 }
 
-static enum assay_status hash_file(const struct download *download, int fd,
-                                   const char *path, struct sums *sums,
-                                   struct error *err)
+static enum assay_status download_hash_file(const struct download *download,
+                                            int fd, const char *path,
+                                            struct sums *sums,
+                                            struct error *err)
 {
     unsigned char bytes[64 * 1024];
     struct sha256 sha;
@@ -207,16 +261,17 @@ bool download_is_whole(const struct download *download)
     struct error ignored = {0};
     struct sums sums;
     int fd;
-    bool is = !file_open(download->path, &fd, &ignored) &&
-              !hash_file(download, fd, download->path, &sums, &ignored) &&
-              download_is_wanted(download, &sums);
+    bool is =
+        !file_open(download->path, &fd, &ignored) &&
+        !download_hash_file(download, fd, download->path, &sums, &ignored) &&
+        download_is_wanted(download, &sums);
 
     if (fd >= 0)
         close(fd);
     return is;
 }
 
-/* A server that ends too early may have said that this was all. */
+/* A server may end too early and still report success. */
 static enum assay_status download_check_size(const struct transfer *transfer,
                                              struct error *err)
 {
@@ -228,40 +283,40 @@ static enum assay_status download_check_size(const struct transfer *transfer,
     if ((uint64_t)info.st_size >= download->least_bytes)
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
-                     "what came from %s has %lld bytes, not the %llu that the "
-                     "file has; it was removed, fetch it again",
+                     "%s sent %lld bytes instead of %llu; they were removed, "
+                     "fetch the file again",
                      download->url, (long long)info.st_size,
                      (unsigned long long)download->least_bytes);
 }
 
-static enum assay_status check_sums(const struct transfer *transfer,
-                                    struct error *err)
+static enum assay_status download_check_sums(const struct transfer *transfer,
+                                             struct error *err)
 {
     const struct download *download = transfer->download;
     struct sums sums;
     bool is_sha;
     enum assay_status st =
-        hash_file(download, transfer->fd, transfer->part, &sums, err);
+        download_hash_file(download, transfer->fd, transfer->part, &sums, err);
 
     if (st || download_is_wanted(download, &sums))
         return st;
     is_sha = !download_begins_with(sums.sha256, download->sha256_digits);
     return error_set(err, ASSAY_BAD_INPUT,
-                     "what came from %s has %s %.8s..., not %.8s...; it was "
-                     "removed, fetch it again",
+                     "the file from %s has %s %.8s... instead of %.8s...; it "
+                     "was removed, fetch it again",
                      download->url, is_sha ? "SHA-256" : "MD5",
                      is_sha ? sums.sha256 : sums.md5,
                      is_sha ? download->sha256_digits : download->md5_digits);
 }
 
-/* The part file becomes the file, or goes where it is another one. */
+/* Renames the part file, or removes it if it is not the right file. */
 static enum assay_status download_finish(const struct transfer *transfer,
                                          struct error *err)
 {
     enum assay_status st = download_check_size(transfer, err);
 
     if (!st)
-        st = check_sums(transfer, err);
+        st = download_check_sums(transfer, err);
     if (st == ASSAY_BAD_INPUT)
         unlink(transfer->part);
     if (st)
@@ -273,24 +328,24 @@ static enum assay_status download_finish(const struct transfer *transfer,
 
 /* ---- fetching ---------------------------------------------------------- */
 
-/* A server that cannot go on in the middle, or finds nothing left to send
- * although the hash is wrong, is asked for the whole. */
+/* Asks for the whole file if the server cannot continue in the middle, or has
+ * nothing left to send although the hash is wrong. */
 static enum assay_status download_fetch(struct transfer *transfer,
                                         struct error *err)
 {
-    CURLcode code = perform(transfer);
+    CURLcode code = download_perform(transfer);
 
     if (transfer->resumed && transfer->http_status == http_range_wrong) {
         struct error ignored = {0};
 
-        if (!check_sums(transfer, &ignored))
+        if (!download_check_sums(transfer, &ignored))
             return download_finish(transfer, err);
     }
     if (transfer->resumed && (transfer->http_status == http_range_wrong ||
                               code == CURLE_RANGE_ERROR)) {
         if (ftruncate(transfer->fd, 0))
             return error_errno(err, errno, "writing %s", transfer->part);
-        code = perform(transfer);
+        code = download_perform(transfer);
     }
     return code ? download_explain(transfer, code, err)
                 : download_finish(transfer, err);
@@ -298,9 +353,9 @@ static enum assay_status download_fetch(struct transfer *transfer,
 
 /* ---- files ------------------------------------------------------------ */
 
-/* Whether the part's name leads to what is open: another process may have
- * finished it since. */
-static bool is_in_place(const struct transfer *transfer)
+/* Whether the part's name is still that of the open file: another process may
+ * have finished it. */
+static bool download_is_in_place(const struct transfer *transfer)
 {
     struct stat open, named;
 
@@ -309,8 +364,8 @@ static bool is_in_place(const struct transfer *transfer)
            open.st_ino == named.st_ino;
 }
 
-static enum assay_status claim_part(struct transfer *transfer,
-                                    struct error *err)
+static enum assay_status download_claim_part(struct transfer *transfer,
+                                             struct error *err)
 {
     struct stat info;
     pid_t holder;
@@ -327,19 +382,20 @@ static enum assay_status claim_part(struct transfer *transfer,
     if (claim_take(transfer->fd, &holder))
         return ASSAY_OK;
     return error_set(err, ASSAY_IO,
-                     "%s is being fetched by another process (pid %ld); wait "
-                     "until it has ended",
-                     transfer->download->path, (long)holder);
+                     "another process (pid %ld) is fetching %s; wait until it "
+                     "ends",
+                     (long)holder, transfer->download->path);
 }
 
 /* Only one process at a time writes to a part file; the descriptor stays open
- * only where that is this one. */
-static enum assay_status open_part(struct transfer *transfer, struct error *err)
+ * only if it is this one. */
+static enum assay_status download_open_part(struct transfer *transfer,
+                                            struct error *err)
 {
     for (;;) {
-        enum assay_status st = claim_part(transfer, err);
+        enum assay_status st = download_claim_part(transfer, err);
 
-        if (!st && is_in_place(transfer))
+        if (!st && download_is_in_place(transfer))
             return ASSAY_OK;
         if (transfer->fd >= 0)
             close(transfer->fd);
@@ -349,21 +405,21 @@ static enum assay_status open_part(struct transfer *transfer, struct error *err)
     }
 }
 
-/* A part of nothing is of no use to anyone. */
-static void close_part(struct transfer *transfer)
+/* Removes an empty part file. */
+static void download_close_part(struct transfer *transfer)
 {
     struct stat info;
 
     if (transfer->fd < 0)
         return;
-    if (is_in_place(transfer) && fstat(transfer->fd, &info) == 0 &&
+    if (download_is_in_place(transfer) && fstat(transfer->fd, &info) == 0 &&
         info.st_size == 0)
         unlink(transfer->part);
     close(transfer->fd);
 }
 
-/* What another process was at when this one came. */
-static bool was_finished(const struct transfer *transfer)
+/* Whether another process finished the file while this one waited. */
+static bool download_was_finished(const struct transfer *transfer)
 {
     struct stat info;
 
@@ -384,8 +440,8 @@ enum assay_status download_file(const struct download *download,
     if (!st)
         st = cache_make_folders(download->path, err);
     if (!st)
-        st = open_part(&transfer, err);
-    if (!st && was_finished(&transfer))
+        st = download_open_part(&transfer, err);
+    if (!st && download_was_finished(&transfer))
         goto done;
     if (!st) {
         transfer.handle = transfer.curl.easy_init();
@@ -398,7 +454,7 @@ enum assay_status download_file(const struct download *download,
         transfer.curl.easy_cleanup(transfer.handle);
     }
 done:
-    close_part(&transfer);
+    download_close_part(&transfer);
     str_release(&part);
     return st;
 }

@@ -1,9 +1,8 @@
-/* formats/weights/download.h - fetching a file whose hash is known, and its
- * size.
+/* formats/weights/download.h - fetches a file with a known hash and size.
  *
- * What was fetched waits in PATH.part: an interrupted download goes on where
- * it ended, and PATH appears only when it is whole and has the right hash. One
- * process at a time fetches a file; another is told which.
+ * Data is kept in PATH.part: an interrupted download continues where it ended,
+ * and PATH appears only when it is complete and has the right hash. Only one
+ * process at a time fetches a file; others fail and name it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_WEIGHTS_DOWNLOAD_H
@@ -18,20 +17,20 @@
 struct download {
     const char *url;           /* http or https */
     const char *path;          /* its folders are made */
-    const char *sha256_digits; /* how the hash of the whole begins; NULL: */
-    const char *md5_digits;    /* only this is known; both are checked */
-    uint64_t least_bytes, most_bytes; /* of the whole; 0: not known */
+    const char *sha256_digits; /* the first digits, or NULL: not checked */
+    const char *md5_digits;    /* the same */
+    uint64_t least_bytes, most_bytes; /* of the file; 0: unknown */
     const char *otherwise;            /* what to do without a network */
-    struct progress *progress; /* NULL: none; its total is set when known */
+    struct progress *progress;        /* or NULL; its total is set when known */
 };
 
-/* ASSAY_NOT_FOUND where the server has no such file or cannot be reached,
- * ASSAY_BAD_INPUT where the hash or the size is another one: nothing is kept
- * then. No byte beyond most_bytes reaches the disk. */
+/* ASSAY_NOT_FOUND if the server does not have the file or cannot be reached,
+ * ASSAY_BAD_INPUT if the hash or the size is wrong; then nothing is kept. Never
+ * writes more than most_bytes. */
 enum assay_status download_file(const struct download *download,
                                 struct error *err);
 
-/* Whether a file is whole; false where it cannot be read, too. */
+/* Whether the file is complete; false also if it cannot be read. */
 bool download_is_whole(const struct download *download);
 
 #endif

@@ -1,16 +1,15 @@
 /* formats/weights/load_names.c - see load_weights.h: names that changed in
- * torchvision, as the _load_from_state_dict of its modules change them. */
+ * torchvision, as in the _load_from_state_dict of its modules. */
 #include "formats/weights/load_weights.h"
 
 #include <string.h>
 
-/* Part of a name. */
 struct part {
     const char *text;
     size_t n;
 };
 
-/* Cuts the last component off and hands it out; false where there is one. */
+/* Cuts the last component off; false if there is only one. */
 static bool cut_last(struct part *name, struct part *last)
 {
     const char *dot = memrchr(name->text, '.', name->n);
@@ -37,7 +36,7 @@ static bool load_names_is_number(const struct part *part)
     return part->n > 0;
 }
 
-/* "mask_fcn1": 0, for the first of the mask head's convolutions. */
+/* 0 for "mask_fcn1", the first of the mask head's convolutions. */
 static bool mask_index(const struct part *part, int *index)
 {
     static const char prefix[] = "mask_fcn";

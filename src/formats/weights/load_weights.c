@@ -1,17 +1,17 @@
 /* formats/weights/load_weights.c - see load_weights.h.
  *
- * Everything is looked at before the graph is touched. */
+ * Everything is checked before the graph is changed. */
 #include "formats/weights/load_weights.h"
 
 #include "base/file_guard.h"
 #include "base/mem.h"
-#include "tensor/half.h"
+#include "tensor/convert.h"
 
 #include <string.h>
 
 enum problem { PROBLEM_MISSING, PROBLEM_UNKNOWN, PROBLEM_UNFIT, n_problems };
 
-/* The name of a module, at the beginning of the name of a tensor of it. */
+/* The name of a module, at the beginning of a tensor's name. */
 struct module {
     const char *name;
     size_t n;
@@ -38,13 +38,8 @@ static bool load_weights_is_wanted(const struct value *value)
     return value->kind == VALUE_PARAMETER || value->kind == VALUE_BUFFER;
 }
 
-static bool is_float(enum dtype dtype)
-{
-    return dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_F16 ||
-           dtype == DTYPE_BF16;
-}
-
-/* Counts a problem, tells of it and keeps the first. match->text says it. */
+/* Counts the problem that match->text describes, reports it and keeps the
+ * first. */
 static enum assay_status
 load_weights_note(struct match *match, enum problem problem, struct error *err)
 {
@@ -61,8 +56,10 @@ load_weights_note(struct match *match, enum problem problem, struct error *err)
     return ASSAY_OK;
 }
 
-static enum assay_status note_name(struct match *match, enum problem problem,
-                                   const char *name, struct error *err)
+static enum assay_status load_weights_note_name(struct match *match,
+                                                enum problem problem,
+                                                const char *name,
+                                                struct error *err)
 {
     str_clear(&match->text);
     if (str_append(&match->text, name))
@@ -70,15 +67,15 @@ static enum assay_status note_name(struct match *match, enum problem problem,
     return load_weights_note(match, problem, err);
 }
 
-static enum assay_status note_unfit(struct match *match,
-                                    const struct value *value,
-                                    const struct checkpoint_tensor *tensor,
-                                    struct error *err)
+static enum assay_status
+load_weights_note_unfit(struct match *match, const struct value *value,
+                        const struct checkpoint_tensor *tensor,
+                        struct error *err)
 {
     char wanted[64], found[64];
 
     str_clear(&match->text);
-    if (str_printf(&match->text, "%s is %s %s, the model wants %s %s",
+    if (str_printf(&match->text, "%s is %s %s, the model needs %s %s",
                    value->name, dtype_name(tensor->dtype),
                    shape_text(&tensor->shape, found, sizeof found),
                    dtype_name(value->dtype),
@@ -89,8 +86,8 @@ static enum assay_status note_unfit(struct match *match,
 
 /* ---- other classes ---------------------------------------------------- */
 
-/* The module of a tensor that tells classes apart; n is 0 where it is none. A
- * detector's predictors are whole, of a classifier it is one layer. */
+/* The module that tells classes apart, if the tensor belongs to one; else n is
+ * 0. In a detector it is a whole predictor, in a classifier one layer. */
 static struct module head_of(const char *name)
 {
     static const char heads[] = "roi_heads.", predictor[] = "_predictor.";
@@ -106,8 +103,8 @@ static struct module head_of(const char *name)
     return (struct module){name, end ? (size_t)(end - name) : 0};
 }
 
-/* Whether only the first size is another: the number of classes, or of boxes
- * for them. */
+/* Whether only the first size differs: the number of classes, or of their
+ * boxes. */
 static bool has_other_classes(const struct shape *a, const struct shape *b)
 {
     bool is_same = a->rank == b->rank && a->rank > 0;
@@ -129,9 +126,10 @@ static bool is_renewed(const struct match *match, const char *name)
     return false;
 }
 
-/* Notes the module of a value for new classes; false where it is not that. */
-static bool renew(struct match *match, const struct value *value,
-                  const struct checkpoint_tensor *tensor)
+/* Notes the module of a value for new classes; false if it does not tell
+ * classes apart. */
+static bool load_weights_renew(struct match *match, const struct value *value,
+                               const struct checkpoint_tensor *tensor)
 {
     struct module head = head_of(value->name);
 
@@ -146,7 +144,7 @@ static bool renew(struct match *match, const struct value *value,
     return true;
 }
 
-/* All of a module's tensors are new where one is. */
+/* Renews all tensors of a module if one of them is renewed. */
 static void renew_modules(struct match *match)
 {
     for (uint32_t id = 0;
@@ -201,9 +199,9 @@ static enum assay_status find_target(struct match *match, const char *name,
     return ASSAY_OK;
 }
 
-/* Nothing that inference needs: how many batches were seen, and GoogLeNet's
- * heads for training. */
-static bool is_passed_over(const char *name)
+/* Tensors that inference does not need: the number of batches seen, and
+ * GoogLeNet's heads for training. */
+static bool load_weights_is_ignored(const char *name)
 {
     static const char ending[] = "num_batches_tracked";
     size_t n = strlen(name), n_ending = sizeof ending - 1;
@@ -218,7 +216,7 @@ static bool load_weights_fits(const struct value *value,
 {
     return shape_equal(&value->shape, &tensor->shape) &&
            (value->dtype == tensor->dtype ||
-            (value->dtype == DTYPE_F32 && is_float(tensor->dtype)));
+            (value->dtype == DTYPE_F32 && dtype_is_float(tensor->dtype)));
 }
 
 static enum assay_status match_tensor(struct match *match, size_t i,
@@ -232,15 +230,17 @@ static enum assay_status match_tensor(struct match *match, size_t i,
 
     if (st)
         return st;
-    if (id == GRAPH_NONE && is_passed_over(tensor->name))
+    if (id == GRAPH_NONE && load_weights_is_ignored(tensor->name))
         return ASSAY_OK;
     if (id == GRAPH_NONE || match->source[id])
-        return note_name(match, PROBLEM_UNKNOWN, tensor->name, err);
+        return load_weights_note_name(match, PROBLEM_UNKNOWN, tensor->name,
+                                      err);
     value = graph_value(match->graph, id);
     match->source[id] = i + 1;
-    if (load_weights_fits(value, tensor) || renew(match, value, tensor))
+    if (load_weights_fits(value, tensor) ||
+        load_weights_renew(match, value, tensor))
         return ASSAY_OK;
-    return note_unfit(match, value, tensor, err);
+    return load_weights_note_unfit(match, value, tensor, err);
 }
 
 static enum assay_status load_weights_match_all(struct match *match,
@@ -255,59 +255,39 @@ static enum assay_status load_weights_match_all(struct match *match,
         const struct value *value = graph_value(match->graph, id);
 
         if (load_weights_is_wanted(value) && !match->source[id])
-            st = note_name(match, PROBLEM_MISSING, value->name, err);
+            st = load_weights_note_name(match, PROBLEM_MISSING, value->name,
+                                        err);
     }
     return st;
 }
 
-/* One sentence: how many of each kind, and the first of them. */
+/* Fails if there are problems: how many of each kind, and the first one. */
 static enum assay_status load_weights_judge(const struct match *match,
                                             struct error *err)
 {
-    const struct weights_report *report = &match->report;
+    static const char *const words[] = {"missing", "unknown to it",
+                                        "of another shape or type"};
+    const size_t counts[] = {match->report.n_missing, match->report.n_unknown,
+                             match->report.n_unfit};
     struct str text = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (!report->n_missing && !report->n_unknown && !report->n_unfit)
-        return ASSAY_OK;
-    if (report->n_missing)
-        st = str_printf(&text, "; %zu missing (%s%s)", report->n_missing,
-                        str_text(&match->first[PROBLEM_MISSING]),
-                        report->n_missing > 1 ? ", ..." : "");
-    if (!st && report->n_unknown)
-        st = str_printf(&text, "; %zu unknown to it (%s%s)", report->n_unknown,
-                        str_text(&match->first[PROBLEM_UNKNOWN]),
-                        report->n_unknown > 1 ? ", ..." : "");
-    if (!st && report->n_unfit)
-        st = str_printf(&text, "; %zu of another kind (%s%s)", report->n_unfit,
-                        str_text(&match->first[PROBLEM_UNFIT]),
-                        report->n_unfit > 1 ? ", ..." : "");
+    for (int i = 0; !st && i < n_problems; i++) {
+        if (counts[i])
+            st = str_printf(&text, "; %zu %s (%s%s)", counts[i], words[i],
+                            str_text(&match->first[i]),
+                            counts[i] > 1 ? ", ..." : "");
+    }
     if (st)
         error_nomem(err, text.n, "the names of tensors");
-    else
-        st =
-            error_set(err, ASSAY_BAD_INPUT, "the tensors are not those of %s%s",
-                      graph_name(match->graph), str_text(&text));
+    else if (text.n)
+        st = error_set(err, ASSAY_BAD_INPUT, "the tensors do not match %s%s",
+                       graph_name(match->graph), str_text(&text));
     str_release(&text);
     return st;
 }
 
 /* ---- loading ---------------------------------------------------------- */
-
-static void load_weights_widen(const struct tensor *from, float *to)
-{
-    const void *data = tensor_data(from);
-    size_t n = tensor_elements(from);
-
-    for (size_t i = 0; i < n; i++) {
-        if (from->dtype == DTYPE_F64)
-            to[i] = (float)((const double *)data)[i];
-        else if (from->dtype == DTYPE_F16)
-            to[i] = half_to_float(((const uint16_t *)data)[i]);
-        else
-            to[i] = bfloat_to_float(((const uint16_t *)data)[i]);
-    }
-}
 
 static enum assay_status load_weights_load_value(struct match *match,
                                                  uint32_t id, struct pool *pool,
@@ -321,9 +301,7 @@ static enum assay_status load_weights_load_value(struct match *match,
     if (st)
         return st;
     if (found.dtype != value->dtype) {
-        st = tensor_new(pool, value->dtype, &value->shape, &made, err);
-        if (!st)
-            load_weights_widen(&found, tensor_f32(&made));
+        st = tensor_convert(pool, &found, value->dtype, &made, err);
         tensor_release(&found);
         found = made;
         match->report.n_converted++;
@@ -342,7 +320,7 @@ static void match_release(struct match *match)
         str_release(&match->first[i]);
 }
 
-/* renewed: NULL where every tensor has to fit. */
+/* renewed: NULL if every tensor has to fit. */
 static enum assay_status
 load_weights_load(struct graph *graph, const struct checkpoint *checkpoint,
                   struct pool *pool, const struct weights_problems *problems,

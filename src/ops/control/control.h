@@ -1,8 +1,8 @@
-/* ops/control/control.h - ops that run graphs inside of their node: If, Loop,
+/* ops/control/control.h - ops that run graphs inside their node: If, Loop,
  * Scan.
  *
- * A body's inputs are its own, then what it reads of the graph around it; the
- * node's last inputs are those.
+ * A body takes its own inputs, then the values that it reads from the graph
+ * around it (captured), which are the node's last inputs.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_CONTROL_CONTROL_H
@@ -10,29 +10,29 @@
 
 #include "graph/graph.h"
 
-/* Inputs: the condition, what the first body (true) reads, what the second
- * (false) reads. */
+/* Inputs: the condition, what the first body (true) captures, what the second
+ * (false) captures. */
 struct if_attrs {
-    size_t n_then; /* inputs of the first */
+    size_t n_then; /* inputs of the first body */
 };
 
-/* Inputs: most iterations (left out: any number), condition (left out: true),
- * states, what the body reads. The body takes the iteration's number, the
- * condition, the states; it makes the next condition, the next states, and
- * values that are kept of every iteration. Outputs: the last states, and each
- * of these values as one tensor with a dimension more. */
+/* Inputs: the iteration limit (left out: none), the condition (left out: true),
+ * states, captured values. The body takes the iteration's number, the condition
+ * and the states; it makes the next condition, the next states, and values to
+ * keep from each iteration. Outputs: the last states, then each kept value
+ * stacked along a new dimension. */
 struct loop_attrs {
     size_t n_states;
 };
 
-/* Inputs: states, tensors to go through, what the body reads. The body takes
- * the states and a slice of each tensor; it makes the next states and values
- * that are kept. Outputs as Loop's. */
+/* Inputs: states, tensors to scan, captured values. The body takes the states
+ * and a slice of each tensor; it makes the next states and values to keep.
+ * Outputs as for Loop. */
 struct scan_attrs {
     size_t n_states, n_scanned;
-    int64_t axes[SHAPE_MAX_RANK];     /* of the tensors; the first ones */
-    bool is_reverse[SHAPE_MAX_RANK];  /* from the last slice on */
-    int64_t out_axes[SHAPE_MAX_RANK]; /* of what is kept */
+    int64_t axes[SHAPE_MAX_RANK];     /* of the scanned tensors */
+    bool is_reverse[SHAPE_MAX_RANK];  /* starts at the last slice */
+    int64_t out_axes[SHAPE_MAX_RANK]; /* of the kept values */
     bool is_out_reverse[SHAPE_MAX_RANK];
 };
 

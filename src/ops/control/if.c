@@ -1,11 +1,10 @@
-/* ops/control/if.c - one of two graphs, see control.h. */
+/* ops/control/if.c - runs one of two graphs, see control.h. */
 #include "ops/control/control.h"
 
 #include "ops/ops.h"
 
 enum { max_captured = 64 };
 
-/* A condition is one element of bool. */
 static enum assay_status read_condition(const struct tensor *condition,
                                         bool *is_true, struct error *err)
 {
@@ -46,9 +45,9 @@ static enum assay_status if_forward(const struct op_context *context,
 const struct op_class op_if = {
     .name = "If",
     .attrs_bytes = sizeof(struct if_attrs),
-    .min_inputs = 1,
-    .max_inputs = max_captured,
-    .min_outputs = 1,
-    .max_outputs = max_captured,
+    OP_TAKES(1, max_captured),
+    OP_MAKES(1, max_captured),
+    .host_inputs = OP_INPUT(0),
+    .passes_inputs = true,
     .forward = if_forward,
 };

@@ -2,13 +2,15 @@
 #include "ops/convolution/conv2d.h"
 
 #include "ops/attr_fields.h"
-#include "ops/convolution/conv2d_backward_internal.h"
-#include "ops/convolution/conv_channels_internal.h"
+#include "ops/convolution/conv_internal.h"
+#include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
 #include <assert.h>
+#include <math.h>
 
 struct conv2d_attrs conv2d_defaults(void)
 {
@@ -25,37 +27,20 @@ const struct conv2d_attrs *conv2d_attrs(const struct node *node)
 const struct tensor *conv2d_scale(const struct node *node,
                                   const struct tensor *const *inputs)
 {
-    return node->n_inputs > CONV2D_SCALE ? inputs[CONV2D_SCALE] : NULL;
+    return op_input(node, inputs, CONV2D_SCALE);
 }
 
-static enum assay_status conv2d_check_channels(const struct conv2d_attrs *attrs,
-                                               const struct shape *x,
-                                               const struct shape *w,
-                                               struct error *err)
-{
-    char x_text[64], w_text[64];
-
-    if (attrs->groups > 0 && w->dims[0] % attrs->groups == 0 &&
-        x->dims[1] % attrs->groups == 0 &&
-        w->dims[1] == x->dims[1] / attrs->groups)
-        return ASSAY_OK;
-    return error_set(
-        err, ASSAY_BAD_INPUT, "x %s and weight %s in %lld groups do not fit",
-        shape_text(x, x_text, sizeof x_text),
-        shape_text(w, w_text, sizeof w_text), (long long)attrs->groups);
-}
-
-static enum assay_status check_scale(const struct tensor *scale, int64_t o,
-                                     struct error *err)
+static enum assay_status conv2d_check_scale(const struct tensor *scale,
+                                            int64_t o, struct error *err)
 {
     char text[64];
 
     if (!scale || (scale->dtype == DTYPE_F32 && scale->shape.rank == 1 &&
                    scale->shape.dims[0] == o))
         return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT, "a scale of %s for %lld channels",
-                     shape_text(&scale->shape, text, sizeof text),
-                     (long long)o);
+    return error_set(
+        err, ASSAY_BAD_INPUT, "a scale of %s does not fit %lld channels",
+        shape_text(&scale->shape, text, sizeof text), (long long)o);
 }
 
 static enum assay_status conv2d_infer(const struct node *node,
@@ -63,19 +48,15 @@ static enum assay_status conv2d_infer(const struct node *node,
                                       struct tensor *outputs, struct error *err)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(node);
-    enum assay_status st = rule_rank(inputs, CONV2D_X, 4, err);
-    const struct shape *x, *w;
+    const struct shape *x = &inputs[CONV2D_X]->shape;
+    const struct shape *w = &inputs[CONV2D_WEIGHT]->shape;
+    enum assay_status st = rule_ranks(inputs, 2, 4, err);
     struct shape y = {.rank = 4};
 
     if (!st)
-        st = rule_rank(inputs, CONV2D_WEIGHT, 4, err);
-    if (st)
-        return st;
-    x = &inputs[CONV2D_X]->shape;
-    w = &inputs[CONV2D_WEIGHT]->shape;
-    st = conv2d_check_channels(attrs, x, w, err);
+        st = conv_check(x, w, attrs->groups, false, err);
     if (!st)
-        st = check_scale(conv2d_scale(node, inputs), w->dims[0], err);
+        st = conv2d_check_scale(conv2d_scale(node, inputs), w->dims[0], err);
     if (st)
         return st;
     y.dims[0] = x->dims[0];
@@ -92,8 +73,8 @@ static enum assay_status conv2d_infer(const struct node *node,
             attrs->before[i] > RULE_MAX_REACH ||
             attrs->after[i] > RULE_MAX_REACH)
             return error_set(err, ASSAY_UNSUPPORTED,
-                             "a kernel that reaches over more than %d, or as "
-                             "much padding",
+                             "a kernel or padding of more than %d is not "
+                             "supported",
                              RULE_MAX_REACH);
     }
     rule_set(&outputs[0], DTYPE_F32, &y);
@@ -101,7 +82,7 @@ static enum assay_status conv2d_infer(const struct node *node,
     return st ? st : rule_summand(inputs[CONV2D_RESIDUAL], &y, err);
 }
 
-/* One output value: the sum over a window of one group's channels. */
+/* One output value: the sum over a window in all channels of a group. */
 static float conv2d_window_sum(const struct conv2d_attrs *attrs,
                                const struct shape *x, const struct shape *w,
                                const float *image, const float *kernel,
@@ -127,10 +108,29 @@ static float conv2d_window_sum(const struct conv2d_attrs *attrs,
     return sum;
 }
 
-static float rectify(const struct conv2d_attrs *attrs, float value)
+static float conv2d_activate(const struct conv2d_attrs *attrs, float value)
+{
+    switch (attrs->activation) {
+    case CONV2D_NO_ACTIVATION:
+        break;
+    case CONV2D_SILU:
+        return value / (1 + expf(-value));
+    case CONV2D_SIGMOID:
+        return 1 / (1 + expf(-value));
+    case CONV2D_HARD_SWISH:
+        return value * fminf(fmaxf(value + 3, 0), 6) / 6;
+    case CONV2D_MISH:
+        return value * tanhf(value > 20 ? value : log1pf(expf(value)));
+    case CONV2D_LEAKY_RELU:
+        return value < 0 ? attrs->slope * value : value;
+    }
+    return value;
+}
+
+static float conv2d_rectify(const struct conv2d_attrs *attrs, float value)
 {
     if (!attrs->has_relu)
-        return value;
+        return conv2d_activate(attrs, value);
     if (attrs->relu_limit > 0 && value > attrs->relu_limit)
         return attrs->relu_limit;
     return value < 0 ? 0 : value;
@@ -167,7 +167,7 @@ static void conv2d_convolve_channel(const struct node *node,
                 sum += tensor_f32(inputs[CONV2D_BIAS])[o];
             if (inputs[CONV2D_RESIDUAL])
                 sum += tensor_f32(inputs[CONV2D_RESIDUAL])[at];
-            tensor_f32(y)[at] = rectify(attrs, sum);
+            tensor_f32(y)[at] = conv2d_rectify(attrs, sum);
         }
     }
 }
@@ -186,15 +186,87 @@ static enum assay_status conv2d_forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void conv2d_count_cost(const struct node *node,
-                              const struct tensor *const *inputs,
-                              const struct tensor *outputs, struct cost *cost)
-{
-    const struct shape *w = &inputs[CONV2D_WEIGHT]->shape;
+enum { BIT_X = 1 << CONV2D_X, BIT_WEIGHT = 1 << CONV2D_WEIGHT };
 
-    (void)node;
-    cost->macs += tensor_elements(&outputs[0]) *
-                  (uint64_t)(w->dims[1] * w->dims[2] * w->dims[3]);
+static struct op_reads conv2d_backward_reads(const struct node *node,
+                                             uint64_t wanted)
+{
+    struct op_reads reads = {.outputs = conv2d_attrs(node)->has_relu};
+
+    if (wanted & BIT_X)
+        reads.inputs |= BIT_WEIGHT;
+    if (wanted & BIT_WEIGHT)
+        reads.inputs |= BIT_X;
+    if (wanted & (BIT_X | BIT_WEIGHT) && node->n_inputs > CONV2D_SCALE)
+        reads.inputs |= 1 << CONV2D_SCALE;
+    return reads;
+}
+
+/* dy times the scale of each channel; dy itself, shared, without a scale. */
+static enum assay_status conv2d_apply_scale(const struct op_context *context,
+                                            const struct tensor *scale,
+                                            const struct tensor *dy,
+                                            struct tensor *out,
+                                            struct error *err)
+{
+    int64_t channels = dy->shape.dims[1];
+    int64_t plane = shape_span(&dy->shape, 2, 4);
+    enum assay_status st;
+
+    if (!scale) {
+        *out = tensor_share(dy);
+        return ASSAY_OK;
+    }
+    st = tensor_new(context->pool, DTYPE_F32, &dy->shape, out, err);
+    for (int64_t i = 0; !st && i < dy->shape.dims[0] * channels; i++) {
+        float factor = tensor_f32(scale)[i % channels];
+        const float *from = tensor_f32(dy) + i * plane;
+        float *to = tensor_f32(out) + i * plane;
+
+        for (int64_t k = 0; k < plane; k++)
+            to[k] = from[k] * factor;
+    }
+    return st;
+}
+
+/* A folded norm is frozen: its scale has no gradient. */
+static enum assay_status conv2d_backward(const struct op_context *context,
+                                         const struct node *node,
+                                         const struct op_backward *pass,
+                                         struct error *err)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(node);
+    struct tensor dy, dz = {0}; /* before the ReLU; before the scale */
+    struct conv_sides sides;
+    enum assay_status st =
+        gradient_rectify(context, attrs->has_relu, attrs->relu_limit,
+                         &pass->outputs[0], pass->dy[0], &dy, err);
+
+    if (!st && attrs->activation)
+        st = error_set(err, ASSAY_UNSUPPORTED,
+                       "an activation that is fused into a convolution cannot "
+                       "be trained through; do not fuse the graph");
+    if (!st && op_wants(pass, CONV2D_SCALE))
+        st = error_set(err, ASSAY_UNSUPPORTED,
+                       "a norm that is folded into a convolution cannot be "
+                       "trained; do not fuse the graph, or freeze the norm");
+    if (!st && pass->wanted & (BIT_X | BIT_WEIGHT))
+        st = conv2d_apply_scale(context, conv2d_scale(node, pass->inputs), &dy,
+                                &dz, err);
+    if (!st && pass->wanted & (BIT_X | BIT_WEIGHT)) {
+        sides =
+            conv_sides_2d(&pass->inputs[CONV2D_X]->shape, &dz.shape,
+                          &pass->inputs[CONV2D_WEIGHT]->shape, attrs->groups,
+                          attrs->stride, attrs->dilation, attrs->before);
+        conv_backward(context, &sides, pass, &dz, false);
+    }
+    if (!st && op_wants(pass, CONV2D_BIAS))
+        gradient_channel_sums(context, &dy, &pass->dx[CONV2D_BIAS]);
+    if (!st && op_wants(pass, CONV2D_RESIDUAL))
+        gradient_scale(context, 1, &dy, &pass->dx[CONV2D_RESIDUAL]);
+    tensor_release(&dy);
+    tensor_release(&dz);
+    return st;
 }
 
 static void conv2d_channels(struct channels *channels, const struct node *node)
@@ -206,9 +278,10 @@ static void conv2d_to_onnx(struct onnx_sink *to)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(to->node);
 
-    if (attrs->has_relu || to->node->n_inputs > CONV2D_INPUTS ||
+    if (attrs->has_relu || attrs->activation ||
+        to->node->n_inputs > CONV2D_INPUTS ||
         to->node->inputs[CONV2D_RESIDUAL] != GRAPH_NONE) {
-        onnx_refuse(to, "something is fused into it");
+        onnx_refuse(to, "another op is fused into it");
         return;
     }
     onnx_attr_ints(to, "strides", attrs->stride, 2);
@@ -229,8 +302,7 @@ static void conv2d_describe(const struct node *node,
     (void)outputs;
     numbers->groups = attrs->groups;
     for (int i = 0; i < 2; i++) {
-        /* What the padding comes to where a kernel is dilated: the map that
-         * comes out has the same size. */
+        /* The padding of a dense kernel that makes a map of the same size. */
         int64_t spread = (w->dims[2 + i] - 1) * (attrs->dilation[i] - 1);
 
         numbers->stride[i] = attrs->stride[i];
@@ -238,24 +310,32 @@ static void conv2d_describe(const struct node *node,
     }
 }
 
+static const char *const conv2d_activations[] = {
+    [CONV2D_NO_ACTIVATION] = "none",
+    [CONV2D_SILU] = "silu",
+    [CONV2D_SIGMOID] = "sigmoid",
+    [CONV2D_HARD_SWISH] = "hard_swish",
+    [CONV2D_MISH] = "mish",
+    [CONV2D_LEAKY_RELU] = "leaky_relu",
+    NULL};
+
 ATTR_FIELDS(conv2d, FIELD_SIZE(conv2d_attrs, stride),
             FIELD_SIZE(conv2d_attrs, dilation),
             FIELD_AMOUNT(conv2d_attrs, before),
             FIELD_AMOUNT(conv2d_attrs, after), FIELD_SIZE(conv2d_attrs, groups),
             FIELD_FLAG(conv2d_attrs, has_relu),
-            FIELD_FLOAT(conv2d_attrs, relu_limit));
+            FIELD_FLOAT(conv2d_attrs, relu_limit),
+            FIELD_WORD(conv2d_attrs, activation, conv2d_activations),
+            FIELD_FLOAT(conv2d_attrs, slope));
 
 const struct op_class op_conv2d = {
     .name = "Conv2d",
-    .attrs_bytes = sizeof(struct conv2d_attrs),
-    .fields = conv2d_fields,
-    .min_inputs = CONV2D_INPUTS,
-    .max_inputs = CONV2D_SCALE + 1,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(conv2d),
+    OP_TAKES(CONV2D_INPUTS, CONV2D_SCALE + 1),
+    OP_MAKES(1, 1),
     .infer = conv2d_infer,
     .forward = conv2d_forward,
-    .cost = conv2d_count_cost,
+    .cost = conv_cost,
     .backward = conv2d_backward,
     .backward_reads = conv2d_backward_reads,
     .is_f32 = true,

@@ -1,5 +1,6 @@
-/* ops/convolution/conv_gradient.c - see conv_gradient_internal.h. */
-#include "ops/convolution/conv_gradient_internal.h"
+/* ops/convolution/conv_gradient.c - see conv_internal.h: the sums of a
+ * convolution's gradients, in plain code. */
+#include "ops/convolution/conv_internal.h"
 
 #include "base/variants.h"
 #include "ops/op_threads.h"
@@ -32,8 +33,8 @@ struct conv_sides conv_sides_2d(const struct shape *large,
     return sides;
 }
 
-/* Along a side: positions [first, end) have the place of the kernel inside;
- * that of position 0 is `from`. */
+/* Along a side, for one place of the kernel: positions [first, end) have it
+ * inside; at position 0 it would lie at `from`. */
 struct line {
     int64_t first, end, from, step;
 };
@@ -70,7 +71,7 @@ static struct lines lines_of(const struct fitted_window *window, int64_t place)
                            conv_gradient_line_of(window, 2, column)}};
 }
 
-/* Calls body with rows of both sides, and the columns' line. */
+/* Loops over the rows of both sides; `columns` is the line along a row. */
 #define FOR_ROWS(window, place)                                                \
     struct lines lines = lines_of(window, place);                              \
     const struct line *columns = &lines.of[2];                                 \
@@ -148,9 +149,10 @@ VARIANTS(double, correlate,
     return sum;
 }
 
-void conv_to_large(const struct op_context *context,
-                   const struct conv_sides *sides, const float *weight,
-                   const float *small, float *large)
+/* large += small, spread by the kernel. */
+static void conv_to_large(const struct op_context *context,
+                          const struct conv_sides *sides, const float *weight,
+                          const float *small, float *large)
 {
     const struct fitted_window *window = &sides->window;
     int64_t places = window_volume(window->kernel),
@@ -174,9 +176,10 @@ void conv_to_large(const struct op_context *context,
     }
 }
 
-void conv_to_small(const struct op_context *context,
-                   const struct conv_sides *sides, const float *weight,
-                   const float *large, float *small)
+/* small += large, collected by the kernel. */
+static void conv_to_small(const struct op_context *context,
+                          const struct conv_sides *sides, const float *weight,
+                          const float *large, float *small)
 {
     const struct fitted_window *window = &sides->window;
     int64_t places = window_volume(window->kernel),
@@ -201,9 +204,10 @@ void conv_to_small(const struct op_context *context,
     }
 }
 
-void conv_to_weight(const struct op_context *context,
-                    const struct conv_sides *sides, const float *small,
-                    const float *large, float *weight)
+/* weight = sums of small times large under each place of the kernel. */
+static void conv_to_weight(const struct op_context *context,
+                           const struct conv_sides *sides, const float *small,
+                           const float *large, float *weight)
 {
     const struct fitted_window *window = &sides->window;
     int64_t places = window_volume(window->kernel);
@@ -225,4 +229,22 @@ void conv_to_weight(const struct op_context *context,
                                          window_volume(window->in));
         weight[i] = (float)sum;
     }
+}
+
+void conv_backward(const struct op_context *context,
+                   const struct conv_sides *sides,
+                   const struct op_backward *pass, const struct tensor *dy,
+                   bool is_transposed)
+{
+    const struct tensor *x = pass->inputs[CONV_X];
+    const struct tensor *w = pass->inputs[CONV_WEIGHT];
+
+    if (op_wants(pass, CONV_X))
+        (is_transposed ? conv_to_small : conv_to_large)(
+            context, sides, tensor_f32(w), tensor_f32(dy),
+            tensor_f32(&pass->dx[CONV_X]));
+    if (op_wants(pass, CONV_WEIGHT))
+        conv_to_weight(context, sides, tensor_f32(is_transposed ? x : dy),
+                       tensor_f32(is_transposed ? dy : x),
+                       tensor_f32(&pass->dx[CONV_WEIGHT]));
 }

@@ -2,8 +2,7 @@
 #include "ops/convolution/conv_transpose2d.h"
 
 #include "ops/attr_fields.h"
-#include "ops/convolution/conv_channels_internal.h"
-#include "ops/convolution/conv_gradient_internal.h"
+#include "ops/convolution/conv_internal.h"
 #include "ops/gradient_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
@@ -24,34 +23,31 @@ conv_transpose2d_infer(const struct node *node,
                        struct tensor *outputs, struct error *err)
 {
     const struct conv_transpose2d_attrs *attrs = conv_transpose2d_attrs(node);
-    enum assay_status st = rule_rank(inputs, CONV_TRANSPOSE2D_X, 4, err);
+    enum assay_status st = rule_ranks(inputs, 2, 4, err);
     const struct shape *x = &inputs[CONV_TRANSPOSE2D_X]->shape;
     const struct shape *w = &inputs[CONV_TRANSPOSE2D_WEIGHT]->shape;
-    char x_text[64], w_text[64];
+    char text[64];
     struct shape y = {.rank = 4};
 
     if (!st)
-        st = rule_rank(inputs, CONV_TRANSPOSE2D_WEIGHT, 4, err);
+        st = conv_check(x, w, 1, true, err);
     if (st)
         return st;
-    if (x->dims[1] != w->dims[0])
-        return error_set(err, ASSAY_BAD_INPUT, "x %s and weight %s do not fit",
-                         shape_text(x, x_text, sizeof x_text),
-                         shape_text(w, w_text, sizeof w_text));
     y.dims[0] = x->dims[0];
     y.dims[1] = w->dims[1];
     for (int i = 0; i < 2; i++) {
         y.dims[2 + i] = (x->dims[2 + i] - 1) * attrs->stride[i] -
                         attrs->before[i] - attrs->after[i] + w->dims[2 + i];
         if (y.dims[2 + i] < 0)
-            return error_set(err, ASSAY_BAD_INPUT, "nothing is left of %s",
-                             shape_text(x, x_text, sizeof x_text));
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "the padding leaves nothing of x %s",
+                             shape_text(x, text, sizeof text));
     }
     rule_set(&outputs[0], DTYPE_F32, &y);
     return rule_bias(inputs[CONV_TRANSPOSE2D_BIAS], y.dims[1], err);
 }
 
-/* Adds one input value times the kernel to the output plane. */
+/* Adds one value of x, times the kernel, to the output plane. */
 static void conv_transpose2d_spread(const struct conv_transpose2d_attrs *attrs,
                                     const struct shape *w,
                                     const struct shape *y, float *plane,
@@ -73,9 +69,10 @@ static void conv_transpose2d_spread(const struct conv_transpose2d_attrs *attrs,
     }
 }
 
-static void fill_plane(const struct node *node,
-                       const struct tensor *const *inputs,
-                       const struct tensor *output, int64_t n, int64_t o)
+static void conv_transpose2d_fill_plane(const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        const struct tensor *output, int64_t n,
+                                        int64_t o)
 {
     const struct conv_transpose2d_attrs *attrs = conv_transpose2d_attrs(node);
     const struct shape *x = &inputs[CONV_TRANSPOSE2D_X]->shape;
@@ -112,21 +109,9 @@ conv_transpose2d_forward(const struct op_context *context,
     (void)context, (void)err;
     for (int64_t n = 0; n < outputs[0].shape.dims[0]; n++) {
         for (int64_t o = 0; o < outputs[0].shape.dims[1]; o++)
-            fill_plane(node, inputs, &outputs[0], n, o);
+            conv_transpose2d_fill_plane(node, inputs, &outputs[0], n, o);
     }
     return ASSAY_OK;
-}
-
-static void conv_transpose2d_count_cost(const struct node *node,
-                                        const struct tensor *const *inputs,
-                                        const struct tensor *outputs,
-                                        struct cost *cost)
-{
-    const struct shape *w = &inputs[CONV_TRANSPOSE2D_WEIGHT]->shape;
-
-    (void)node, (void)outputs;
-    cost->macs += tensor_elements(inputs[CONV_TRANSPOSE2D_X]) *
-                  (uint64_t)(w->dims[1] * w->dims[2] * w->dims[3]);
 }
 
 static struct op_reads conv_transpose2d_backward_reads(const struct node *node,
@@ -145,8 +130,6 @@ conv_transpose2d_backward(const struct op_context *context,
 {
     static const int64_t dense[2] = {1, 1};
     const struct conv_transpose2d_attrs *attrs = conv_transpose2d_attrs(node);
-    const struct tensor *x = pass->inputs[CONV_TRANSPOSE2D_X];
-    const struct tensor *w = pass->inputs[CONV_TRANSPOSE2D_WEIGHT];
     struct conv_sides sides;
     struct tensor dy;
     enum assay_status st = gradient_rectify(
@@ -154,14 +137,10 @@ conv_transpose2d_backward(const struct op_context *context,
 
     if (st)
         return st;
-    sides = conv_sides_2d(&dy.shape, &x->shape, &w->shape, 1, attrs->stride,
-                          dense, attrs->before);
-    if (op_wants(pass, CONV_TRANSPOSE2D_X))
-        conv_to_small(context, &sides, tensor_f32(w), tensor_f32(&dy),
-                      tensor_f32(&pass->dx[CONV_TRANSPOSE2D_X]));
-    if (op_wants(pass, CONV_TRANSPOSE2D_WEIGHT))
-        conv_to_weight(context, &sides, tensor_f32(x), tensor_f32(&dy),
-                       tensor_f32(&pass->dx[CONV_TRANSPOSE2D_WEIGHT]));
+    sides = conv_sides_2d(&dy.shape, &pass->inputs[CONV_TRANSPOSE2D_X]->shape,
+                          &pass->inputs[CONV_TRANSPOSE2D_WEIGHT]->shape, 1,
+                          attrs->stride, dense, attrs->before);
+    conv_backward(context, &sides, pass, &dy, true);
     if (op_wants(pass, CONV_TRANSPOSE2D_BIAS))
         gradient_channel_sums(context, &dy, &pass->dx[CONV_TRANSPOSE2D_BIAS]);
     tensor_release(&dy);
@@ -180,7 +159,7 @@ static void conv_transpose2d_to_onnx(struct onnx_sink *to)
         conv_transpose2d_attrs(to->node);
 
     if (attrs->has_relu) {
-        onnx_refuse(to, "something is fused into it");
+        onnx_refuse(to, "another op is fused into it");
         return;
     }
     onnx_attr_ints(to, "strides", attrs->stride, 2);
@@ -195,15 +174,12 @@ ATTR_FIELDS(conv_transpose2d, FIELD_SIZE(conv_transpose2d_attrs, stride),
 
 const struct op_class op_conv_transpose2d = {
     .name = "ConvTranspose2d",
-    .attrs_bytes = sizeof(struct conv_transpose2d_attrs),
-    .fields = conv_transpose2d_fields,
-    .min_inputs = CONV_TRANSPOSE2D_INPUTS,
-    .max_inputs = CONV_TRANSPOSE2D_INPUTS,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(conv_transpose2d),
+    OP_TAKES(CONV_TRANSPOSE2D_INPUTS, CONV_TRANSPOSE2D_INPUTS),
+    OP_MAKES(1, 1),
     .infer = conv_transpose2d_infer,
     .forward = conv_transpose2d_forward,
-    .cost = conv_transpose2d_count_cost,
+    .cost = conv_transpose_cost,
     .backward = conv_transpose2d_backward,
     .backward_reads = conv_transpose2d_backward_reads,
     .is_f32 = true,

@@ -1,4 +1,4 @@
-/* ops/convolution/conv_transpose2d.h - convolution backwards, as an upsampling
+/* ops/convolution/conv_transpose2d.h - transposed convolution, an upsampling
  * layer.
  *
  * Inputs: x [n,c,h,w], weight [c,o,kh,kw], bias [o] or left out.
@@ -18,7 +18,7 @@ enum conv_transpose2d_input {
 
 struct conv_transpose2d_attrs {
     int64_t stride[2];
-    int64_t before[2], after[2]; /* rows and columns cut off again */
+    int64_t before[2], after[2]; /* rows and columns cut off y */
     bool has_relu;               /* fused: applied last */
 };
 

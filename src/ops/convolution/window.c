@@ -3,7 +3,7 @@
 
 #include "ops/shape_rules.h"
 
-/* How much is added around so that there are size / stride positions. */
+/* Pads a side so that there are size / stride positions. */
 static void fit_same(const struct window *window, struct fitted_window *fitted,
                      int side)
 {
@@ -26,9 +26,10 @@ enum assay_status window_fit(const struct window *window, const struct shape *x,
     char text[64];
 
     if (x->rank != window->rank + 2)
-        return error_set(
-            err, ASSAY_BAD_INPUT, "x is %s; a window of %d dimensions wants %d",
-            shape_text(x, text, sizeof text), window->rank, window->rank + 2);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "x is %s; a window of rank %d needs %d dimensions",
+                         shape_text(x, text, sizeof text), window->rank,
+                         window->rank + 2);
     for (int side = 0; side < WINDOW_MAX_RANK; side++) {
         int from = side - missing;
         bool is_there = from >= 0;

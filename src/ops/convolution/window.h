@@ -1,5 +1,5 @@
-/* ops/convolution/window.h - a window that moves over 1 to 3 dimensions: what
- * general convolutions and poolings have in common.
+/* ops/convolution/window.h - a window that moves over 1 to 3 dimensions, for
+ * general convolutions and poolings.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_CONVOLUTION_WINDOW_H
@@ -13,22 +13,22 @@ enum { WINDOW_MAX_RANK = 3 };
 
 enum window_padding {
     WINDOW_GIVEN,      /* before[] and after[] */
-    WINDOW_SAME_UPPER, /* as many positions as size / stride, rounded up; what
-                          is odd goes behind */
+    WINDOW_SAME_UPPER, /* size / stride positions, rounded up; an odd pad goes
+                          after */
     WINDOW_SAME_LOWER  /* ... before */
 };
 
 struct window {
-    int rank; /* how many directions it moves in */
+    int rank; /* dimensions it moves along */
     int64_t kernel[WINDOW_MAX_RANK], stride[WINDOW_MAX_RANK];
     int64_t dilation[WINDOW_MAX_RANK];
     int64_t before[WINDOW_MAX_RANK], after[WINDOW_MAX_RANK];
     enum window_padding padding;
-    bool ceil; /* a last position that is only partly inside counts */
+    bool ceil; /* counts a last position that is only partly inside */
 };
 
-/* A window on tensors of known sizes, always in three dimensions: what is not
- * there comes first and has size 1. */
+/* A window on tensors of known sizes, always in three dimensions: missing ones
+ * come first and have size 1. */
 struct fitted_window {
     int64_t kernel[WINDOW_MAX_RANK], stride[WINDOW_MAX_RANK];
     int64_t dilation[WINDOW_MAX_RANK];
@@ -37,27 +37,50 @@ struct fitted_window {
     int64_t out[WINDOW_MAX_RANK]; /* positions */
 };
 
-/* x is [n, c, sizes...]. ASSAY_BAD_INPUT where it has another rank or the
- * window does not fit. */
+/* x is [n, c, sizes...]. ASSAY_BAD_INPUT if it has another rank or the window
+ * does not fit. */
 enum assay_status window_fit(const struct window *window, const struct shape *x,
                              struct fitted_window *fitted, struct error *err);
 
-/* Puts the positions behind the first two dimensions of y. */
+/* Sets the dimensions of y after the first two to the positions. */
 void window_shape(const struct window *window,
                   const struct fitted_window *fitted, struct shape *y);
 
-/* The part of a window at position `at` that lies inside, along a side: from
- * step `first` to before `end` of the kernel. */
-static inline void window_reach(const struct fitted_window *fitted, int side,
-                                int64_t at, int64_t *first, int64_t *end)
-{
-    int64_t begin = at * fitted->stride[side] - fitted->before[side];
-    int64_t step = fitted->dilation[side], room = fitted->in[side] - begin;
+/* A window at one position: where it begins, and its steps [first, end) that
+ * are inside. */
+struct window_place {
+    int64_t begin[WINDOW_MAX_RANK];
+    int64_t first[WINDOW_MAX_RANK], end[WINDOW_MAX_RANK];
+};
 
-    *first = begin < 0 ? (-begin + step - 1) / step : 0;
-    *end = room <= 0 ? 0 : (room + step - 1) / step;
-    if (*end > fitted->kernel[side])
-        *end = fitted->kernel[side];
+static inline struct window_place
+window_place(const struct fitted_window *fitted,
+             const int64_t at[WINDOW_MAX_RANK])
+{
+    struct window_place place;
+
+    for (int i = 0; i < WINDOW_MAX_RANK; i++) {
+        int64_t begin = at[i] * fitted->stride[i] - fitted->before[i];
+        int64_t step = fitted->dilation[i], room = fitted->in[i] - begin;
+        int64_t end = room <= 0 ? 0 : (room + step - 1) / step;
+
+        place.begin[i] = begin;
+        place.first[i] = begin < 0 ? (-begin + step - 1) / step : 0;
+        place.end[i] = end < fitted->kernel[i] ? end : fitted->kernel[i];
+    }
+    return place;
+}
+
+/* Where in a channel of x the row begins that steps i and j of the first two
+ * dimensions lead to. */
+static inline int64_t window_row(const struct fitted_window *fitted,
+                                 const struct window_place *place, int64_t i,
+                                 int64_t j)
+{
+    int64_t plane = place->begin[0] + i * fitted->dilation[0];
+    int64_t row = place->begin[1] + j * fitted->dilation[1];
+
+    return (plane * fitted->in[1] + row) * fitted->in[2] + place->begin[2];
 }
 
 static inline int64_t window_volume(const int64_t sizes[WINDOW_MAX_RANK])
@@ -65,9 +88,8 @@ static inline int64_t window_volume(const int64_t sizes[WINDOW_MAX_RANK])
     return sizes[0] * sizes[1] * sizes[2];
 }
 
-/* The window as the attributes of an op that has one, in text and in ONNX;
- * there, without the kernel's size, which convolutions have in their weights.
- */
+/* The attributes of an op that has a window, in text and in ONNX. The latter
+ * leaves out the kernel's size, because convolutions do not have it. */
 extern const char *const window_paddings[];
 #define FIELD_WINDOW(type)                                                     \
     FIELD_SMALL(type, window.rank, 1, WINDOW_MAX_RANK),                        \

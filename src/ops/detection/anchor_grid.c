@@ -6,14 +6,7 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
 #include <math.h>
-
-const struct anchor_grid_attrs *anchor_grid_attrs(const struct node *node)
-{
-    assert(node->op == &op_anchor_grid);
-    return node->attrs;
-}
 
 static enum assay_status
 anchor_grid_check_level(const struct tensor *const *inputs, size_t input,
@@ -27,8 +20,7 @@ anchor_grid_check_level(const struct tensor *const *inputs, size_t input,
         dims[2] <= batch[2] && dims[3] <= batch[3])
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
-                     "level %zu is %s, a map no larger than %lldx%lld is "
-                     "wanted",
+                     "level %zu is %s; expected a map of at most %lldx%lld",
                      input - 1,
                      shape_text(&inputs[input]->shape, text, sizeof text),
                      (long long)batch[2], (long long)batch[3]);
@@ -39,7 +31,7 @@ static enum assay_status anchor_grid_infer(const struct node *node,
                                            struct tensor *outputs,
                                            struct error *err)
 {
-    const struct anchor_grid_attrs *attrs = anchor_grid_attrs(node);
+    const struct anchor_grid_attrs *attrs = node->attrs;
     enum assay_status st = rule_rank(inputs, 0, 4, err);
     int64_t n = 0;
     struct shape anchors;
@@ -48,7 +40,7 @@ static enum assay_status anchor_grid_infer(const struct node *node,
                 attrs->n_levels > ANCHOR_MAX_LEVELS ||
                 attrs->n_ratios > ANCHOR_MAX_RATIOS))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%zu levels of features for anchors of %zu sizes",
+                       "%zu feature maps for anchors of %zu sizes",
                        node->n_inputs - 1, attrs->n_levels);
     for (size_t i = 1; !st && i < node->n_inputs; i++) {
         st = anchor_grid_check_level(inputs, i, err);
@@ -62,7 +54,7 @@ static enum assay_status anchor_grid_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* Around the origin, at whole pixels. */
+/* An anchor around the origin, at whole pixels. */
 static struct box base_anchor(float size, float ratio)
 {
     float height = sqrtf(ratio), width = 1 / height;
@@ -98,7 +90,7 @@ static enum assay_status anchor_grid_forward(const struct op_context *context,
                                              struct tensor *outputs,
                                              struct error *err)
 {
-    const struct anchor_grid_attrs *attrs = anchor_grid_attrs(node);
+    const struct anchor_grid_attrs *attrs = node->attrs;
     struct box *to = tensor_boxes(&outputs[0]);
 
     (void)context, (void)err;
@@ -127,12 +119,9 @@ ATTR_FIELDS(anchor_grid,
 
 const struct op_class op_anchor_grid = {
     .name = "AnchorGrid",
-    .attrs_bytes = sizeof(struct anchor_grid_attrs),
-    .fields = anchor_grid_fields,
-    .min_inputs = 2,
-    .max_inputs = 1 + ANCHOR_MAX_LEVELS,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(anchor_grid),
+    OP_TAKES(2, 1 + ANCHOR_MAX_LEVELS),
+    OP_MAKES(1, 1),
     .infer = anchor_grid_infer,
     .forward = anchor_grid_forward,
     .cost = anchor_grid_count_cost,

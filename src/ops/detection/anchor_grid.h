@@ -1,8 +1,8 @@
 /* ops/detection/anchor_grid.h - the anchors of a region proposal network.
  *
- * One size and a few aspect ratios a level. Inputs: batch [n,3,H,W], then a
- * feature map a level; only their shapes are read. Output: anchors [a,4],
- * level by level, inside a level by row, column, ratio.
+ * Each level has one size and several aspect ratios. Inputs: batch [n,3,H,W],
+ * then one feature map per level; only their shapes are read. Output: anchors
+ * [a,4], by level, row, column, ratio.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_ANCHOR_GRID_H
@@ -17,7 +17,5 @@ struct anchor_grid_attrs {
     float sizes[ANCHOR_MAX_LEVELS];
     float ratios[ANCHOR_MAX_RATIOS]; /* height / width */
 };
-
-const struct anchor_grid_attrs *anchor_grid_attrs(const struct node *node);
 
 #endif

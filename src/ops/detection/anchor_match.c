@@ -4,14 +4,6 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
-
-const struct anchor_match_attrs *anchor_match_attrs(const struct node *node)
-{
-    assert(node->op == &op_anchor_match);
-    return node->attrs;
-}
-
 static enum assay_status anchor_match_infer(const struct node *node,
                                             const struct tensor *const *inputs,
                                             struct tensor *outputs,
@@ -38,6 +30,7 @@ anchor_match_forward(const struct op_context *context, const struct node *node,
                      const struct tensor *const *inputs, struct tensor *outputs,
                      struct error *err)
 {
+    const struct anchor_match_attrs *attrs = node->attrs;
     const struct tensor *anchors = inputs[ANCHOR_MATCH_ANCHORS];
     const struct tensor *counts = inputs[ANCHOR_MATCH_COUNTS];
     const struct box *objects = tensor_boxes(inputs[ANCHOR_MATCH_BOXES]);
@@ -49,9 +42,8 @@ anchor_match_forward(const struct op_context *context, const struct node *node,
     for (int64_t image = 0; !st && image < counts->shape.dims[0]; image++) {
         int64_t count = tensor_i64(counts)[image];
 
-        st = box_match(context, &anchor_match_attrs(node)->rule,
-                       tensor_boxes(anchors), n, objects + first, (size_t)count,
-                       matches, err);
+        st = box_match(context, &attrs->rule, tensor_boxes(anchors), n,
+                       objects + first, (size_t)count, matches, err);
         for (size_t i = 0; i < n; i++)
             matches[i] += matches[i] >= 0 ? first : 0;
         first += count;
@@ -60,14 +52,15 @@ anchor_match_forward(const struct op_context *context, const struct node *node,
     return st;
 }
 
-/* An overlap is about 14 operations, and there are as many as anchors and
- * objects; the best are looked for once more. */
+/* An overlap is about 14 operations; there is one per anchor and object, or two
+ * if the best are kept. */
 static void anchor_match_count_cost(const struct node *node,
                                     const struct tensor *const *inputs,
                                     const struct tensor *outputs,
                                     struct cost *cost)
 {
-    uint64_t passes = anchor_match_attrs(node)->rule.keeps_best ? 2 : 1;
+    const struct anchor_match_attrs *attrs = node->attrs;
+    uint64_t passes = attrs->rule.keeps_best ? 2 : 1;
 
     (void)outputs;
     cost->flops += passes * 14 *
@@ -78,10 +71,8 @@ static void anchor_match_count_cost(const struct node *node,
 const struct op_class op_anchor_match = {
     .name = "AnchorMatch",
     .attrs_bytes = sizeof(struct anchor_match_attrs),
-    .min_inputs = ANCHOR_MATCH_INPUTS,
-    .max_inputs = ANCHOR_MATCH_INPUTS,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(ANCHOR_MATCH_INPUTS, ANCHOR_MATCH_INPUTS),
+    OP_MAKES(1, 1),
     .infer = anchor_match_infer,
     .forward = anchor_match_forward,
     .cost = anchor_match_count_cost,

@@ -1,4 +1,4 @@
-/* ops/detection/anchor_match.h - which object each anchor stands for.
+/* ops/detection/anchor_match.h - matches anchors to objects.
  *
  * Inputs: anchors [a,4], the same for every image; boxes of the objects [t,4]
  * in pixels of the resized images; counts [n] of each image's objects. Output:
@@ -21,7 +21,5 @@ enum anchor_match_input {
 struct anchor_match_attrs {
     struct match_rule rule;
 };
-
-const struct anchor_match_attrs *anchor_match_attrs(const struct node *node);
 
 #endif

@@ -1,10 +1,10 @@
-/* ops/detection/anchor_sample.h - the anchors a region proposal network learns
- * from, and what it is to learn.
+/* ops/detection/anchor_sample.h - draws the anchors that a region proposal
+ * network is trained on, with their targets.
  *
  * Inputs: matches int64 [n,a] of AnchorMatch, anchors [a,4], boxes of the
  * objects [t,4], seed int64 [1]. Outputs: chosen int64 [s] (image * a +
- * anchor, rising), labels [s] (1: an object, 0: background), deltas [s,4] to
- * the object, 0 where there is none.
+ * anchor, ascending), labels [s] (1: object, 0: background), deltas [s,4] to
+ * the object (0 for background).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_ANCHOR_SAMPLE_H
@@ -31,7 +31,5 @@ enum anchor_sample_output {
 struct anchor_sample_attrs {
     struct sample_rule rule;
 };
-
-const struct anchor_sample_attrs *anchor_sample_attrs(const struct node *node);
 
 #endif

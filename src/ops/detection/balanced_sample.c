@@ -9,7 +9,7 @@ enum assay_status sample_check_seed(const struct tensor *seed,
     if (seed->dtype == DTYPE_I64 && tensor_elements(seed) == 1)
         return ASSAY_OK;
     return error_set(
-        err, ASSAY_BAD_INPUT, "a seed is %s of %s, int64 of 1 is wanted",
+        err, ASSAY_BAD_INPUT, "the seed is %s of %s; expected int64 of 1",
         dtype_name(seed->dtype), shape_text(&seed->shape, text, sizeof text));
 }
 
@@ -22,13 +22,13 @@ struct random sample_start(const struct tensor *seed, enum sample_stream stream,
     return random_seed(random_u64(&by_step) ^ place);
 }
 
-/* Knuth's selection sampling (The Art of Computer Programming, 3.4.2): of
- * those that are left, so many are still to be taken. */
+/* Knuth's selection sampling (The Art of Computer Programming, 3.4.2): how many
+ * are left, and how many of these are still to be taken. */
 struct picker {
     uint64_t left, wanted;
 };
 
-static bool pick(struct picker *picker, struct random *random)
+static bool picker_pick(struct picker *picker, struct random *random)
 {
     bool is_taken = random_below(random, picker->left) < picker->wanted;
 
@@ -59,7 +59,7 @@ size_t balanced_sample(const struct sample_rule *rule, struct random random,
     for (size_t i = 0; i < n; i++) {
         struct picker *picker = labels[i] > 0 ? &objects : &background;
 
-        if (labels[i] >= 0 && pick(picker, &random))
+        if (labels[i] >= 0 && picker_pick(picker, &random))
             chosen[n_chosen++] = (int64_t)i;
     }
     return n_chosen;

@@ -1,4 +1,4 @@
-/* ops/detection/balanced_sample.h - drawing boxes to learn from, objects and
+/* ops/detection/balanced_sample.h - draws boxes to train on, objects and
  * background in a fixed proportion; for anchor_sample.c and roi_sample.c.
  *
  * SPDX-License-Identifier: MIT */
@@ -10,22 +10,22 @@
 #include "tensor/tensor.h"
 
 struct sample_rule {
-    int64_t n;   /* boxes of an image, at most */
-    float share; /* of objects, at most */
+    int64_t n;   /* boxes per image, at most */
+    float share; /* of objects among them, at most */
 };
 
-/* Who draws: each has a stream of its own in every image. */
+/* What is drawn: each has its own random stream per image. */
 enum sample_stream { SAMPLE_ANCHORS = 1, SAMPLE_PROPOSALS };
 
-/* seed: int64, one of them. */
+/* A seed is one int64. */
 enum assay_status sample_check_seed(const struct tensor *seed,
                                     struct error *err);
 struct random sample_start(const struct tensor *seed, enum sample_stream stream,
                            int64_t image);
 
-/* labels: above 0 an object, 0 background, below 0 never drawn. chosen has
- * room for rule->n and gets indexes in rising order; returns how many. Where
- * there are few enough all are taken. */
+/* labels: above 0 objects, 0 background, below 0 never drawn. Writes indices in
+ * ascending order to chosen, which has room for rule->n, and returns how many.
+ * Takes all if there are few enough. */
 size_t balanced_sample(const struct sample_rule *rule, struct random random,
                        const int64_t *labels, size_t n, int64_t *chosen);
 

@@ -3,7 +3,7 @@
 
 struct tap bilinear_tap(int64_t i, int64_t from, int64_t to)
 {
-    /* Scale in single, position in double precision: PyTorch's mixture. */
+    /* Scale in single, position in double precision, as in PyTorch. */
     float scale = (float)from / (float)to;
     double at = (double)scale * ((double)i + 0.5) - 0.5;
     struct tap tap;

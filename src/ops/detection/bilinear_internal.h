@@ -1,5 +1,5 @@
-/* ops/detection/bilinear_internal.h - where a resized row takes its values
- * from, as PyTorch's interpolate(mode="bilinear", align_corners=False) has it.
+/* ops/detection/bilinear_internal.h - where a resized row reads its values, as
+ * in PyTorch's interpolate(mode="bilinear", align_corners=False).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_BILINEAR_INTERNAL_H
@@ -13,7 +13,7 @@ struct tap {
     float low_weight, high_weight;
 };
 
-/* For position i of `to` positions, made from `from` of them. */
+/* For position i of `to`, resized from `from` positions. */
 struct tap bilinear_tap(int64_t i, int64_t from, int64_t to);
 
 #endif

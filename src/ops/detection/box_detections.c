@@ -7,15 +7,8 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
-
-const struct box_detections_attrs *box_detections_attrs(const struct node *node)
-{
-    assert(node->op == &op_box_detections);
-    return node->attrs;
-}
 
 struct detections {
     const struct node *node;
@@ -23,7 +16,7 @@ struct detections {
     int64_t n_classes;
     struct buffer *scores_memory, *memory;
     float *scores; /* [r,c]: the softmax of the logits */
-    /* Candidates of one image, and what is left of all images. */
+    /* Candidates of one image, and those kept of all images. */
     struct box *boxes, *kept_boxes;
     float *candidate_scores, *kept_scores;
     int64_t *labels, *kept_labels;
@@ -31,7 +24,7 @@ struct detections {
     size_t n, n_kept;
 };
 
-static void softmax(const float *logits, float *scores, int64_t n)
+static void detections_softmax(const float *logits, float *scores, int64_t n)
 {
     float most = logits[0], sum = 0;
 
@@ -45,9 +38,9 @@ static void softmax(const float *logits, float *scores, int64_t n)
         scores[i] /= sum;
 }
 
-static enum assay_status make_scores(const struct op_context *context,
-                                     struct detections *detections,
-                                     struct error *err)
+static enum assay_status
+detections_make_scores(const struct op_context *context,
+                       struct detections *detections, struct error *err)
 {
     const struct tensor *logits = detections->inputs[BOX_DETECTIONS_LOGITS];
     int64_t n_classes = detections->n_classes;
@@ -60,23 +53,23 @@ static enum assay_status make_scores(const struct op_context *context,
     detections->scores = buffer_data(detections->scores_memory);
 #pragma omp parallel for num_threads(op_threads(context))
     for (int64_t i = 0; i < logits->shape.dims[0]; i++)
-        softmax(tensor_f32(logits) + i * n_classes,
-                detections->scores + i * n_classes, n_classes);
+        detections_softmax(tensor_f32(logits) + i * n_classes,
+                           detections->scores + i * n_classes, n_classes);
     return ASSAY_OK;
 }
 
-/* Scores of classes, not of the background, above the threshold. */
+/* How many scores of objects are above the threshold. */
 static size_t
 box_detections_count_candidates(const struct detections *detections)
 {
-    float enough = box_detections_attrs(detections->node)->score;
+    const struct box_detections_attrs *attrs = detections->node->attrs;
     int64_t rows = detections->inputs[BOX_DETECTIONS_LOGITS]->shape.dims[0];
     const float *score = detections->scores;
     size_t n = 0;
 
     for (int64_t i = 0; i < rows; i++, score += detections->n_classes) {
         for (int64_t c = 1; c < detections->n_classes; c++)
-            n += score[c] > enough;
+            n += score[c] > attrs->score;
     }
     return n;
 }
@@ -104,13 +97,12 @@ box_detections_take_memory(struct detections *detections, struct pool *pool,
     return ASSAY_OK;
 }
 
-/* The classes of one proposal that are sure enough, each with its own box. */
-static void add_proposal(struct detections *detections, int64_t row,
-                         const int64_t *size)
+/* Adds the classes of one proposal that score enough, each with its box. */
+static void detections_add_proposal(struct detections *detections, int64_t row,
+                                    const int64_t *size)
 {
     const struct tensor *const *inputs = detections->inputs;
-    const struct box_detections_attrs *attrs =
-        box_detections_attrs(detections->node);
+    const struct box_detections_attrs *attrs = detections->node->attrs;
     const float *scores = detections->scores + row * detections->n_classes;
     const float *deltas = tensor_f32(inputs[BOX_DETECTIONS_DELTAS]) +
                           row * detections->n_classes * 4;
@@ -136,8 +128,7 @@ box_detections_keep_best(const struct op_context *context,
                          struct detections *detections, int64_t *count,
                          struct error *err)
 {
-    const struct box_detections_attrs *attrs =
-        box_detections_attrs(detections->node);
+    const struct box_detections_attrs *attrs = detections->node->attrs;
     struct nms_input input = {.boxes = detections->boxes,
                               .scores = detections->candidate_scores,
                               .groups = detections->labels,
@@ -164,36 +155,28 @@ box_detections_keep_best(const struct op_context *context,
 }
 
 static enum assay_status
-box_detections_copy_out(struct pool *pool, enum dtype dtype,
-                        const struct shape *shape, const void *from,
-                        struct tensor *to, struct error *err)
-{
-    enum assay_status st = tensor_new(pool, dtype, shape, to, err);
-
-    if (!st)
-        memcpy(tensor_data(to), from, tensor_bytes(to));
-    return st;
-}
-
-static enum assay_status
 box_detections_write_outputs(const struct detections *detections,
                              struct pool *pool, struct tensor *outputs,
                              struct error *err)
 {
-    int64_t n = (int64_t)detections->n_kept;
-    struct shape boxes = shape_of(2, n, (int64_t)4), list = shape_of(1, n);
-    enum assay_status st =
-        box_detections_copy_out(pool, DTYPE_F32, &boxes, detections->kept_boxes,
-                                &outputs[BOX_DETECTIONS_BOXES], err);
+    const struct {
+        size_t output;
+        enum dtype dtype;
+        int64_t width;
+        const void *from;
+    } made[] = {{BOX_DETECTIONS_BOXES, DTYPE_F32, 4, detections->kept_boxes},
+                {BOX_DETECTIONS_SCORES, DTYPE_F32, 0, detections->kept_scores},
+                {BOX_DETECTIONS_LABELS, DTYPE_I64, 0, detections->kept_labels}};
+    enum assay_status st = ASSAY_OK;
 
-    if (!st)
-        st = box_detections_copy_out(pool, DTYPE_F32, &list,
-                                     detections->kept_scores,
-                                     &outputs[BOX_DETECTIONS_SCORES], err);
-    if (!st)
-        st = box_detections_copy_out(pool, DTYPE_I64, &list,
-                                     detections->kept_labels,
-                                     &outputs[BOX_DETECTIONS_LABELS], err);
+    for (size_t i = 0; !st && i < sizeof made / sizeof *made; i++) {
+        struct tensor *to = &outputs[made[i].output];
+
+        st = rows_new(pool, made[i].dtype, detections->n_kept, made[i].width,
+                      to, err);
+        if (!st)
+            memcpy(tensor_data(to), made[i].from, tensor_bytes(to));
+    }
     return st;
 }
 
@@ -201,6 +184,7 @@ static enum assay_status
 box_detections_check(const struct node *node,
                      const struct tensor *const *inputs, struct error *err)
 {
+    const struct box_detections_attrs *attrs = node->attrs;
     const struct shape *logits = &inputs[BOX_DETECTIONS_LOGITS]->shape;
     const struct shape *deltas = &inputs[BOX_DETECTIONS_DELTAS]->shape;
     const struct tensor *counts = inputs[BOX_DETECTIONS_COUNTS];
@@ -220,7 +204,7 @@ box_detections_check(const struct node *node,
         (deltas->dims[0] != logits->dims[0] ||
          deltas->dims[1] != 4 * logits->dims[1] || logits->dims[1] < 1 ||
          inputs[BOX_DETECTIONS_PROPOSALS]->shape.dims[0] != logits->dims[0] ||
-         box_detections_attrs(node)->keep < 0))
+         attrs->keep < 0))
         st = error_set(
             err, ASSAY_BAD_INPUT,
             "logits %s and deltas %s do not fit %lld proposals",
@@ -230,9 +214,10 @@ box_detections_check(const struct node *node,
     return st;
 }
 
-static enum assay_status detect(const struct op_context *context,
-                                struct detections *detections,
-                                struct tensor *outputs, struct error *err)
+static enum assay_status detections_run(const struct op_context *context,
+                                        struct detections *detections,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     const struct tensor *counts = detections->inputs[BOX_DETECTIONS_COUNTS];
     const int64_t *sizes = tensor_i64(detections->inputs[BOX_DETECTIONS_SIZES]);
@@ -245,7 +230,7 @@ static enum assay_status detect(const struct op_context *context,
 
         detections->n = 0;
         for (; row < end; row++)
-            add_proposal(detections, row, sizes + 2 * image);
+            detections_add_proposal(detections, row, sizes + 2 * image);
         st = box_detections_keep_best(
             context, detections,
             tensor_i64(&outputs[BOX_DETECTIONS_KEPT]) + image, err);
@@ -268,17 +253,18 @@ box_detections_forward(const struct op_context *context,
     if (st)
         return st;
     detections.n_classes = inputs[BOX_DETECTIONS_LOGITS]->shape.dims[1];
-    st = make_scores(context, &detections, err);
+    st = detections_make_scores(context, &detections, err);
     if (!st)
         st = box_detections_take_memory(&detections, context->pool, err);
     if (!st)
-        st = detect(context, &detections, outputs, err);
+        st = detections_run(context, &detections, outputs, err);
     buffer_release(detections.scores_memory);
     buffer_release(detections.memory);
     return st;
 }
 
-/* The deltas of what is found at least; of the rest, nobody knows before. */
+/* At least the deltas of the detections are read; how many others is not known
+ * before. */
 static void box_detections_count_cost(const struct node *node,
                                       const struct tensor *const *inputs,
                                       const struct tensor *outputs,
@@ -297,12 +283,9 @@ ATTR_FIELDS(box_detections, FIELD_FLOAT(box_detections_attrs, weights),
 
 const struct op_class op_box_detections = {
     .name = "BoxDetections",
-    .attrs_bytes = sizeof(struct box_detections_attrs),
-    .fields = box_detections_fields,
-    .min_inputs = BOX_DETECTIONS_INPUTS,
-    .max_inputs = BOX_DETECTIONS_INPUTS,
-    .min_outputs = BOX_DETECTIONS_OUTPUTS,
-    .max_outputs = BOX_DETECTIONS_OUTPUTS,
+    OP_ATTRS(box_detections),
+    OP_TAKES(BOX_DETECTIONS_INPUTS, BOX_DETECTIONS_INPUTS),
+    OP_MAKES(BOX_DETECTIONS_OUTPUTS, BOX_DETECTIONS_OUTPUTS),
     .forward = box_detections_forward,
     .cost = box_detections_count_cost,
 };

@@ -1,10 +1,10 @@
-/* ops/detection/box_detections.h - from class scores and box deltas to
+/* ops/detection/box_detections.h - turns class scores and box deltas into
  * detections.
  *
  * As torchvision's RoIHeads.postprocess_detections. Inputs: class logits [r,c]
  * (class 0 is the background), deltas [r,4c], proposals [r,4], counts [n],
  * sizes [n,2]. Outputs: boxes [d,4], scores [d], labels int64 [d], counts
- * int64 [n], image by image, in falling order of score.
+ * int64 [n]; by image, then by descending score.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_BOX_DETECTIONS_H
@@ -31,13 +31,10 @@ enum box_detections_output {
 
 struct box_detections_attrs {
     float weights[4]; /* deltas are divided by these: 10, 10, 5, 5 */
-    float score;      /* more than */
-    float min_size;   /* of a side, pixels */
-    float iou;        /* within a class */
-    int64_t keep;     /* at most, of an image */
+    float score;      /* detections score more than this */
+    float min_size;   /* of a side, in pixels */
+    float iou;        /* overlap limit within a class */
+    int64_t keep;     /* at most, per image */
 };
-
-const struct box_detections_attrs *
-box_detections_attrs(const struct node *node);
 
 #endif

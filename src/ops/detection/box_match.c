@@ -1,7 +1,7 @@
 /* ops/detection/box_match.c - see box_match.h.
  *
- * The table of all overlaps is never there as a whole: with many anchors and
- * objects it would be larger than the images. */
+ * The table of all overlaps is never stored: with many anchors and objects it
+ * would be larger than the images. */
 #include "ops/detection/box_match.h"
 
 #include "ops/op_threads.h"
@@ -12,11 +12,12 @@ struct matching {
     size_t n, n_objects;
     int64_t *matches;
     float *areas; /* of the objects */
-    float *most;  /* for each thread, the largest overlap of each object */
-    float *row;   /* for each thread, the overlaps of one box */
+    float *most;  /* per thread: the largest overlap of each object */
+    float *row;   /* per thread: the overlaps of one box */
 };
 
-/* The object that box i overlaps most, the first of equals; row gets all. */
+/* The object that box i overlaps most, the first of equals. Writes all overlaps
+ * to row. */
 static int64_t find_object(const struct matching *matching, size_t i,
                            float *row)
 {
@@ -47,8 +48,8 @@ static void match_one(const struct matching *matching, size_t i, float *row,
     matching->matches[i] = found;
 }
 
-/* A box that overlaps an object as much as any does; which need not be the
- * object that it overlaps most itself. */
+/* Matches a box that overlaps some object as much as any box does; it may
+ * overlap another object more. */
 static void box_match_keep_best(const struct matching *matching, size_t i,
                                 float *row)
 {

@@ -20,24 +20,17 @@ enum box_select_input {
     SELECT_SCORE
 };
 
-/* The limits, and the memory of one class at work. */
+/* The limits, and memory for one class. */
 struct selection {
     int64_t most;
     float overlap, score;
     struct box *boxes; /* candidates */
     float *scores;
-    int64_t *groups, *places; /* all of one group; where each stands */
+    int64_t *groups, *places; /* all 0; the index of each candidate */
     uint32_t *kept;
     int64_t *found; /* triples */
     size_t n_found, found_capacity;
 };
-
-static const struct tensor *
-box_select_input_at(const struct node *node, const struct tensor *const *inputs,
-                    size_t i)
-{
-    return i < node->n_inputs ? inputs[i] : NULL;
-}
 
 static enum assay_status read_limit(const struct tensor *tensor, float *limit,
                                     struct error *err)
@@ -45,7 +38,7 @@ static enum assay_status read_limit(const struct tensor *tensor, float *limit,
     if (!tensor)
         return ASSAY_OK;
     if (tensor->dtype != DTYPE_F32 || tensor_elements(tensor) != 1)
-        return error_set(err, ASSAY_BAD_INPUT, "a limit is to be one float32");
+        return error_set(err, ASSAY_BAD_INPUT, "a limit must be one float32");
     *limit = *tensor_f32(tensor);
     return ASSAY_OK;
 }
@@ -55,7 +48,6 @@ box_select_check_inputs(const struct tensor *const *inputs, struct error *err)
 {
     const struct shape *boxes = &inputs[SELECT_BOXES]->shape;
     const struct shape *scores = &inputs[SELECT_SCORES]->shape;
-    char a[64], b[64];
     enum assay_status st = rule_dtype(inputs, SELECT_BOXES, DTYPE_F32, err);
 
     if (!st)
@@ -65,9 +57,7 @@ box_select_check_inputs(const struct tensor *const *inputs, struct error *err)
     if (boxes->rank == 3 && scores->rank == 3 && boxes->dims[2] == 4 &&
         boxes->dims[0] == scores->dims[0] && boxes->dims[1] == scores->dims[2])
         return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT, "boxes %s and scores %s do not fit",
-                     shape_text(boxes, a, sizeof a),
-                     shape_text(scores, b, sizeof b));
+    return rule_misfit("boxes", boxes, "scores", scores, err);
 }
 
 static enum assay_status box_select_begin(const struct node *node,
@@ -77,16 +67,15 @@ static enum assay_status box_select_begin(const struct node *node,
 {
     size_t n = (size_t)inputs[SELECT_BOXES]->shape.dims[1];
     enum assay_status st =
-        int_read(box_select_input_at(node, inputs, SELECT_MOST), 0,
-                 &selection->most, err);
+        int_read(op_input(node, inputs, SELECT_MOST), 0, &selection->most, err);
 
     selection->score = -INFINITY;
     if (!st)
-        st = read_limit(box_select_input_at(node, inputs, SELECT_OVERLAP),
+        st = read_limit(op_input(node, inputs, SELECT_OVERLAP),
                         &selection->overlap, err);
     if (!st)
-        st = read_limit(box_select_input_at(node, inputs, SELECT_SCORE),
-                        &selection->score, err);
+        st = read_limit(op_input(node, inputs, SELECT_SCORE), &selection->score,
+                        err);
     if (st)
         return st;
     selection->boxes = mem_array(n, sizeof *selection->boxes);
@@ -110,7 +99,7 @@ static void box_select_release(struct selection *selection)
     mem_free(selection->found);
 }
 
-/* Corners may come in any order. */
+/* Corners may be in any order. */
 static struct box box_select_read_box(const float *at, bool is_centred)
 {
     if (is_centred)
@@ -182,7 +171,6 @@ static enum assay_status box_select_forward(const struct op_context *context,
 {
     const struct shape *scores = &inputs[SELECT_SCORES]->shape;
     struct selection selection = {0};
-    struct shape shape;
     enum assay_status st = box_select_check_inputs(inputs, err);
 
     if (!st)
@@ -191,10 +179,9 @@ static enum assay_status box_select_forward(const struct op_context *context,
         for (int64_t c = 0; !st && c < scores->dims[1]; c++)
             st = select_class(context, node, inputs, i, c, &selection, err);
     }
-    if (!st) {
-        shape = shape_of(2, (int64_t)selection.n_found / 3, (int64_t)3);
-        st = tensor_new(context->pool, DTYPE_I64, &shape, &outputs[0], err);
-    }
+    if (!st)
+        st = rows_new(context->pool, DTYPE_I64, selection.n_found / 3, 3,
+                      &outputs[0], err);
     if (!st && selection.n_found)
         memcpy(tensor_data(&outputs[0]), selection.found,
                selection.n_found * sizeof *selection.found);
@@ -206,11 +193,8 @@ ATTR_FIELDS(box_select, FIELD_FLAG(box_select_attrs, is_centred));
 
 const struct op_class op_box_select = {
     .name = "NonMaxSuppression",
-    .attrs_bytes = sizeof(struct box_select_attrs),
-    .fields = box_select_fields,
-    .min_inputs = 2,
-    .max_inputs = 5,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(box_select),
+    OP_TAKES(2, 5),
+    OP_MAKES(1, 1),
     .forward = box_select_forward,
 };

@@ -1,9 +1,9 @@
-/* ops/detection/box_select.h - NonMaxSuppression as ONNX has it: per class of
- * each image, boxes without those that overlap better ones.
+/* ops/detection/box_select.h - ONNX's NonMaxSuppression: for each class of each
+ * image, removes boxes that overlap better ones.
  *
- * Inputs: boxes [n,b,4], scores [n,c,b], how many to keep of a class (left
- * out: 0), the overlap and the score above which a box is out and in. Output:
- * [k,3] of int64: image, class, box.
+ * Inputs: boxes [n,b,4], scores [n,c,b], how many to keep per class (left out:
+ * 0), the overlap above which a box is removed, the score that boxes must
+ * exceed. Output: int64 [k,3]: image, class, box.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_BOX_SELECT_H
@@ -12,7 +12,7 @@
 #include "graph/graph.h"
 
 struct box_select_attrs {
-    bool is_centred; /* boxes are centre and size; else two corners, y first */
+    bool is_centred; /* boxes are centre and size, not two corners, y first */
 };
 
 #endif

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* A side grows at most by 1000 / 16 = 62.5: log(62.5). */
+/* A side grows by a factor of at most 1000 / 16 = 62.5: log(62.5). */
 static const float max_log_growth = 4.135166556742356F;
 
 struct box *tensor_boxes(const struct tensor *tensor)
@@ -13,7 +13,7 @@ struct box *tensor_boxes(const struct tensor *tensor)
     return (struct box *)(void *)tensor_f32(tensor);
 }
 
-/* What is not a number stays so: whoever filters boxes drops it. */
+/* Keeps NaNs: whoever filters boxes drops them. */
 static float boxes_between(float value, float low, float high)
 {
     if (value < low)
@@ -80,6 +80,44 @@ float box_overlap(struct box a, float a_area, struct box b, float b_area)
     return both / (a_area + b_area - both);
 }
 
+enum assay_status rows_new(struct pool *pool, enum dtype dtype, size_t n,
+                           int64_t width, struct tensor *out, struct error *err)
+{
+    struct shape shape = shape_of(2, (int64_t)n, width);
+
+    shape.rank = width ? 2 : 1;
+    return tensor_new(pool, dtype, &shape, out, err);
+}
+
+enum assay_status boxes_rescale(const struct tensor *boxes,
+                                const struct tensor *counts,
+                                const struct tensor *from_sizes,
+                                const struct tensor *to_sizes,
+                                const struct tensor *out, struct error *err)
+{
+    const struct box *from = tensor_boxes(boxes);
+    struct box *to = tensor_boxes(out);
+    int64_t n_images = counts->shape.dims[0];
+    enum assay_status st =
+        boxes_check_counts(counts, boxes->shape.dims[0], err);
+
+    if (!st)
+        st = boxes_check_sizes(from_sizes, n_images, err);
+    if (!st)
+        st = boxes_check_sizes(to_sizes, n_images, err);
+    for (int64_t image = 0; !st && image < n_images; image++) {
+        const int64_t *old = tensor_i64(from_sizes) + 2 * image;
+        const int64_t *new = tensor_i64(to_sizes) + 2 * image;
+        float down = (float)new[0] / (float)old[0];
+        float across = (float)new[1] / (float)old[1];
+
+        for (int64_t i = 0; i < tensor_i64(counts)[image]; i++, from++)
+            *to++ = (struct box){from->x1 * across, from->y1 * down,
+                                 from->x2 * across, from->y2 * down};
+    }
+    return st;
+}
+
 enum assay_status boxes_check_counts(const struct tensor *counts, int64_t rows,
                                      struct error *err)
 {
@@ -87,21 +125,21 @@ enum assay_status boxes_check_counts(const struct tensor *counts, int64_t rows,
 
     if (counts->dtype != DTYPE_I64 || counts->shape.rank < 1)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "counts are not a list of int64");
+                         "the counts are not a list of int64");
     for (size_t i = 0; i < tensor_elements(counts); i++) {
         int64_t count = tensor_i64(counts)[i];
 
         if (count < 0 || count > left)
             return error_set(err, ASSAY_BAD_INPUT,
-                             "count %zu is %lld, where %lld of %lld are left",
-                             i, (long long)count, (long long)left,
+                             "count %zu is %lld, but %lld of %lld are left", i,
+                             (long long)count, (long long)left,
                              (long long)rows);
         left -= count;
     }
     if (left)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%lld of %lld belong to no image", (long long)left,
-                         (long long)rows);
+                         "%lld of %lld rows belong to no image",
+                         (long long)left, (long long)rows);
     return ASSAY_OK;
 }
 
@@ -114,7 +152,7 @@ enum assay_status boxes_check_list(const struct tensor *boxes,
         boxes->shape.dims[1] == 4)
         return ASSAY_OK;
     return error_set(
-        err, ASSAY_BAD_INPUT, "boxes are %s of %s, float32 of nx4 is wanted",
+        err, ASSAY_BAD_INPUT, "boxes are %s of %s; expected float32 of nx4",
         dtype_name(boxes->dtype), shape_text(&boxes->shape, text, sizeof text));
 }
 
@@ -127,7 +165,7 @@ enum assay_status boxes_check_sizes(const struct tensor *sizes, int64_t n,
         sizes->shape.dims[0] == n && sizes->shape.dims[1] == 2)
         return ASSAY_OK;
     return error_set(
-        err, ASSAY_BAD_INPUT, "sizes are %s of %s, int64 of %lldx2 is wanted",
+        err, ASSAY_BAD_INPUT, "sizes are %s of %s; expected int64 of %lldx2",
         dtype_name(sizes->dtype), shape_text(&sizes->shape, text, sizeof text),
         (long long)n);
 }

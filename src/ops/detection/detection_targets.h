@@ -1,11 +1,10 @@
-/* ops/detection/detection_targets.h - the objects of photographs, as a detector
- * in training is to find them: boxes follow the resizing of their image.
+/* ops/detection/detection_targets.h - the objects that a detector is trained to
+ * find: scales their boxes like their image.
  *
  * Inputs: boxes [t,4] in pixels of the photographs, classes int64 [t] from 1,
  * counts int64 [n], sizes [n,2] and original sizes [n,2] of
- * DetectionTransform. Output: boxes [t,4] in pixels of the resized images. What
- * nothing can be learnt from (a box without an inside, a class that there is
- * not) is refused by name.
+ * DetectionTransform. Output: boxes [t,4] in pixels of the resized images.
+ * Refuses empty boxes and classes that the model does not have.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_DETECTION_TARGETS_H
@@ -23,10 +22,7 @@ enum detection_targets_input {
 };
 
 struct detection_targets_attrs {
-    int64_t n_classes; /* with the background */
+    int64_t n_classes; /* including the background */
 };
-
-const struct detection_targets_attrs *
-detection_targets_attrs(const struct node *node);
 
 #endif

@@ -8,27 +8,19 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { n_channels = 3 };
 
-/* Rows of an output plane that are made together. */
+/* Rows of an output plane that one thread makes. */
 enum { band = 32 };
-
-const struct detection_transform_attrs *
-detection_transform_attrs(const struct node *node)
-{
-    assert(node->op == &op_detection_transform);
-    return node->attrs;
-}
 
 void detection_transform_size(const struct detection_transform_attrs *attrs,
                               int64_t height, int64_t width, int64_t *to_height,
                               int64_t *to_width)
 {
-    /* Single precision and a product with the reciprocal: PyTorch's division
-     * of a number by a tensor, which sometimes loses the last pixel. */
+    /* In single precision, by the reciprocal: this is how PyTorch divides a
+     * number by a tensor. It sometimes loses the last pixel. */
     float shorter = (float)(height < width ? height : width);
     float longer = (float)(height < width ? width : height);
     float by_min = 1 / shorter * (float)attrs->min_size;
@@ -40,9 +32,9 @@ void detection_transform_size(const struct detection_transform_attrs *attrs,
 }
 
 static enum assay_status
-check_image(const struct detection_transform_attrs *attrs,
-            const struct tensor *const *inputs, size_t i, int64_t *height,
-            int64_t *width, struct error *err)
+transform_check_image(const struct detection_transform_attrs *attrs,
+                      const struct tensor *const *inputs, size_t i,
+                      int64_t *height, int64_t *width, struct error *err)
 {
     const int64_t *dims = inputs[i]->shape.dims;
     enum assay_status st = rule_rank(inputs, i, 3, err);
@@ -53,15 +45,15 @@ check_image(const struct detection_transform_attrs *attrs,
         return st;
     if (dims[0] != n_channels || dims[1] < 1 || dims[2] < 1)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "image %zu is %lldx%lldx%lld, 3 planes with pixels "
-                         "are wanted",
+                         "image %zu is %lldx%lldx%lld; expected 3 planes with "
+                         "pixels",
                          i, (long long)dims[0], (long long)dims[1],
                          (long long)dims[2]);
     detection_transform_size(attrs, dims[1], dims[2], height, width);
     if (*height < 1 || *width < 1)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "image %zu of %lldx%lld pixels is too narrow: nothing "
-                         "would be left of it at %lldx%lld",
+                         "image %zu of %lldx%lld pixels is too narrow: it "
+                         "would be resized to %lldx%lld",
                          i, (long long)dims[2], (long long)dims[1],
                          (long long)*width, (long long)*height);
     return ASSAY_OK;
@@ -77,15 +69,14 @@ detection_transform_infer(const struct node *node,
                           const struct tensor *const *inputs,
                           struct tensor *outputs, struct error *err)
 {
-    const struct detection_transform_attrs *attrs =
-        detection_transform_attrs(node);
+    const struct detection_transform_attrs *attrs = node->attrs;
     int64_t n = (int64_t)node->n_inputs, rows = 0, cols = 0;
     struct shape batch, sizes = shape_of(2, n, (int64_t)2);
 
     for (size_t i = 0; i < node->n_inputs; i++) {
         int64_t height = 0, width = 0;
         enum assay_status st =
-            check_image(attrs, inputs, i, &height, &width, err);
+            transform_check_image(attrs, inputs, i, &height, &width, err);
 
         if (st)
             return st;
@@ -101,7 +92,7 @@ detection_transform_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* One colour of one image on its way into the batch. */
+/* One colour of one image, and its place in the batch. */
 struct plane {
     const float *from;
     float *to;
@@ -111,12 +102,11 @@ struct plane {
     float mean, std;
 };
 
-static struct plane plane_at(const struct node *node,
-                             const struct tensor *const *inputs,
-                             const struct tensor *outputs, int64_t i)
+static struct plane transform_plane_at(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       const struct tensor *outputs, int64_t i)
 {
-    const struct detection_transform_attrs *attrs =
-        detection_transform_attrs(node);
+    const struct detection_transform_attrs *attrs = node->attrs;
     const int64_t *batch = outputs[TRANSFORM_BATCH].shape.dims;
     int64_t image = i / n_channels, channel = i % n_channels;
     const int64_t *dims = inputs[image]->shape.dims;
@@ -136,7 +126,7 @@ static struct plane plane_at(const struct node *node,
     };
 }
 
-static float pixel(const struct plane *plane, int64_t y, int64_t x)
+static float transform_pixel(const struct plane *plane, int64_t y, int64_t x)
 {
     if (y >= plane->height || x >= plane->width)
         return 0;
@@ -160,16 +150,16 @@ static void resize_reference(const struct plane *plane)
 {
     for (int64_t y = 0; y < plane->to_height; y++) {
         for (int64_t x = 0; x < plane->to_width; x++)
-            plane->to[y * plane->to_width + x] = pixel(plane, y, x);
+            plane->to[y * plane->to_width + x] = transform_pixel(plane, y, x);
     }
 }
 
-/* What a thread needs to resize a band: rows that were stretched already. */
+/* A thread's memory for a band, with the last two stretched rows. */
 struct band_rows {
     struct tap *taps;    /* of each column */
-    float *normalised;   /* one row as it came */
+    float *normalised;   /* one row of the image */
     float *stretched[2]; /* two rows of the new width */
-    int64_t held[2];     /* which they are; -1: none yet */
+    int64_t held[2];     /* their numbers; -1: none yet */
 };
 
 VARIANTS(void, normalise,
@@ -206,7 +196,7 @@ static void detection_transform_stretch_row(const struct plane *plane,
     }
 }
 
-/* Makes the two rows be those of the tap; downwards one is often there. */
+/* Loads the two rows of the tap; going down, one is often there already. */
 static void hold_rows(const struct plane *plane, struct band_rows *rows,
                       const struct tap *tap)
 {
@@ -296,7 +286,8 @@ static enum assay_status resize_fast(const struct op_context *context,
         return st;
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic)
     for (int64_t i = 0; i < batch[0] * n_channels * n_bands; i++) {
-        struct plane plane = plane_at(node, inputs, outputs, i / n_bands);
+        struct plane plane =
+            transform_plane_at(node, inputs, outputs, i / n_bands);
         struct band_rows rows = rows_of_thread(
             (char *)buffer_data(memory) + (size_t)op_thread() * each, batch[3]);
 
@@ -312,6 +303,7 @@ detection_transform_forward(const struct op_context *context,
                             const struct tensor *const *inputs,
                             struct tensor *outputs, struct error *err)
 {
+    const struct detection_transform_attrs *attrs = node->attrs;
     int64_t *sizes = tensor_i64(&outputs[TRANSFORM_SIZES]);
     int64_t *original = tensor_i64(&outputs[TRANSFORM_ORIGINAL]);
     int64_t n = (int64_t)node->n_inputs;
@@ -321,13 +313,13 @@ detection_transform_forward(const struct op_context *context,
 
         original[2 * i] = dims[1];
         original[2 * i + 1] = dims[2];
-        detection_transform_size(detection_transform_attrs(node), dims[1],
-                                 dims[2], &sizes[2 * i], &sizes[2 * i + 1]);
+        detection_transform_size(attrs, dims[1], dims[2], &sizes[2 * i],
+                                 &sizes[2 * i + 1]);
     }
     if (!context->is_reference)
         return resize_fast(context, node, inputs, outputs, err);
     for (int64_t i = 0; i < n * n_channels; i++) {
-        struct plane plane = plane_at(node, inputs, outputs, i);
+        struct plane plane = transform_plane_at(node, inputs, outputs, i);
 
         resize_reference(&plane);
     }
@@ -343,12 +335,9 @@ ATTR_FIELDS(detection_transform,
 
 const struct op_class op_detection_transform = {
     .name = "DetectionTransform",
-    .attrs_bytes = sizeof(struct detection_transform_attrs),
-    .fields = detection_transform_fields,
-    .min_inputs = 1,
-    .max_inputs = SIZE_MAX,
-    .min_outputs = TRANSFORM_OUTPUTS,
-    .max_outputs = TRANSFORM_OUTPUTS,
+    OP_ATTRS(detection_transform),
+    OP_TAKES(1, SIZE_MAX),
+    OP_MAKES(TRANSFORM_OUTPUTS, TRANSFORM_OUTPUTS),
     .infer = detection_transform_infer,
     .forward = detection_transform_forward,
 };

@@ -1,13 +1,13 @@
-/* ops/detection/detection_transform.h - photographs of any size become one
- * batch.
+/* ops/detection/detection_transform.h - makes one batch of photographs of any
+ * size.
  *
- * As torchvision's GeneralizedRCNNTransform: normalise, resize so that the
- * shorter side is min_size and the longer at most max_size, pad with zeros to
+ * As torchvision's GeneralizedRCNNTransform: normalises, resizes so that the
+ * shorter side is min_size and the longer at most max_size, pads with zeros to
  * a common size that is a multiple of size_divisible.
  *
- * Inputs: image [3,h,w] float32 in 0..1, as many as there are images (n).
- * Outputs: batch [n,3,H,W]; sizes int64 [n,2], height and width after the
- * resizing; original int64 [n,2], as they came.
+ * Inputs: n images [3,h,w], float32 from 0 to 1. Outputs: batch [n,3,H,W];
+ * sizes int64 [n,2], height and width after resizing; original int64 [n,2],
+ * before.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_DETECTION_TRANSFORM_H
@@ -28,10 +28,7 @@ struct detection_transform_attrs {
     float mean[3], std[3];
 };
 
-const struct detection_transform_attrs *
-detection_transform_attrs(const struct node *node);
-
-/* The size an image of height x width is resized to. */
+/* The size that an image of height x width is resized to. */
 void detection_transform_size(const struct detection_transform_attrs *attrs,
                               int64_t height, int64_t width, int64_t *to_height,
                               int64_t *to_width);

@@ -1,7 +1,7 @@
-/* ops/detection/mask_ops.h - what happens to boxes and masks behind the heads.
+/* ops/detection/mask_ops.h - postprocessing of boxes and masks.
  *
- * MaskSelect: logits [d,c,s,s], labels [d] -> the sigmoid of each one's own
- * class, [d,1,s,s].
+ * MaskSelect: logits [d,c,s,s], labels [d] -> the sigmoid of the logits of each
+ * detection's class, [d,1,s,s].
  * ResizeBoxes: boxes [d,4] in pixels of the resized images, counts [n], sizes
  * [n,2], original [n,2] -> boxes in pixels of the photographs.
  * PasteMasks: masks [d,1,s,s], boxes in pixels of the photographs, counts [n],
@@ -16,7 +16,5 @@
 struct paste_masks_attrs {
     bool is_soft; /* float32 probabilities instead of 0 and 1 */
 };
-
-const struct paste_masks_attrs *paste_masks_attrs(const struct node *node);
 
 #endif

@@ -1,7 +1,6 @@
 /* ops/detection/mask_targets.c - see mask_targets.h.
  *
- * No mask is resized: what a point of the resized one would be is looked up in
- * the mask as it came. */
+ * Masks are not resized: points are looked up in the original mask. */
 #include "ops/detection/mask_targets.h"
 
 #include "ops/detection/boxes.h"
@@ -11,33 +10,23 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
 #include <math.h>
 
-enum {
-    max_size = 64,
-    max_points = 1 << 10 /* of a bin, one way: a box that is far too large must
-                            not take forever */
-};
-
-const struct mask_targets_attrs *mask_targets_attrs(const struct node *node)
-{
-    assert(node->op == &op_mask_targets);
-    return node->attrs;
-}
+enum { max_size = 64 };
 
 static enum assay_status mask_targets_infer(const struct node *node,
                                             const struct tensor *const *inputs,
                                             struct tensor *outputs,
                                             struct error *err)
 {
-    int64_t size = mask_targets_attrs(node)->size;
+    const struct mask_targets_attrs *attrs = node->attrs;
+    int64_t size = attrs->size;
     enum assay_status st = boxes_check_list(inputs[MASK_TARGETS_BOXES], err);
     struct shape y;
 
     if (!st && (size < 1 || size > max_size))
         st = error_set(err, ASSAY_UNSUPPORTED,
-                       "masks of %lld points a side; 1 to %d are supported",
+                       "masks of %lld points per side; 1 to %d are supported",
                        (long long)size, max_size);
     for (size_t i = MASK_TARGETS_MASKS; !st && i < node->n_inputs; i++) {
         st = rule_rank(inputs, i, 3, err);
@@ -68,60 +57,52 @@ static enum assay_status mask_targets_check(const struct node *node,
     if (!st && ((int64_t)tensor_elements(objects) != n ||
                 inputs[MASK_TARGETS_COUNTS]->shape.dims[0] != n_images))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%zu objects for %lld boxes; masks of %lld images, "
-                       "boxes of %lld",
+                       "%zu objects for %lld boxes, and masks of %lld images "
+                       "for boxes of %lld",
                        tensor_elements(objects), (long long)n,
                        (long long)n_images,
                        (long long)inputs[MASK_TARGETS_COUNTS]->shape.dims[0]);
     return st;
 }
 
-/* One side of a box over a side of the mask. */
+/* One side of a box on the resized mask. */
 struct side {
-    float start, bin;
-    int64_t points;   /* of a bin */
-    int64_t size;     /* of the resized mask */
-    int64_t original; /* of the mask as it came */
+    struct roi_side roi;
+    int64_t original; /* size of the original mask */
 };
 
 static struct side mask_targets_make_side(float first, float last, int64_t bins,
                                           int64_t size, int64_t original)
 {
     float length = last - first > 1 ? last - first : 1;
-    float bin = length / (float)bins;
 
-    return (struct side){.start = first,
-                         .bin = bin,
-                         .points =
-                             (int64_t)ceilf(fminf(fmaxf(bin, 1), max_points)),
-                         .size = size,
-                         .original = original};
+    return (struct side){roi_make_side(first, length, bins, 0, size), original};
 }
 
-/* Where point i of a bin reads the mask as it came, and with which weights;
- * outside of it with none. */
+/* Where point i of a bin reads the original mask, and with which weights; all 0
+ * outside. */
 static struct tap mask_targets_point_at(const struct side *side, int64_t bin,
                                         int64_t i)
 {
     struct tap tap;
 
-    if (roi_sample(side->start, side->bin, bin, i, side->points, side->size,
-                   &tap)) {
-        tap.low = resize_nearest_source(tap.low, side->original, side->size);
-        tap.high = resize_nearest_source(tap.high, side->original, side->size);
+    if (roi_point(&side->roi, bin, i, &tap)) {
+        tap.low =
+            resize_nearest_source(tap.low, side->original, side->roi.size);
+        tap.high =
+            resize_nearest_source(tap.high, side->original, side->roi.size);
     }
     return tap;
 }
 
-/* A box on its way into the output. */
+/* A box, its mask and its place in the output. */
 struct work {
     const uint8_t *mask;
     struct side down, across;
     float *to;
     int64_t bins;
-    const struct tap *taps; /* of the points across, bin by bin */
-    /* Rows of the mask, summed into bins; by whether their number is odd: two
-     * neighbours are never in each other's way. */
+    const struct tap *taps; /* of the points across, by bin */
+    /* The last even and the last odd row of the mask, summed into bins. */
     int64_t held[2];
     float rows[2][max_size];
 };
@@ -137,22 +118,22 @@ static const float *mask_targets_find_row(struct work *work, int64_t y)
     work->held[y & 1] = y;
     for (int64_t bin = 0; bin < work->bins; bin++) {
         to[bin] = 0;
-        for (int64_t i = 0; i < work->across.points; i++, tap++)
+        for (int64_t i = 0; i < work->across.roi.points; i++, tap++)
             to[bin] += tap->low_weight * from[tap->low] +
                        tap->high_weight * from[tap->high];
     }
     return to;
 }
 
-static void project(struct work *work)
+static void mask_targets_project(struct work *work)
 {
-    float by = (float)(work->down.points * work->across.points);
+    float by = (float)(work->down.roi.points * work->across.roi.points);
 
     work->held[0] = work->held[1] = -1;
     for (int64_t row = 0; row < work->bins; row++, work->to += work->bins) {
         for (int64_t k = 0; k < work->bins; k++)
             work->to[k] = 0;
-        for (int64_t i = 0; i < work->down.points; i++) {
+        for (int64_t i = 0; i < work->down.roi.points; i++) {
             struct tap tap = mask_targets_point_at(&work->down, row, i);
             const float *low = mask_targets_find_row(work, tap.low);
 
@@ -171,16 +152,16 @@ static void project(struct work *work)
     }
 }
 
-/* Everything about box i but its taps. */
-static enum assay_status start_work(const struct node *node,
-                                    const struct tensor *const *inputs,
-                                    int64_t i, const struct tensor *output,
-                                    struct work *work, struct error *err)
+/* Sets all but the taps for box i. */
+static enum assay_status mask_targets_start_work(
+    const struct node *node, const struct tensor *const *inputs, int64_t i,
+    const struct tensor *output, struct work *work, struct error *err)
 {
     const int64_t *counts = tensor_i64(inputs[MASK_TARGETS_COUNTS]);
     int64_t object = tensor_i64(inputs[MASK_TARGETS_OBJECTS])[i], row = i;
     struct box box = tensor_boxes(inputs[MASK_TARGETS_BOXES])[i];
-    int64_t bins = mask_targets_attrs(node)->size, wanted = object, image = 0;
+    int64_t bins = ((const struct mask_targets_attrs *)node->attrs)->size;
+    int64_t named = object, image = 0;
     const struct tensor *masks = inputs[MASK_TARGETS_MASKS];
     const int64_t *dims = masks->shape.dims, *size;
 
@@ -196,7 +177,7 @@ static enum assay_status start_work(const struct node *node,
                          "image %lld has %lld masks; object %lld is not one "
                          "of them",
                          (long long)image, (long long)dims[0],
-                         (long long)wanted);
+                         (long long)named);
     *work = (struct work){
         .mask =
             (const uint8_t *)tensor_data(masks) + object * dims[1] * dims[2],
@@ -209,11 +190,10 @@ static enum assay_status start_work(const struct node *node,
     return ASSAY_OK;
 }
 
-/* Looks at all boxes before any is projected; *most: points of a bin. */
-static enum assay_status check_boxes(const struct node *node,
-                                     const struct tensor *const *inputs,
-                                     const struct tensor *output, int64_t *most,
-                                     struct error *err)
+/* Checks all boxes before any is projected; *most: points per bin. */
+static enum assay_status mask_targets_check_boxes(
+    const struct node *node, const struct tensor *const *inputs,
+    const struct tensor *output, int64_t *most, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -221,27 +201,28 @@ static enum assay_status check_boxes(const struct node *node,
     for (int64_t i = 0; !st && i < output->shape.dims[0]; i++) {
         struct work work;
 
-        st = start_work(node, inputs, i, output, &work, err);
-        if (!st && work.across.points > *most)
-            *most = work.across.points;
+        st = mask_targets_start_work(node, inputs, i, output, &work, err);
+        if (!st && work.across.roi.points > *most)
+            *most = work.across.roi.points;
     }
     return st;
 }
 
-static void project_box(const struct node *node,
-                        const struct tensor *const *inputs, int64_t i,
-                        const struct tensor *output, struct tap *taps)
+static void mask_targets_project_box(const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     int64_t i, const struct tensor *output,
+                                     struct tap *taps)
 {
     struct work work;
 
-    if (start_work(node, inputs, i, output, &work, NULL))
-        return; /* check_boxes() refused it */
+    if (mask_targets_start_work(node, inputs, i, output, &work, NULL))
+        return; /* mask_targets_check_boxes() would have refused it */
     work.taps = taps;
     for (int64_t bin = 0; bin < work.bins; bin++) {
-        for (int64_t k = 0; k < work.across.points; k++)
+        for (int64_t k = 0; k < work.across.roi.points; k++)
             *taps++ = mask_targets_point_at(&work.across, bin, k);
     }
-    project(&work);
+    mask_targets_project(&work);
 }
 
 static enum assay_status
@@ -249,6 +230,7 @@ mask_targets_forward(const struct op_context *context, const struct node *node,
                      const struct tensor *const *inputs, struct tensor *outputs,
                      struct error *err)
 {
+    const struct mask_targets_attrs *attrs = node->attrs;
     size_t n_threads = (size_t)op_threads(context), each;
     enum assay_status st = mask_targets_check(node, inputs, err);
     struct buffer *memory = NULL;
@@ -256,8 +238,8 @@ mask_targets_forward(const struct op_context *context, const struct node *node,
     int64_t most = 0;
 
     if (!st)
-        st = check_boxes(node, inputs, &outputs[0], &most, err);
-    each = (size_t)(mask_targets_attrs(node)->size * most);
+        st = mask_targets_check_boxes(node, inputs, &outputs[0], &most, err);
+    each = (size_t)(attrs->size * most);
     if (!st)
         st = pool_take_scratch(context->pool, n_threads * each * sizeof *taps,
                                "projecting masks", &memory, err);
@@ -266,13 +248,13 @@ mask_targets_forward(const struct op_context *context, const struct node *node,
     taps = buffer_data(memory);
 #pragma omp parallel for num_threads(op_threads(context)) schedule(dynamic)
     for (int64_t i = 0; i < outputs[0].shape.dims[0]; i++)
-        project_box(node, inputs, i, &outputs[0],
-                    taps + (size_t)op_thread() * each);
+        mask_targets_project_box(node, inputs, i, &outputs[0],
+                                 taps + (size_t)op_thread() * each);
     buffer_release(memory);
     return ASSAY_OK;
 }
 
-/* Masks are read where boxes are: about once in all. */
+/* Masks are read inside boxes only: about once in total. */
 static void mask_targets_count_cost(const struct node *node,
                                     const struct tensor *const *inputs,
                                     const struct tensor *outputs,
@@ -285,10 +267,8 @@ static void mask_targets_count_cost(const struct node *node,
 const struct op_class op_mask_targets = {
     .name = "MaskTargets",
     .attrs_bytes = sizeof(struct mask_targets_attrs),
-    .min_inputs = MASK_TARGETS_MASKS + 1,
-    .max_inputs = 64,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(MASK_TARGETS_MASKS + 1, 64),
+    OP_MAKES(1, 1),
     .infer = mask_targets_infer,
     .forward = mask_targets_forward,
     .cost = mask_targets_count_cost,

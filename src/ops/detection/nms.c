@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-/* Up to this many boxes torchvision keeps the groups apart by moving them, and
- * the coordinates are rounded to what is left of their precision. */
+/* Up to this many boxes torchvision separates the groups by shifting their
+ * boxes, which costs some precision of the coordinates. */
 enum { max_moved = 1000 };
 
-/* Kept boxes are compared with in blocks of this many. */
+/* Boxes are compared with blocks of so many kept ones. */
 enum { block = 32 };
 
-/* Kept boxes, coordinate by coordinate; filled up to a whole block with ones
- * that overlap nothing. */
+/* Kept boxes by coordinate. The last block is filled up with boxes that overlap
+ * nothing. */
 struct kept_boxes {
     float *x1, *y1, *x2, *y2, *area;
     size_t n;
@@ -23,7 +23,7 @@ struct kept_boxes {
 
 struct nms {
     const struct nms_input *input;
-    float shift; /* from a group to the next, 0: none */
+    float shift; /* between groups; 0: none */
     struct buffer *memory;
     uint64_t *ranks, *scratch;
     uint32_t *members; /* positions in ranks, group by group */
@@ -32,7 +32,7 @@ struct nms {
     float *columns[5]; /* of struct kept_boxes, for all groups */
 };
 
-static struct box box_at(const struct nms *nms, uint32_t i)
+static struct box nms_box_at(const struct nms *nms, uint32_t i)
 {
     struct box box = nms->input->boxes[i];
     float by = (float)nms->input->groups[i] * nms->shift;
@@ -44,7 +44,7 @@ static struct box box_at(const struct nms *nms, uint32_t i)
     return box;
 }
 
-static float group_shift(const struct nms_input *input)
+static float nms_group_shift(const struct nms_input *input)
 {
     float most = input->n ? input->boxes[0].x1 : 0;
 
@@ -59,8 +59,8 @@ static float group_shift(const struct nms_input *input)
     return most + 1;
 }
 
-/* Any of the block overlaps by more than iou. Divides nothing: a little less
- * than the threshold is enough to be looked at again. */
+/* Whether any box of the block may overlap by more than iou. Avoids divisions
+ * by testing against slightly less; the caller checks again. */
 VARIANT_PART bool block_may_overlap(const struct kept_boxes *kept, size_t at,
                                     struct box box, float area, float iou)
 {
@@ -123,7 +123,7 @@ static void nms_keep(struct kept_boxes *kept, struct box box, float area)
     kept->area[at] = area;
 }
 
-static void run_group(const struct nms *nms, size_t group)
+static void nms_run_group(const struct nms *nms, size_t group)
 {
     size_t at = nms->starts[group] + group * block;
     struct kept_boxes kept = {nms->columns[0] + at, nms->columns[1] + at,
@@ -132,7 +132,7 @@ static void run_group(const struct nms *nms, size_t group)
 
     for (size_t i = nms->starts[group]; i < nms->starts[group + 1]; i++) {
         uint32_t position = nms->members[i];
-        struct box box = box_at(nms, rank_index(nms->ranks[position]));
+        struct box box = nms_box_at(nms, rank_index(nms->ranks[position]));
         float area = box_area(box);
 
         if (overlaps_kept(&kept, box, area, nms->input->iou))
@@ -142,19 +142,19 @@ static void run_group(const struct nms *nms, size_t group)
     }
 }
 
-/* The plain rule, on all groups at once. */
-static void run_reference(const struct nms *nms)
+/* The rule in plain form, for all groups at once. */
+static void nms_run_reference(const struct nms *nms)
 {
     const struct nms_input *input = nms->input;
 
     for (size_t i = 0; i < input->n; i++) {
         uint32_t worse = rank_index(nms->ranks[i]);
-        struct box box = box_at(nms, worse);
+        struct box box = nms_box_at(nms, worse);
 
         nms->is_kept[i] = true;
         for (size_t k = 0; k < i && nms->is_kept[i]; k++) {
             uint32_t better = rank_index(nms->ranks[k]);
-            struct box other = box_at(nms, better);
+            struct box other = nms_box_at(nms, better);
 
             if (nms->is_kept[k] &&
                 input->groups[better] == input->groups[worse] &&
@@ -165,7 +165,7 @@ static void run_reference(const struct nms *nms)
     }
 }
 
-static void find_members(struct nms *nms)
+static void nms_find_members(struct nms *nms)
 {
     const struct nms_input *input = nms->input;
     uint32_t *starts = nms->starts;
@@ -180,7 +180,7 @@ static void find_members(struct nms *nms)
 
         nms->members[starts[group]++] = (uint32_t)i;
     }
-    /* Each start is where the next group's was now. */
+    /* Each start has advanced to the next group's. */
     memmove(starts + 1, starts, input->n_groups * sizeof *starts);
     starts[0] = 0;
 }
@@ -196,8 +196,8 @@ static enum assay_status nms_take_memory(struct nms *nms, struct pool *pool,
     enum assay_status st;
 
     if (n > UINT32_MAX || n_groups > UINT32_MAX)
-        return error_set(err, ASSAY_UNSUPPORTED, "%zu boxes in %zu groups", n,
-                         n_groups);
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "%zu boxes in %zu groups are too many", n, n_groups);
     st = pool_take_scratch(pool, bytes, "comparing boxes", &nms->memory, err);
     if (st)
         return st;
@@ -216,7 +216,7 @@ enum assay_status nms_run(const struct op_context *context,
                           const struct nms_input *input, uint32_t *kept,
                           size_t *n_kept, struct error *err)
 {
-    struct nms nms = {.input = input, .shift = group_shift(input)};
+    struct nms nms = {.input = input, .shift = nms_group_shift(input)};
     enum assay_status st = nms_take_memory(&nms, context->pool, err);
 
     *n_kept = 0;
@@ -228,13 +228,13 @@ enum assay_status nms_run(const struct op_context *context,
     }
     rank_sort(nms.ranks, nms.scratch, input->n);
     if (context->is_reference) {
-        run_reference(&nms);
+        nms_run_reference(&nms);
     } else {
-        find_members(&nms);
+        nms_find_members(&nms);
 #pragma omp parallel for num_threads(op_threads(context))                      \
     schedule(dynamic) if (input->n_groups > 1 && input->n > 256)
         for (size_t group = 0; group < input->n_groups; group++)
-            run_group(&nms, group);
+            nms_run_group(&nms, group);
     }
     for (size_t i = 0; i < input->n; i++) {
         if (nms.is_kept[i])

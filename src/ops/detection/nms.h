@@ -1,6 +1,5 @@
-/* ops/detection/nms.h - boxes without those that overlap better ones
- * (non-maximum suppression), group by group, with the results of torchvision's
- * batched_nms().
+/* ops/detection/nms.h - non-maximum suppression: removes boxes that overlap
+ * better ones of their group, with the results of torchvision's batched_nms().
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_NMS_H
@@ -12,13 +11,13 @@
 struct nms_input {
     const struct box *boxes;
     const float *scores;   /* none is NaN */
-    const int64_t *groups; /* 0 to n_groups - 1; others do not compete */
+    const int64_t *groups; /* 0 to n_groups - 1 */
     size_t n, n_groups;
-    float iou; /* more overlap than that with a better one: out */
+    float iou; /* removes boxes with more overlap than this */
 };
 
-/* kept: room for n; gets the indexes of those that stay, in falling order of
- * score, equal scores in the order they came. */
+/* Writes the indices of the boxes that stay to kept, which has room for n, by
+ * descending score; equal scores keep their order. */
 enum assay_status nms_run(const struct op_context *context,
                           const struct nms_input *input, uint32_t *kept,
                           size_t *n_kept, struct error *err);

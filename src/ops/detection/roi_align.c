@@ -4,30 +4,23 @@
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
 #include "ops/detection/boxes.h"
-#include "ops/detection/roi_align_internal.h"
+#include "ops/detection/roi_pool_internal.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
 #include <math.h>
-
-const struct roi_align_attrs *roi_align_attrs(const struct node *node)
-{
-    assert(node->op == &op_roi_align);
-    return node->attrs;
-}
 
 static enum assay_status check_attrs(const struct node *node, struct error *err)
 {
-    const struct roi_align_attrs *attrs = roi_align_attrs(node);
+    const struct roi_align_attrs *attrs = node->attrs;
 
     if (attrs->size >= 1 && attrs->size <= ROI_ALIGN_MAX_SIZE &&
         attrs->sampling_ratio >= 1 &&
         attrs->sampling_ratio <= ROI_ALIGN_MAX_RATIO)
         return ASSAY_OK;
     return error_set(err, ASSAY_UNSUPPORTED,
-                     "an output of %lld with %lld points a bin; up to %d and "
+                     "an output of %lld with %lld points per bin; up to %d and "
                      "%d are supported",
                      (long long)attrs->size, (long long)attrs->sampling_ratio,
                      ROI_ALIGN_MAX_SIZE, ROI_ALIGN_MAX_RATIO);
@@ -38,8 +31,8 @@ static enum assay_status roi_align_infer(const struct node *node,
                                          struct tensor *outputs,
                                          struct error *err)
 {
+    const struct roi_align_attrs *attrs = node->attrs;
     const struct shape *first = &inputs[ROI_ALIGN_MAPS]->shape;
-    int64_t size = roi_align_attrs(node)->size;
     enum assay_status st = check_attrs(node, err);
     struct shape y;
 
@@ -54,27 +47,28 @@ static enum assay_status roi_align_infer(const struct node *node,
             (map->dims[0] != first->dims[0] || map->dims[1] != first->dims[1] ||
              map->dims[2] < 1 || map->dims[3] < 1))
             st = error_set(err, ASSAY_BAD_INPUT,
-                           "map %s has other images or channels than the first",
+                           "map %s does not have the images or channels of "
+                           "the first",
                            shape_text(map, text, sizeof text));
     }
     if (st)
         return st;
     y = shape_of(4, inputs[ROI_ALIGN_BOXES]->shape.dims[0], first->dims[1],
-                 size, size);
+                 attrs->size, attrs->size);
     rule_set(&outputs[0], DTYPE_F32, &y);
     return ASSAY_OK;
 }
 
-/* Which level a box is pooled from, and how large a pixel is there. */
+/* The levels to pool from, and how their maps are scaled. */
 struct pyramid {
     const struct roi_map *maps;
     size_t n_maps;
     float scales[ROI_ALIGN_MAX_LEVELS];
-    float first_level; /* as the power of two it is scaled by */
+    float first_level; /* -log2 of the first scale */
 };
 
-/* The nearest power of two to how much smaller a map is than the largest
- * image. Heights decide. */
+/* The scale of a map is its height relative to the largest image, rounded to a
+ * power of two. */
 static struct pyramid make_pyramid(const struct roi_map *maps, size_t n_maps,
                                    const struct tensor *sizes)
 {
@@ -95,7 +89,7 @@ static struct pyramid make_pyramid(const struct roi_map *maps, size_t n_maps,
     return pyramid;
 }
 
-/* After equation 1 of Lin et al., "Feature Pyramid Networks" (2017). */
+/* Equation 1 of Lin et al., "Feature Pyramid Networks" (2017). */
 static size_t roi_align_level_of(const struct pyramid *pyramid,
                                  const struct roi_align_attrs *attrs,
                                  struct box box)
@@ -116,43 +110,20 @@ static struct roi make_roi(const struct pyramid *pyramid,
                            int64_t image)
 {
     size_t level = roi_align_level_of(pyramid, attrs, box);
+    const struct roi_map *map = &pyramid->maps[level];
     float scale = pyramid->scales[level];
     float x = box.x1 * scale, y = box.y1 * scale;
     float width = box.x2 * scale - x, height = box.y2 * scale - y;
 
     return (struct roi){
-        .map = &pyramid->maps[level],
+        .map = map,
         .image = image,
-        .x = x,
-        .y = y,
-        .bin_width = (width > 1 ? width : 1) / (float)attrs->size,
-        .bin_height = (height > 1 ? height : 1) / (float)attrs->size,
         .size = attrs->size,
-        .sampling_ratio = attrs->sampling_ratio,
+        .down = roi_make_side(y, height > 1 ? height : 1, attrs->size,
+                              attrs->sampling_ratio, map->height),
+        .across = roi_make_side(x, width > 1 ? width : 1, attrs->size,
+                                attrs->sampling_ratio, map->width),
     };
-}
-
-bool roi_sample(float start, float bin_size, int64_t bin, int64_t i,
-                int64_t sampling_ratio, int64_t extent, struct tap *tap)
-{
-    float at = start + (float)bin * bin_size +
-               ((float)i + 0.5F) * bin_size / (float)sampling_ratio;
-
-    *tap = (struct tap){0};
-    if (!(at >= -1 && at <= (float)extent))
-        return false;
-    if (at < 0)
-        at = 0;
-    tap->low = (int64_t)at;
-    if (tap->low >= extent - 1) {
-        tap->low = tap->high = extent - 1;
-        at = (float)tap->low;
-    } else {
-        tap->high = tap->low + 1;
-    }
-    tap->high_weight = at - (float)tap->low;
-    tap->low_weight = 1 - tap->high_weight;
-    return true;
 }
 
 static float roi_align_value_at(const struct roi *roi, int64_t channel,
@@ -173,18 +144,16 @@ static float roi_align_value_at(const struct roi *roi, int64_t channel,
 static float bin_mean(const struct roi *roi, int64_t channel, int64_t row,
                       int64_t col)
 {
-    int64_t n = roi->sampling_ratio;
+    int64_t n = roi->down.points;
     float sum = 0;
 
     for (int64_t i = 0; i < n; i++) {
         struct tap y, x;
 
-        if (!roi_sample(roi->y, roi->bin_height, row, i, n, roi->map->height,
-                        &y))
+        if (!roi_point(&roi->down, row, i, &y))
             continue;
         for (int64_t k = 0; k < n; k++) {
-            if (!roi_sample(roi->x, roi->bin_width, col, k, n, roi->map->width,
-                            &x))
+            if (!roi_point(&roi->across, col, k, &x))
                 continue;
             sum += y.low_weight * x.low_weight *
                        roi_align_value_at(roi, channel, y.low, x.low) +
@@ -229,8 +198,17 @@ static enum assay_status roi_align_check(const struct tensor *const *inputs,
     return st;
 }
 
-/* Boxes that are pooled one after the other, from one block of channels, so
- * that what they share is still near. */
+/* All boxes, and memory for their plans and for the threads. */
+struct roi_work {
+    struct buffer *memory; /* holds all that follows; the caller releases it */
+    struct roi *rois;
+    char *plans, *scratch;
+    size_t plan_bytes, scratch_bytes;
+    int64_t n, n_blocks;
+};
+
+/* Boxes that are pooled one after the other from one block of channels, so that
+ * what they share stays in the cache. */
 enum { boxes_together = 256 };
 
 static void pool_some(const struct roi_work *work, float *output, int64_t first,
@@ -263,35 +241,31 @@ static void pool_fast(const struct roi_work *work, float *output, int n_threads)
     }
 }
 
-static size_t roi_align_round_up(size_t bytes)
-{
-    return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
-}
-
 static enum assay_status
 roi_align_take_memory(const struct op_context *context,
                       const struct roi_align_attrs *attrs,
                       struct roi_work *work, struct error *err)
 {
     size_t n = (size_t)work->n, n_threads = (size_t)op_threads(context);
-    size_t rois_bytes = roi_align_round_up(n * sizeof(struct roi));
     enum assay_status st;
 
-    work->plan_bytes = roi_align_round_up(roi_plan_bytes(attrs));
-    work->scratch_bytes = roi_align_round_up(roi_pool_scratch_bytes(attrs));
+    work->plan_bytes = roi_plan_bytes(attrs->size, attrs->sampling_ratio);
+    work->scratch_bytes =
+        roi_pool_scratch_bytes(attrs->size, attrs->sampling_ratio);
     st = pool_take_scratch(context->pool,
-                           rois_bytes + n * work->plan_bytes +
+                           n * (work->plan_bytes + sizeof(struct roi)) +
                                n_threads * work->scratch_bytes,
                            "pooling boxes", &work->memory, err);
     if (st)
         return st;
-    work->rois = buffer_data(work->memory);
-    work->plans = (char *)work->rois + rois_bytes;
+    work->plans = buffer_data(work->memory);
     work->scratch = work->plans + n * work->plan_bytes;
+    work->rois =
+        (struct roi *)(void *)(work->scratch + n_threads * work->scratch_bytes);
     return ASSAY_OK;
 }
 
-/* Boxes in pixels of the map each is pooled from. */
+/* Places each box on the map that it is pooled from. */
 static void place_boxes(const struct roi_align_attrs *attrs,
                         const struct pyramid *pyramid,
                         const struct tensor *const *inputs, struct roi *rois)
@@ -305,13 +279,13 @@ static void place_boxes(const struct roi_align_attrs *attrs,
     }
 }
 
-enum assay_status roi_work_start(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 const struct roi_map *maps, size_t n_maps,
-                                 struct roi_work *work, struct error *err)
+/* Places the boxes on the maps, which must outlive the work; makes no plans. */
+static enum assay_status
+roi_work_start(const struct op_context *context, const struct node *node,
+               const struct tensor *const *inputs, const struct roi_map *maps,
+               size_t n_maps, struct roi_work *work, struct error *err)
 {
-    const struct roi_align_attrs *attrs = roi_align_attrs(node);
+    const struct roi_align_attrs *attrs = node->attrs;
     struct pyramid pyramid;
     enum assay_status st = roi_align_check(inputs, maps, n_maps, err);
 
@@ -333,8 +307,8 @@ enum assay_status roi_align_maps(const struct op_context *context,
                                  const struct roi_map *maps, size_t n_maps,
                                  struct tensor *output, struct error *err)
 {
-    int64_t size = roi_align_attrs(node)->size;
-    int64_t each = maps[0].channels * size * size;
+    const struct roi_align_attrs *attrs = node->attrs;
+    int64_t each = maps[0].channels * attrs->size * attrs->size;
     struct roi_work work;
     enum assay_status st =
         roi_work_start(context, node, inputs, maps, n_maps, &work, err);
@@ -349,9 +323,11 @@ enum assay_status roi_align_maps(const struct op_context *context,
     return ASSAY_OK;
 }
 
-size_t roi_align_list_maps(const struct node *node,
-                           const struct tensor *const *inputs,
-                           struct roi_map *maps)
+/* Lists the maps among a node's inputs, with or without data; returns how many.
+ */
+static size_t roi_align_list_maps(const struct node *node,
+                                  const struct tensor *const *inputs,
+                                  struct roi_map *maps)
 {
     size_t n_maps = node->n_inputs - ROI_ALIGN_MAPS;
 
@@ -380,14 +356,14 @@ static enum assay_status roi_align_forward(const struct op_context *context,
                           err);
 }
 
-/* A sample is four values, weighed and added up. All maps are read at most once
- * from memory, and no more of them than the samples need. */
+/* A point is a weighted sum of four values. Maps are read from memory at most
+ * once, and only as much as the points need. */
 static void roi_align_count_cost(const struct node *node,
                                  const struct tensor *const *inputs,
                                  const struct tensor *outputs,
                                  struct cost *cost)
 {
-    const struct roi_align_attrs *attrs = roi_align_attrs(node);
+    const struct roi_align_attrs *attrs = node->attrs;
     uint64_t samples =
         tensor_elements(&outputs[0]) *
         (uint64_t)(attrs->sampling_ratio * attrs->sampling_ratio);
@@ -400,7 +376,91 @@ static void roi_align_count_cost(const struct node *node,
     }
 }
 
-/* Features of boxes from several maps, which have the same channels. */
+/* ---- backward: boxes have no gradient, as in torchvision ----------------- */
+
+/* Spreads all boxes of one image into one block of channels, which no other
+ * thread writes. */
+static void spread_image(const struct roi_work *work,
+                         const struct roi_map *maps, int64_t image,
+                         int64_t block, const float *dy, float *const *dx)
+{
+    float *scratch = (float *)(void *)(work->scratch + (size_t)op_thread() *
+                                                           work->scratch_bytes);
+
+    for (int64_t i = 0; i < work->n; i++) {
+        const struct roi *roi = &work->rois[i];
+        float *map = dx[roi->map - maps];
+        int64_t each = roi->map->channels * roi->size * roi->size;
+
+        if (roi->image == image && map)
+            roi_spread_block(roi, work->plans + (size_t)i * work->plan_bytes,
+                             block, scratch, dy + i * each, map);
+    }
+}
+
+enum assay_status roi_align_maps_backward(
+    const struct op_context *context, const struct node *node,
+    const struct tensor *const *inputs, const struct roi_map *maps,
+    size_t n_maps, const struct tensor *dy, float *const *dx, struct error *err)
+{
+    struct roi_work work;
+    enum assay_status st =
+        roi_work_start(context, node, inputs, maps, n_maps, &work, err);
+    int64_t n_pieces = maps[0].n_images * work.n_blocks;
+
+    if (st)
+        return st;
+#pragma omp parallel num_threads(op_threads(context))
+    {
+#pragma omp for
+        for (int64_t i = 0; i < work.n; i++)
+            roi_plan(&work.rois[i], work.plans + (size_t)i * work.plan_bytes);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < n_pieces; i++)
+            spread_image(&work, maps, i / work.n_blocks, i % work.n_blocks,
+                         tensor_f32(dy), dx);
+    }
+    buffer_release(work.memory);
+    return ASSAY_OK;
+}
+
+static struct op_reads roi_align_backward_reads(const struct node *node,
+                                                uint64_t wanted)
+{
+    (void)node, (void)wanted;
+    return (struct op_reads){.inputs = 1 << ROI_ALIGN_BOXES |
+                                       1 << ROI_ALIGN_COUNTS |
+                                       1 << ROI_ALIGN_SIZES};
+}
+
+static enum assay_status roi_align_backward(const struct op_context *context,
+                                            const struct node *node,
+                                            const struct op_backward *pass,
+                                            struct error *err)
+{
+    struct roi_map maps[ROI_ALIGN_MAX_LEVELS];
+    size_t n_maps = roi_align_list_maps(node, pass->inputs, maps);
+    float *dx[ROI_ALIGN_MAX_LEVELS] = {NULL};
+
+    for (size_t i = 0; i < n_maps; i++) {
+        if (op_wants(pass, ROI_ALIGN_MAPS + i))
+            dx[i] = tensor_f32(&pass->dx[ROI_ALIGN_MAPS + i]);
+    }
+    return roi_align_maps_backward(context, node, pass->inputs, maps, n_maps,
+                                   pass->dy[0], dx, err);
+}
+
+/* A point is added to four values. */
+static void roi_align_backward_cost(const struct node *node,
+                                    const struct op_backward *pass,
+                                    struct cost *cost)
+{
+    const struct roi_align_attrs *attrs = node->attrs;
+
+    cost->flops += 8 * tensor_elements(pass->dy[0]) *
+                   (uint64_t)(attrs->sampling_ratio * attrs->sampling_ratio);
+}
+
 static void roi_align_channels(struct channels *channels,
                                const struct node *node)
 {
@@ -421,12 +481,9 @@ ATTR_FIELDS(roi_align,
 
 const struct op_class op_roi_align = {
     .name = "RoiAlign",
-    .attrs_bytes = sizeof(struct roi_align_attrs),
-    .fields = roi_align_fields,
-    .min_inputs = ROI_ALIGN_MAPS + 1,
-    .max_inputs = ROI_ALIGN_MAPS + ROI_ALIGN_MAX_LEVELS,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(roi_align),
+    OP_TAKES(ROI_ALIGN_MAPS + 1, ROI_ALIGN_MAPS + ROI_ALIGN_MAX_LEVELS),
+    OP_MAKES(1, 1),
     .infer = roi_align_infer,
     .forward = roi_align_forward,
     .cost = roi_align_count_cost,

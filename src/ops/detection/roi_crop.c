@@ -10,9 +10,6 @@
 
 #include <math.h>
 
-/* Of a bin, both ways: a box that is far too large must not take forever. */
-enum { max_points = 1 << 10 };
-
 enum roi_crop_input { CROP_X, CROP_BOXES, CROP_IMAGES };
 
 static enum assay_status roi_crop_infer(const struct node *node,
@@ -37,91 +34,54 @@ static enum assay_status roi_crop_infer(const struct node *node,
         attrs->height < 1 || attrs->width < 1 ||
         inputs[CROP_X]->shape.dims[2] < 1 || inputs[CROP_X]->shape.dims[3] < 1)
         return error_set(
-            err, ASSAY_BAD_INPUT, "%zu images for %lld boxes, to %lld x %lld",
+            err, ASSAY_BAD_INPUT,
+            "%zu image indices for %lld boxes, pooled to %lld x %lld",
             tensor_elements(inputs[CROP_IMAGES]), (long long)boxes->dims[0],
             (long long)attrs->height, (long long)attrs->width);
-    if (attrs->sampling_ratio > max_points)
+    if (attrs->sampling_ratio > ROI_MAX_POINTS)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "a sampling_ratio of %lld; %d is the most",
-                         (long long)attrs->sampling_ratio, max_points);
+                         "a sampling_ratio of %lld; at most %d is supported",
+                         (long long)attrs->sampling_ratio, ROI_MAX_POINTS);
     y = shape_of(4, boxes->dims[0], inputs[CROP_X]->shape.dims[1],
                  attrs->height, attrs->width);
     rule_set(&outputs[0], DTYPE_F32, &y);
     return ASSAY_OK;
 }
 
-/* Bins along one side of a box. */
-struct side {
-    float start, bin;
-    int64_t points; /* a bin */
-    int64_t size;   /* of the map */
-};
-
-static struct side roi_crop_make_side(const struct roi_crop_attrs *attrs,
-                                      float first, float last, int64_t bins,
-                                      int64_t size)
+static struct roi_side roi_crop_make_side(const struct roi_crop_attrs *attrs,
+                                          float first, float last, int64_t bins,
+                                          int64_t size)
 {
     float offset = attrs->is_half_pixel ? 0.5F : 0;
     float start = first * attrs->scale - offset;
     float length = last * attrs->scale - offset - start;
-    struct side side = {.start = start, .size = size};
 
     if (!attrs->is_half_pixel && !(length > 1))
         length = 1;
-    side.bin = length / (float)bins;
-    side.points = attrs->sampling_ratio;
-    if (side.points <= 0)
-        side.points = (int64_t)ceilf(fminf(fmaxf(side.bin, 1), max_points));
-    return side;
-}
-
-/* Two neighbours along a side and the share of the second. */
-struct pair {
-    int64_t low, high;
-    float share;
-    bool is_inside;
-};
-
-static struct pair roi_crop_point_at(const struct side *side, int64_t bin,
-                                     int64_t i)
-{
-    float at = side->start + (float)bin * side->bin +
-               ((float)i + 0.5F) * side->bin / (float)side->points;
-    struct pair pair = {.is_inside = at >= -1 && at <= (float)side->size};
-
-    if (!pair.is_inside)
-        return pair;
-    at = at < 0 ? 0 : at;
-    pair.low = (int64_t)at;
-    if (pair.low >= side->size - 1) {
-        pair.low = pair.high = side->size - 1;
-    } else {
-        pair.high = pair.low + 1;
-        pair.share = at - (float)pair.low;
-    }
-    return pair;
+    return roi_make_side(start, length, bins, attrs->sampling_ratio, size);
 }
 
 static float pool_bin(const struct roi_crop_attrs *attrs, const float *plane,
-                      const struct side *down, const struct side *across,
-                      int64_t row, int64_t column)
+                      const struct roi_side *down,
+                      const struct roi_side *across, int64_t row,
+                      int64_t column)
 {
     float sum = 0, best = -INFINITY;
 
     for (int64_t i = 0; i < down->points; i++) {
-        struct pair y = roi_crop_point_at(down, row, i);
+        struct tap y, x;
+        bool is_inside = roi_point(down, row, i, &y);
 
         for (int64_t j = 0; j < across->points; j++) {
-            struct pair x = roi_crop_point_at(across, column, j);
             const float *above = plane + y.low * across->size;
             const float *below = plane + y.high * across->size;
             float weighted[4] = {0};
 
-            if (y.is_inside && x.is_inside) {
-                weighted[0] = (1 - y.share) * (1 - x.share) * above[x.low];
-                weighted[1] = (1 - y.share) * x.share * above[x.high];
-                weighted[2] = y.share * (1 - x.share) * below[x.low];
-                weighted[3] = y.share * x.share * below[x.high];
+            if (roi_point(across, column, j, &x) && is_inside) {
+                weighted[0] = y.low_weight * x.low_weight * above[x.low];
+                weighted[1] = y.low_weight * x.high_weight * above[x.high];
+                weighted[2] = y.high_weight * x.low_weight * below[x.low];
+                weighted[3] = y.high_weight * x.high_weight * below[x.high];
             }
             for (int k = 0; k < 4; k++) {
                 sum += weighted[k];
@@ -136,9 +96,9 @@ static void pool_box(const struct roi_crop_attrs *attrs, const struct tensor *x,
                      int64_t image, struct box box, float *y)
 {
     const int64_t *dims = x->shape.dims;
-    struct side down =
+    struct roi_side down =
         roi_crop_make_side(attrs, box.y1, box.y2, attrs->height, dims[2]);
-    struct side across =
+    struct roi_side across =
         roi_crop_make_side(attrs, box.x1, box.x2, attrs->width, dims[3]);
 
     for (int64_t c = 0; c < dims[1]; c++) {
@@ -152,7 +112,7 @@ static void pool_box(const struct roi_crop_attrs *attrs, const struct tensor *x,
     }
 }
 
-/* ---- the common case: means of squares, through RoIAlign's kernel -------- */
+/* ---- the common case, square means: RoiAlign's kernel -------------------- */
 
 static bool is_common(const struct roi_crop_attrs *attrs)
 {
@@ -161,29 +121,19 @@ static bool is_common(const struct roi_crop_attrs *attrs)
            attrs->sampling_ratio <= ROI_ALIGN_MAX_RATIO;
 }
 
-static size_t roi_crop_round_up(size_t bytes)
-{
-    return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
-}
-
-/* memory: a plan, and behind it the scratch memory of the kernel. */
+/* memory: a plan, then the scratch memory of the kernel. */
 static void pool_common(const struct roi_crop_attrs *attrs,
                         const struct roi_map *map, int64_t image,
                         struct box box, char *memory, size_t plan_bytes,
                         float *y)
 {
-    struct side down =
-        roi_crop_make_side(attrs, box.y1, box.y2, attrs->height, map->height);
-    struct side across =
-        roi_crop_make_side(attrs, box.x1, box.x2, attrs->width, map->width);
     struct roi roi = {.map = map,
                       .image = image,
-                      .x = across.start,
-                      .y = down.start,
-                      .bin_width = across.bin,
-                      .bin_height = down.bin,
                       .size = attrs->height,
-                      .sampling_ratio = attrs->sampling_ratio};
+                      .down = roi_crop_make_side(attrs, box.y1, box.y2,
+                                                 attrs->height, map->height),
+                      .across = roi_crop_make_side(attrs, box.x1, box.x2,
+                                                   attrs->width, map->width)};
 
     roi_plan(&roi, memory);
     for (int64_t c = 0; c * ROI_LANES < map->channels; c++)
@@ -202,11 +152,9 @@ static enum assay_status run_common(const struct op_context *context,
                           .channels = dims[1],
                           .height = dims[2],
                           .width = dims[3]};
-    struct roi_align_attrs sizes = {.size = attrs->height,
-                                    .sampling_ratio = attrs->sampling_ratio};
-    size_t plan_bytes = roi_crop_round_up(roi_plan_bytes(&sizes));
-    size_t bytes =
-        plan_bytes + roi_crop_round_up(roi_pool_scratch_bytes(&sizes));
+    size_t plan_bytes = roi_plan_bytes(attrs->height, attrs->sampling_ratio);
+    size_t bytes = plan_bytes +
+                   roi_pool_scratch_bytes(attrs->height, attrs->sampling_ratio);
     int64_t each = shape_span(&y->shape, 1, 4);
     struct buffer *memory;
     enum assay_status st =
@@ -240,7 +188,7 @@ static enum assay_status roi_crop_forward(const struct op_context *context,
 
         if (image < 0 || image >= x->shape.dims[0])
             return error_set(err, ASSAY_BAD_INPUT,
-                             "a box of image %lld of %lld", (long long)image,
+                             "a box in image %lld of %lld", (long long)image,
                              (long long)x->shape.dims[0]);
     }
     if (is_common(node->attrs) && !context->is_reference)
@@ -256,10 +204,8 @@ static enum assay_status roi_crop_forward(const struct op_context *context,
 const struct op_class op_roi_crop = {
     .name = "RoiCrop",
     .attrs_bytes = sizeof(struct roi_crop_attrs),
-    .min_inputs = 3,
-    .max_inputs = 3,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(3, 3),
+    OP_MAKES(1, 1),
     .infer = roi_crop_infer,
     .forward = roi_crop_forward,
 };

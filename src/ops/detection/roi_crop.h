@@ -1,5 +1,4 @@
-/* ops/detection/roi_crop.h - RoiAlign as ONNX has it: features of boxes from
- * one map.
+/* ops/detection/roi_crop.h - ONNX's RoiAlign: features of boxes from one map.
  *
  * Inputs: x [n,c,h,w], boxes [r,4], the image of each box [r]. Output:
  * [r,c,height,width].
@@ -12,9 +11,9 @@
 
 struct roi_crop_attrs {
     int64_t height, width;  /* of the output */
-    int64_t sampling_ratio; /* points a bin, both ways; 0: by its size */
-    float scale;            /* of the boxes, to x */
-    bool is_half_pixel;     /* boxes count from the corners of pixels */
+    int64_t sampling_ratio; /* points per bin, each way; 0: by its size */
+    float scale;            /* from the boxes to x */
+    bool is_half_pixel;     /* boxes are relative to the corners of pixels */
     bool is_max;            /* the largest of the points, not their mean */
 };
 

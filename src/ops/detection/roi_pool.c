@@ -1,40 +1,104 @@
 /* ops/detection/roi_pool.c - see roi_pool_internal.h.
  *
- * The weight of a point is a product of one for its row and one for its
- * column, so the points of a bin come down to a few rows and columns, found
- * once for a box; then 16 channels at a time are summed up. */
+ * The weight of a point is the product of one for its row and one for its
+ * column, so the points of a bin come down to a few rows and columns. These are
+ * found once per box; then 16 channels at a time are summed. */
 #include "ops/detection/roi_pool_internal.h"
 
 #include "base/variants.h"
-#include "ops/detection/roi_plan_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROI_MAX_TAPS = 2 * ROI_ALIGN_MAX_RATIO };
+
+/* A block of channels, and a quarter of one. */
+typedef float roi_vector __attribute__((vector_size(64), aligned(4)));
+typedef float roi_quad __attribute__((vector_size(16), aligned(4)));
+
+/* What a row (or a column) of bins reads: indices of the axis's lines, which
+ * become offsets from the first value. */
+struct roi_bin {
+    int32_t n;
+    float weight[ROI_MAX_TAPS];
+    int64_t at[ROI_MAX_TAPS];
+};
+
+/* One side of a box: the lines of the map that it reads, ascending, each once.
+ * A plan is two of them: down, across. */
+struct roi_axis {
+    int32_t n_lines;
+    struct roi_bin *bins;
+    int32_t *lines;
+};
 
 struct plan {
     int32_t n_lines[2];
     struct roi_bin bins[];
 };
 
-static size_t axis_lines(int64_t size, int64_t sampling_ratio)
+struct roi_side roi_make_side(float start, float length, int64_t bins,
+                              int64_t points, int64_t size)
 {
-    return (size_t)(size * sampling_ratio * 2);
+    float bin = length / (float)bins;
+
+    if (points <= 0)
+        points = (int64_t)ceilf(fminf(fmaxf(bin, 1), ROI_MAX_POINTS));
+    return (struct roi_side){start, bin, points, size};
 }
 
-size_t roi_plan_bytes(const struct roi_align_attrs *attrs)
+bool roi_point(const struct roi_side *side, int64_t bin, int64_t i,
+               struct tap *tap)
 {
-    return sizeof(struct plan) +
-           2 * (size_t)attrs->size * sizeof(struct roi_bin) +
-           2 * axis_lines(attrs->size, attrs->sampling_ratio) * sizeof(int32_t);
+    float at = side->start + (float)bin * side->bin +
+               ((float)i + 0.5F) * side->bin / (float)side->points;
+
+    *tap = (struct tap){0};
+    if (!(at >= -1 && at <= (float)side->size))
+        return false;
+    if (at < 0)
+        at = 0;
+    tap->low = (int64_t)at;
+    if (tap->low >= side->size - 1) {
+        tap->low = tap->high = side->size - 1;
+        at = (float)tap->low;
+    } else {
+        tap->high = tap->low + 1;
+    }
+    tap->high_weight = at - (float)tap->low;
+    tap->low_weight = 1 - tap->high_weight;
+    return true;
 }
 
-size_t roi_pool_scratch_bytes(const struct roi_align_attrs *attrs)
+static size_t roi_round_up(size_t bytes)
 {
-    size_t n_lines = axis_lines(attrs->size, attrs->sampling_ratio);
-    size_t n_bins = (size_t)(attrs->size * attrs->size);
-
-    return (n_bins + n_lines * n_lines) * ROI_LANES * sizeof(float);
+    return (bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
 }
 
-struct roi_axis roi_plan_axis(const struct roi *roi, const void *memory,
-                              int which)
+static size_t axis_lines(int64_t size, int64_t points)
+{
+    return (size_t)(size * points * 2);
+}
+
+size_t roi_plan_bytes(int64_t size, int64_t points)
+{
+    return roi_round_up(sizeof(struct plan) +
+                        2 * (size_t)size * sizeof(struct roi_bin) +
+                        2 * axis_lines(size, points) * sizeof(int32_t));
+}
+
+size_t roi_pool_scratch_bytes(int64_t size, int64_t points)
+{
+    size_t n_lines = axis_lines(size, points);
+    size_t n_bins = (size_t)(size * size);
+
+    return roi_round_up((n_bins + n_lines * n_lines) * ROI_LANES *
+                        sizeof(float));
+}
+
+/* which: 0 down, 1 across. */
+static struct roi_axis roi_plan_axis(const struct roi *roi, const void *memory,
+                                     int which)
 {
     const struct plan *plan = memory;
     struct roi_bin *bins = (struct roi_bin *)plan->bins;
@@ -44,11 +108,11 @@ struct roi_axis roi_plan_axis(const struct roi *roi, const void *memory,
         .n_lines = plan->n_lines[which],
         .bins = bins + which * roi->size,
         .lines =
-            lines + (size_t)which * axis_lines(roi->size, roi->sampling_ratio)};
+            lines + (size_t)which * axis_lines(roi->size, roi->down.points)};
 }
 
-/* Samples come in rising order, so that a line is one of the last two or new.
- */
+/* The index of a line, which may be new. Points ascend, so an old line is one
+ * of the last two. */
 static int32_t line_index(struct roi_axis *axis, int32_t line)
 {
     int32_t at = axis->n_lines - 1;
@@ -74,21 +138,20 @@ static void bin_add(struct roi_bin *bin, int32_t at, float weight)
     bin->weight[bin->n++] = weight;
 }
 
-static int32_t fill_axis(struct roi_axis axis, const struct roi *roi,
-                         float start, float bin_size, int64_t extent)
+static int32_t fill_axis(struct roi_axis axis, int64_t n_bins,
+                         const struct roi_side *side)
 {
-    float share = 1 / (float)roi->sampling_ratio;
+    float share = 1 / (float)side->points;
 
     axis.n_lines = 0;
-    for (int64_t i = 0; i < roi->size; i++) {
+    for (int64_t i = 0; i < n_bins; i++) {
         struct roi_bin *bin = &axis.bins[i];
 
         bin->n = 0;
-        for (int64_t k = 0; k < roi->sampling_ratio; k++) {
+        for (int64_t k = 0; k < side->points; k++) {
             struct tap tap;
 
-            if (!roi_sample(start, bin_size, i, k, roi->sampling_ratio, extent,
-                            &tap))
+            if (!roi_point(side, i, k, &tap))
                 continue;
             bin_add(bin, line_index(&axis, (int32_t)tap.low),
                     share * tap.low_weight);
@@ -99,7 +162,9 @@ static int32_t fill_axis(struct roi_axis axis, const struct roi *roi,
     return axis.n_lines;
 }
 
-/* From lines to values: of a dense map only those lines are there. */
+/* Turns line indices into offsets; of a dense map only those lines are
+ * gathered.
+ */
 static void set_offsets(struct roi_axis axis, const struct roi *roi,
                         int64_t step)
 {
@@ -121,16 +186,14 @@ void roi_plan(const struct roi *roi, void *memory)
     struct roi_axis down = roi_plan_axis(roi, plan, 0);
     struct roi_axis across = roi_plan_axis(roi, plan, 1);
 
-    plan->n_lines[0] =
-        fill_axis(down, roi, roi->y, roi->bin_height, map->height);
-    plan->n_lines[1] =
-        fill_axis(across, roi, roi->x, roi->bin_width, map->width);
+    plan->n_lines[0] = fill_axis(down, roi->size, &roi->down);
+    plan->n_lines[1] = fill_axis(across, roi->size, &roi->across);
     set_offsets(across, roi, ROI_LANES);
     set_offsets(down, roi,
                 (map->is_blocked ? map->width : plan->n_lines[1]) * ROI_LANES);
 }
 
-/* size x size sums of 16 channels. */
+/* Sums all bins, for 16 channels. */
 VARIANTS(void, sum_bins,
          (const struct roi_bin *down, const struct roi_bin *across,
           int64_t size, const float *points, float *tile),
@@ -156,7 +219,36 @@ VARIANTS(void, sum_bins,
     }
 }
 
-/* Columns of a dense map's row, 16 channels of each side by side. */
+/* Whether lines i to i + 3 are neighbours in the map. */
+static bool roi_has_four(const struct roi_axis *axis, int32_t i)
+{
+    return i + 3 < axis->n_lines && axis->lines[i + 3] == axis->lines[i] + 3;
+}
+
+/* to[i][k] = from[k][i], 4 x 4. */
+static void roi_transpose(const float *from, int64_t from_stride, float *to,
+                          int64_t to_stride)
+{
+    roi_quad a = *(const roi_quad *)(const void *)from;
+    roi_quad b = *(const roi_quad *)(const void *)(from + from_stride);
+    roi_quad c = *(const roi_quad *)(const void *)(from + 2 * from_stride);
+    roi_quad d = *(const roi_quad *)(const void *)(from + 3 * from_stride);
+    roi_quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    roi_quad ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    roi_quad cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    roi_quad cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+
+    *(roi_quad *)(void *)to =
+        __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+    *(roi_quad *)(void *)(to + to_stride) =
+        __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+    *(roi_quad *)(void *)(to + 2 * to_stride) =
+        __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+    *(roi_quad *)(void *)(to + 3 * to_stride) =
+        __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
+
+/* Gathers columns of a row of a dense map, with their 16 channels adjacent. */
 static void gather_row(const struct roi_axis *across, const float *row,
                        int64_t plane, int64_t n_channels, float *to)
 {
@@ -224,4 +316,105 @@ void roi_pool_block(const struct roi *roi, const void *plan, int64_t block,
     sum_bins(down.bins, across.bins, roi->size, points, tile);
     roi_pool_write_block(tile, n_bins, n_channels,
                          output + block * ROI_LANES * n_bins);
+}
+
+/* ---- backward ------------------------------------------------------------ */
+
+/* Reads dy [c,bins] of a block as [bins,16]; missing channels are 0. */
+static void roi_spread_read_block(const float *dy, int64_t n_bins,
+                                  int64_t n_channels, float *tile)
+{
+    int64_t i = 0;
+
+    for (; n_channels == ROI_LANES && i + 4 <= n_bins; i += 4) {
+        for (int64_t c = 0; c < ROI_LANES; c += 4)
+            roi_transpose(dy + c * n_bins + i, n_bins, tile + i * ROI_LANES + c,
+                          ROI_LANES);
+    }
+    for (; i < n_bins; i++) {
+        for (int64_t c = 0; c < ROI_LANES; c++)
+            tile[i * ROI_LANES + c] = c < n_channels ? dy[c * n_bins + i] : 0;
+    }
+}
+
+/* Every point of a bin gets its share of the bin's dy. */
+VARIANTS(void, spread_bins,
+         (const struct roi_bin *down, const struct roi_bin *across,
+          int64_t size, const float *tile, float *points),
+         (down, across, size, tile, points))
+{
+    for (int64_t i = 0; i < size; i++) {
+        for (int64_t k = 0; k < size; k++, tile += ROI_LANES) {
+            roi_vector dy = *(const roi_vector *)(const void *)tile;
+
+            for (int32_t r = 0; r < down[i].n; r++) {
+                float *row = points + down[i].at[r];
+                roi_vector of_row = down[i].weight[r] * dy;
+
+                for (int32_t c = 0; c < across[k].n; c++)
+                    *(roi_vector *)(void *)(row + across[k].at[c]) +=
+                        across[k].weight[c] * of_row;
+            }
+        }
+    }
+}
+
+/* Adds four points of four channels to four rows of a dense map. */
+static void add_four(const float *points, int64_t plane, float *row)
+{
+    float side[16];
+
+    roi_transpose(points, ROI_LANES, side, 4);
+    for (int64_t c = 0; c < 4; c++)
+        *(roi_quad *)(void *)(row + c * plane) +=
+            *(const roi_quad *)(const void *)(side + 4 * c);
+}
+
+/* Adds a line of points to the rows of a dense map. */
+static void roi_spread_add_row(const struct roi_axis *across,
+                               const float *points, int64_t n_channels,
+                               int64_t plane, float *row)
+{
+    for (int32_t i = 0; i < across->n_lines;) {
+        bool has_four = n_channels == ROI_LANES && roi_has_four(across, i);
+        const float *from = points + (int64_t)i * ROI_LANES;
+        float *to = row + across->lines[i];
+
+        for (int64_t c = 0; has_four && c < ROI_LANES; c += 4)
+            add_four(from + c, plane, to + c * plane);
+        for (int64_t c = 0; !has_four && c < n_channels; c++)
+            to[c * plane] += from[c];
+        i += has_four ? 4 : 1;
+    }
+}
+
+void roi_spread_block(const struct roi *roi, const void *plan, int64_t block,
+                      float *scratch, const float *dy, float *map)
+{
+    const struct roi_map *shape = roi->map;
+    struct roi_axis down = roi_plan_axis(roi, plan, 0);
+    struct roi_axis across = roi_plan_axis(roi, plan, 1);
+    int64_t plane = shape->height * shape->width;
+    int64_t n_bins = roi->size * roi->size;
+    int64_t n_blocks = (shape->channels + ROI_LANES - 1) / ROI_LANES;
+    int64_t left = shape->channels - block * ROI_LANES;
+    int64_t n_channels = left < ROI_LANES ? left : ROI_LANES;
+    float *tile = scratch, *points = tile + n_bins * ROI_LANES;
+
+    roi_spread_read_block(dy + block * ROI_LANES * n_bins, n_bins, n_channels,
+                          tile);
+    if (shape->is_blocked) {
+        spread_bins(down.bins, across.bins, roi->size, tile,
+                    map + (roi->image * n_blocks + block) * plane * ROI_LANES);
+        return;
+    }
+    memset(points, 0,
+           (size_t)down.n_lines * (size_t)across.n_lines * ROI_LANES *
+               sizeof *points);
+    spread_bins(down.bins, across.bins, roi->size, tile, points);
+    map += (roi->image * shape->channels + block * ROI_LANES) * plane;
+    for (int32_t i = 0; i < down.n_lines; i++)
+        roi_spread_add_row(
+            &across, points + (int64_t)i * across.n_lines * ROI_LANES,
+            n_channels, plane, map + down.lines[i] * shape->width);
 }

@@ -22,9 +22,9 @@ static enum assay_status roi_positives_check(const struct tensor *const *inputs,
     return st;
 }
 
-static int64_t count_positives(const struct tensor *labels)
+static size_t count_positives(const struct tensor *labels)
 {
-    int64_t n = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < tensor_elements(labels); i++)
         n += tensor_i64(labels)[i] > 0;
@@ -36,17 +36,16 @@ roi_positives_make_outputs(const struct op_context *context,
                            const struct tensor *const *inputs,
                            struct tensor *outputs, struct error *err)
 {
-    int64_t n = count_positives(inputs[ROI_POSITIVES_LABELS]);
-    struct shape list = shape_of(1, n), boxes = shape_of(2, n, (int64_t)4);
-    enum assay_status st = tensor_new(context->pool, DTYPE_F32, &boxes,
-                                      &outputs[ROI_POSITIVES_BOXES], err);
+    size_t n = count_positives(inputs[ROI_POSITIVES_LABELS]);
+    enum assay_status st = rows_new(context->pool, DTYPE_F32, n, 4,
+                                    &outputs[ROI_POSITIVES_BOXES], err);
 
     if (!st)
         st = tensor_new(context->pool, DTYPE_I64,
                         &inputs[ROI_POSITIVES_COUNTS]->shape,
                         &outputs[ROI_POSITIVES_COUNTS], err);
     for (int i = ROI_POSITIVES_LABELS; !st && i < ROI_POSITIVES_PARTS; i++)
-        st = tensor_new(context->pool, DTYPE_I64, &list, &outputs[i], err);
+        st = rows_new(context->pool, DTYPE_I64, n, 0, &outputs[i], err);
     return st;
 }
 
@@ -81,9 +80,7 @@ roi_positives_forward(const struct op_context *context, const struct node *node,
 
 const struct op_class op_roi_positives = {
     .name = "RoiPositives",
-    .min_inputs = ROI_POSITIVES_PARTS,
-    .max_inputs = ROI_POSITIVES_PARTS,
-    .min_outputs = ROI_POSITIVES_PARTS,
-    .max_outputs = ROI_POSITIVES_PARTS,
+    OP_TAKES(ROI_POSITIVES_PARTS, ROI_POSITIVES_PARTS),
+    OP_MAKES(ROI_POSITIVES_PARTS, ROI_POSITIVES_PARTS),
     .forward = roi_positives_forward,
 };

@@ -1,14 +1,14 @@
-/* ops/detection/roi_positives.h - of the proposals that RoiSample drew, those
- * that are objects: what the mask head learns from.
+/* ops/detection/roi_positives.h - the proposals of RoiSample that are objects,
+ * which the mask head is trained on.
  *
  * Inputs: boxes [s,4], counts [n], classes [s], objects [s]. Outputs: the same
- * of the proposals with a class above 0.
+ * for proposals with a class above 0.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_ROI_POSITIVES_H
 #define OPS_DETECTION_ROI_POSITIVES_H
 
-/* Of inputs and of outputs. */
+/* Both inputs and outputs. */
 enum roi_positives {
     ROI_POSITIVES_BOXES,
     ROI_POSITIVES_COUNTS,

@@ -4,19 +4,13 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
 #include <string.h>
-
-const struct roi_sample_attrs *roi_sample_attrs(const struct node *node)
-{
-    assert(node->op == &op_roi_sample);
-    return node->attrs;
-}
 
 static enum assay_status roi_sample_check(const struct node *node,
                                           const struct tensor *const *inputs,
                                           struct error *err)
 {
+    const struct roi_sample_attrs *attrs = node->attrs;
     const struct tensor *proposals = inputs[ROI_SAMPLE_PROPOSALS];
     const struct tensor *objects = inputs[ROI_SAMPLE_OBJECT_BOXES];
     const struct tensor *labels = inputs[ROI_SAMPLE_OBJECT_LABELS];
@@ -37,10 +31,10 @@ static enum assay_status roi_sample_check(const struct node *node,
     if (!st && ((int64_t)tensor_elements(labels) != objects->shape.dims[0] ||
                 tensor_elements(inputs[ROI_SAMPLE_COUNTS]) !=
                     tensor_elements(inputs[ROI_SAMPLE_OBJECT_COUNTS]) ||
-                roi_sample_attrs(node)->sample.n < 0))
+                attrs->sample.n < 0))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%zu classes for %lld objects, of %zu images; "
-                       "proposals are of %zu",
+                       "%zu classes for %lld objects of %zu images, and "
+                       "proposals of %zu images",
                        tensor_elements(labels),
                        (long long)objects->shape.dims[0],
                        tensor_elements(inputs[ROI_SAMPLE_OBJECT_COUNTS]),
@@ -48,7 +42,7 @@ static enum assay_status roi_sample_check(const struct node *node,
     return st;
 }
 
-/* What is drawn, and the candidates of one image. */
+/* The drawn proposals, and the candidates of one image. */
 struct sampling {
     const struct op_context *context;
     const struct node *node;
@@ -68,7 +62,7 @@ static size_t count_images(const struct sampling *sampling)
     return tensor_elements(sampling->inputs[ROI_SAMPLE_COUNTS]);
 }
 
-/* Of the image: its proposals, and its objects behind them. */
+/* An image's proposals, followed by its objects. */
 static size_t roi_sample_count_candidates(const struct sampling *sampling,
                                           size_t image)
 {
@@ -81,15 +75,15 @@ static size_t roi_sample_count_candidates(const struct sampling *sampling,
 static enum assay_status roi_sample_take_memory(struct sampling *sampling,
                                                 struct error *err)
 {
-    int64_t wanted = roi_sample_attrs(sampling->node)->sample.n;
-    size_t most = 0, n_sampled = 0, bytes;
+    const struct roi_sample_attrs *attrs = sampling->node->attrs;
+    size_t per_image = (size_t)attrs->sample.n, most = 0, n_sampled = 0, bytes;
     enum assay_status st;
 
     for (size_t i = 0; i < count_images(sampling); i++) {
         size_t n = roi_sample_count_candidates(sampling, i);
 
         most = n > most ? n : most;
-        n_sampled += n < (size_t)wanted ? n : (size_t)wanted;
+        n_sampled += n < per_image ? n : per_image;
     }
     bytes = most * (sizeof(struct box) + 3 * sizeof(int64_t)) +
             n_sampled * sizeof(struct sampled);
@@ -106,8 +100,8 @@ static enum assay_status roi_sample_take_memory(struct sampling *sampling,
     return ASSAY_OK;
 }
 
-/* What the sampler calls a candidate: its object's class, 0 for background,
- * -1 for what is neither. */
+/* The labels for balanced_sample(): the class of a candidate's object, 0 for
+ * background, -1 for neither. */
 static void roi_sample_make_labels(const struct sampling *sampling, size_t n,
                                    int64_t first_object)
 {
@@ -126,7 +120,7 @@ static enum assay_status sample_image(struct sampling *sampling, int64_t image,
                                       struct error *err)
 {
     const struct tensor *const *inputs = sampling->inputs;
-    const struct roi_sample_attrs *attrs = roi_sample_attrs(sampling->node);
+    const struct roi_sample_attrs *attrs = sampling->node->attrs;
     size_t n_own = (size_t)tensor_i64(inputs[ROI_SAMPLE_COUNTS])[image];
     size_t n = roi_sample_count_candidates(sampling, (size_t)image), n_chosen;
     const struct box *objects =
@@ -164,30 +158,24 @@ static enum assay_status
 roi_sample_make_outputs(const struct sampling *sampling, struct tensor *outputs,
                         struct error *err)
 {
-    int64_t n = (int64_t)sampling->n;
-    struct shape list = shape_of(1, n), boxes = shape_of(2, n, (int64_t)4);
-    const struct {
-        enum dtype dtype;
-        const struct shape *shape;
-    } made[] = {
-        [ROI_SAMPLE_BOXES] = {DTYPE_F32, &boxes},
-        [ROI_SAMPLE_LABELS] = {DTYPE_I64, &list},
-        [ROI_SAMPLE_OBJECTS] = {DTYPE_I64, &list},
-        [ROI_SAMPLE_DELTAS] = {DTYPE_F32, &boxes},
-    };
-    enum assay_status st = ASSAY_OK;
+    struct pool *pool = sampling->context->pool;
+    size_t n = sampling->n;
+    enum assay_status st =
+        rows_new(pool, DTYPE_F32, n, 4, &outputs[ROI_SAMPLE_BOXES], err);
 
-    for (int i = 0; !st && i < ROI_SAMPLE_OUTPUTS; i++) {
-        if (made[i].shape)
-            st = tensor_new(sampling->context->pool, made[i].dtype,
-                            made[i].shape, &outputs[i], err);
-    }
+    if (!st)
+        st = rows_new(pool, DTYPE_I64, n, 0, &outputs[ROI_SAMPLE_LABELS], err);
+    if (!st)
+        st = rows_new(pool, DTYPE_I64, n, 0, &outputs[ROI_SAMPLE_OBJECTS], err);
+    if (!st)
+        st = rows_new(pool, DTYPE_F32, n, 4, &outputs[ROI_SAMPLE_DELTAS], err);
     return st;
 }
 
 static void roi_sample_write_one(const struct sampling *sampling, size_t i,
                                  const struct tensor *outputs)
 {
+    const struct roi_sample_attrs *attrs = sampling->node->attrs;
     const struct sampled *sampled = &sampling->sampled[i];
     const struct box *objects =
         tensor_boxes(sampling->inputs[ROI_SAMPLE_OBJECT_BOXES]);
@@ -198,8 +186,8 @@ static void roi_sample_write_one(const struct sampling *sampling, size_t i,
     tensor_i64(&outputs[ROI_SAMPLE_OBJECTS])[i] = sampled->object;
     deltas[0] = deltas[1] = deltas[2] = deltas[3] = 0;
     if (sampled->object >= 0)
-        box_encode(sampled->box, objects[sampled->object],
-                   roi_sample_attrs(sampling->node)->weights, deltas);
+        box_encode(sampled->box, objects[sampled->object], attrs->weights,
+                   deltas);
 }
 
 static enum assay_status roi_sample_forward(const struct op_context *context,
@@ -237,8 +225,8 @@ static enum assay_status roi_sample_forward(const struct op_context *context,
     return st;
 }
 
-/* An overlap is about 14 operations: proposals times objects, an image at a
- * time; encoding a box is about 20. */
+/* An overlap is about 14 operations, for each candidate and object of an image;
+ * encoding a box is about 20. */
 static void roi_sample_count_cost(const struct node *node,
                                   const struct tensor *const *inputs,
                                   const struct tensor *outputs,
@@ -257,10 +245,8 @@ static void roi_sample_count_cost(const struct node *node,
 const struct op_class op_roi_sample = {
     .name = "RoiSample",
     .attrs_bytes = sizeof(struct roi_sample_attrs),
-    .min_inputs = ROI_SAMPLE_INPUTS,
-    .max_inputs = ROI_SAMPLE_INPUTS,
-    .min_outputs = ROI_SAMPLE_OUTPUTS,
-    .max_outputs = ROI_SAMPLE_OUTPUTS,
+    OP_TAKES(ROI_SAMPLE_INPUTS, ROI_SAMPLE_INPUTS),
+    OP_MAKES(ROI_SAMPLE_OUTPUTS, ROI_SAMPLE_OUTPUTS),
     .forward = roi_sample_forward,
     .cost = roi_sample_count_cost,
 };

@@ -1,13 +1,12 @@
-/* ops/detection/roi_sample.h - the proposals that the heads of a detector learn
- * from, and what they are to learn.
+/* ops/detection/roi_sample.h - draws the proposals that the heads of a detector
+ * are trained on, with their targets.
  *
- * As torchvision's RoIHeads.select_training_samples: the objects' own boxes
- * join the proposals of their image, each finds its object, some are drawn.
- * Inputs: proposals [r,4], counts [n], boxes of the objects [t,4], their
- * classes int64 [t], counts [n] of them, seed int64 [1]. Outputs: boxes [s,4],
- * counts int64 [n], classes int64 [s] (0: background), objects int64 [s]
- * (index into all of them; -1: background), deltas [s,4] to the object, 0
- * where there is none.
+ * As torchvision's RoIHeads.select_training_samples: adds the objects' boxes to
+ * the proposals of their image, matches all to objects, and draws some. Inputs:
+ * proposals [r,4], counts [n], boxes of the objects [t,4], their classes int64
+ * [t] and counts [n], seed int64 [1]. Outputs: boxes [s,4], counts int64 [n],
+ * classes int64 [s] (0: background), objects int64 [s] (index into all objects;
+ * -1: background), deltas [s,4] to the object (0 for background).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_ROI_SAMPLE_H
@@ -41,7 +40,5 @@ struct roi_sample_attrs {
     struct sample_rule sample;
     float weights[4]; /* deltas are multiplied by these: 10, 10, 5, 5 */
 };
-
-const struct roi_sample_attrs *roi_sample_attrs(const struct node *node);
 
 #endif

@@ -11,11 +11,10 @@ static enum assay_status rpn_decode_infer(const struct node *node,
                                           struct tensor *outputs,
                                           struct error *err)
 {
-    enum assay_status st = rule_rank(inputs, RPN_DECODE_CHOSEN, 1, err);
+    static const struct input_rule rule = {RPN_DECODE_CHOSEN, 1, DTYPE_I64};
+    enum assay_status st = rule_inputs(inputs, &rule, 1, err);
     struct shape boxes;
 
-    if (!st)
-        st = rule_dtype(inputs, RPN_DECODE_CHOSEN, DTYPE_I64, err);
     if (!st)
         st = rule_rank(inputs, RPN_DECODE_COUNTS, 2, err);
     if (!st)
@@ -29,7 +28,7 @@ static enum assay_status rpn_decode_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* The anchors of a level are those of its map, in the order of the anchors. */
+/* How many anchors a level has. */
 static int64_t rpn_decode_level_anchors(const struct tensor *deltas)
 {
     const int64_t *dims = deltas->shape.dims;
@@ -54,7 +53,7 @@ static enum assay_status rpn_decode_check(const struct node *node,
     for (size_t i = RPN_DECODE_DELTAS; i < node->n_inputs; i++) {
         if (inputs[i]->shape.dims[0] != n_images)
             return error_set(
-                err, ASSAY_BAD_INPUT, "deltas of %lld images, %lld are wanted",
+                err, ASSAY_BAD_INPUT, "deltas of %lld images; expected %lld",
                 (long long)inputs[i]->shape.dims[0], (long long)n_images);
         anchors += rpn_decode_level_anchors(inputs[i]);
     }
@@ -69,7 +68,7 @@ static enum assay_status rpn_decode_check(const struct node *node,
     return ASSAY_OK;
 }
 
-/* A run of chosen anchors that belong to one level of one image. */
+/* The chosen anchors of one level of one image. */
 struct stretch {
     int64_t image, first_anchor;
     const struct tensor *deltas;
@@ -148,7 +147,7 @@ static enum assay_status rpn_decode_forward(const struct op_context *context,
     return st;
 }
 
-/* Four deltas and an anchor a box. */
+/* Reads four deltas and an anchor per box. */
 static void rpn_decode_count_cost(const struct node *node,
                                   const struct tensor *const *inputs,
                                   const struct tensor *outputs,
@@ -164,10 +163,8 @@ static void rpn_decode_count_cost(const struct node *node,
 
 const struct op_class op_rpn_decode = {
     .name = "RpnDecode",
-    .min_inputs = RPN_DECODE_DELTAS + 1,
-    .max_inputs = SIZE_MAX,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(RPN_DECODE_DELTAS + 1, SIZE_MAX),
+    OP_MAKES(1, 1),
     .infer = rpn_decode_infer,
     .forward = rpn_decode_forward,
     .cost = rpn_decode_count_cost,

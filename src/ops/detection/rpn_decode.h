@@ -1,8 +1,8 @@
-/* ops/detection/rpn_decode.h - the boxes that chosen anchors and their deltas
- * stand for, clipped to their image.
+/* ops/detection/rpn_decode.h - applies deltas to the chosen anchors and clips
+ * the boxes to their image.
  *
- * Inputs: anchor indexes and counts of RpnTopK, anchors [a,4], sizes [n,2],
- * then deltas [n,4a,h,w], one a level. Output: boxes [k,4].
+ * Inputs: anchor indices and counts of RpnTopK, anchors [a,4], sizes [n,2],
+ * then deltas [n,4a,h,w] of each level. Output: boxes [k,4].
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_RPN_DECODE_H
@@ -15,7 +15,7 @@ enum rpn_decode_input {
     RPN_DECODE_COUNTS,
     RPN_DECODE_ANCHORS,
     RPN_DECODE_SIZES,
-    RPN_DECODE_DELTAS /* the first of them */
+    RPN_DECODE_DELTAS /* the first one */
 };
 
 #endif

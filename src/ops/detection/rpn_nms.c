@@ -6,24 +6,17 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-const struct rpn_nms_attrs *rpn_nms_attrs(const struct node *node)
-{
-    assert(node->op == &op_rpn_nms);
-    return node->attrs;
-}
-
-/* Boxes of one image that are worth comparing. */
+/* The boxes of one image that are large and sure enough. */
 struct candidates {
     struct buffer *memory;
     struct box *boxes;
     float *scores;
     int64_t *levels;
     uint32_t *kept;
-    struct box *proposals; /* of all images, in the end */
+    struct box *proposals; /* kept, of all images */
     size_t n, n_proposals;
 };
 
@@ -46,8 +39,8 @@ static enum assay_status candidates_take(struct candidates *candidates,
     return ASSAY_OK;
 }
 
-/* The level's boxes that are large enough; scores that are not a number are
- * not at least anything. */
+/* Adds the boxes of a level that are large and sure enough; drops NaN scores.
+ */
 static void add_level(struct candidates *candidates,
                       const struct rpn_nms_attrs *attrs,
                       const struct box *boxes, const float *logits, int64_t n,
@@ -100,37 +93,21 @@ static enum assay_status rpn_nms_check(const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct error *err)
 {
+    static const struct input_rule rules[] = {{RPN_NMS_LOGITS, 1, DTYPE_F32},
+                                              {RPN_NMS_COUNTS, 2, DTYPE_I64}};
+    const struct rpn_nms_attrs *attrs = node->attrs;
     enum assay_status st = boxes_check_list(inputs[RPN_NMS_BOXES], err);
     int64_t n = inputs[RPN_NMS_BOXES]->shape.dims[0];
 
     if (!st)
-        st = rule_rank(inputs, RPN_NMS_LOGITS, 1, err);
-    if (!st)
-        st = rule_dtype(inputs, RPN_NMS_LOGITS, DTYPE_F32, err);
-    if (!st)
-        st = rule_rank(inputs, RPN_NMS_COUNTS, 2, err);
+        st = rule_inputs(inputs, rules, 2, err);
     if (!st)
         st = boxes_check_counts(inputs[RPN_NMS_COUNTS], n, err);
-    if (!st && (inputs[RPN_NMS_LOGITS]->shape.dims[0] != n ||
-                rpn_nms_attrs(node)->keep < 0))
+    if (!st && (inputs[RPN_NMS_LOGITS]->shape.dims[0] != n || attrs->keep < 0))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%lld scores for %lld boxes, of which to keep %lld",
+                       "%lld scores for %lld boxes, to keep %lld",
                        (long long)inputs[RPN_NMS_LOGITS]->shape.dims[0],
-                       (long long)n, (long long)rpn_nms_attrs(node)->keep);
-    return st;
-}
-
-static enum assay_status write_proposals(const struct op_context *context,
-                                         const struct candidates *candidates,
-                                         struct tensor *out, struct error *err)
-{
-    struct shape shape =
-        shape_of(2, (int64_t)candidates->n_proposals, (int64_t)4);
-    enum assay_status st =
-        tensor_new(context->pool, DTYPE_F32, &shape, out, err);
-
-    if (!st)
-        memcpy(tensor_data(out), candidates->proposals, tensor_bytes(out));
+                       (long long)n, (long long)attrs->keep);
     return st;
 }
 
@@ -141,7 +118,7 @@ static enum assay_status rpn_nms_forward(const struct op_context *context,
                                          struct error *err)
 {
     const int64_t *dims = inputs[RPN_NMS_COUNTS]->shape.dims;
-    struct shape images = shape_of(1, dims[0]);
+    struct tensor *proposals = &outputs[RPN_NMS_PROPOSALS];
     struct candidates candidates = {0};
     enum assay_status st = rpn_nms_check(node, inputs, err);
     size_t at = 0;
@@ -150,8 +127,8 @@ static enum assay_status rpn_nms_forward(const struct op_context *context,
         st = candidates_take(&candidates, context->pool,
                              tensor_elements(inputs[RPN_NMS_LOGITS]), err);
     if (!st)
-        st = tensor_new(context->pool, DTYPE_I64, &images,
-                        &outputs[RPN_NMS_KEPT], err);
+        st = rows_new(context->pool, DTYPE_I64, (size_t)dims[0], 0,
+                      &outputs[RPN_NMS_KEPT], err);
     if (!st)
         st =
             tensor_new(context->pool, DTYPE_I64, &inputs[RPN_NMS_COUNTS]->shape,
@@ -162,20 +139,23 @@ static enum assay_status rpn_nms_forward(const struct op_context *context,
 
         candidates.n = 0;
         for (int64_t level = 0; level < dims[1]; level++) {
-            add_level(&candidates, rpn_nms_attrs(node),
+            add_level(&candidates, node->attrs,
                       tensor_boxes(inputs[RPN_NMS_BOXES]) + at,
                       tensor_f32(inputs[RPN_NMS_LOGITS]) + at, counts[level],
                       level);
             at += (size_t)counts[level];
         }
         st = rpn_nms_keep_best(
-            context, &candidates, rpn_nms_attrs(node), dims[1],
+            context, &candidates, node->attrs, dims[1],
             tensor_i64(&outputs[RPN_NMS_KEPT]) + image,
             tensor_i64(&outputs[RPN_NMS_LEVELS]) + image * dims[1], err);
     }
     if (!st)
-        st = write_proposals(context, &candidates, &outputs[RPN_NMS_PROPOSALS],
-                             err);
+        st = rows_new(context->pool, DTYPE_F32, candidates.n_proposals, 4,
+                      proposals, err);
+    if (!st)
+        memcpy(tensor_data(proposals), candidates.proposals,
+               tensor_bytes(proposals));
     buffer_release(candidates.memory);
     return st;
 }
@@ -186,11 +166,8 @@ ATTR_FIELDS(rpn_nms, FIELD_FLOAT(rpn_nms_attrs, min_size),
 
 const struct op_class op_rpn_nms = {
     .name = "RpnNms",
-    .attrs_bytes = sizeof(struct rpn_nms_attrs),
-    .fields = rpn_nms_fields,
-    .min_inputs = RPN_NMS_COUNTS + 1,
-    .max_inputs = RPN_NMS_COUNTS + 1,
-    .min_outputs = RPN_NMS_OUTPUTS,
-    .max_outputs = RPN_NMS_OUTPUTS,
+    OP_ATTRS(rpn_nms),
+    OP_TAKES(RPN_NMS_COUNTS + 1, RPN_NMS_COUNTS + 1),
+    OP_MAKES(RPN_NMS_OUTPUTS, RPN_NMS_OUTPUTS),
     .forward = rpn_nms_forward,
 };

@@ -1,10 +1,9 @@
-/* ops/detection/rpn_nms.h - proposals without those that overlap better ones.
+/* ops/detection/rpn_nms.h - removes proposals that overlap better ones.
  *
- * Inputs: boxes [k,4], logits [k], counts [n,levels]. Small boxes go, then, in
- * each level, those that overlap a better one by more than the threshold; the
- * best of all levels stay. Outputs: proposals [r,4] in falling order of score,
- * image by image; counts int64 [n]; int64 [n,levels], how many of them are of
- * each level.
+ * Inputs: boxes [k,4], logits [k], counts [n,levels]. Removes small boxes, then
+ * in each level those that overlap a better one by more than the limit, and
+ * keeps the best of all levels. Outputs: proposals [r,4], by image, then by
+ * descending score; counts int64 [n]; counts per level int64 [n,levels].
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_RPN_NMS_H
@@ -21,12 +20,10 @@ enum rpn_nms_output {
 };
 
 struct rpn_nms_attrs {
-    float min_size; /* of a side, pixels */
-    float score;    /* sigmoid of the logit, at least */
-    float iou;      /* overlap from which the worse one goes */
-    int64_t keep;   /* at most, of an image */
+    float min_size; /* of a side, in pixels */
+    float score;    /* least sigmoid of the logit */
+    float iou;      /* overlap limit */
+    int64_t keep;   /* at most, per image */
 };
-
-const struct rpn_nms_attrs *rpn_nms_attrs(const struct node *node);
 
 #endif

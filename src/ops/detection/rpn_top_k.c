@@ -10,12 +10,6 @@
 
 #include <assert.h>
 
-const struct rpn_top_k_attrs *rpn_top_k_attrs(const struct node *node)
-{
-    assert(node->op == &op_rpn_top_k);
-    return node->attrs;
-}
-
 /* Scores of one image. */
 static int64_t level_scores(const struct tensor *map)
 {
@@ -26,9 +20,10 @@ static int64_t level_scores(const struct tensor *map)
 
 static int64_t level_count(const struct node *node, const struct tensor *map)
 {
-    int64_t n = level_scores(map), k = rpn_top_k_attrs(node)->k;
+    const struct rpn_top_k_attrs *attrs = node->attrs;
+    int64_t n = level_scores(map);
 
-    return n < k ? n : k;
+    return n < attrs->k ? n : attrs->k;
 }
 
 static enum assay_status rpn_top_k_infer(const struct node *node,
@@ -36,11 +31,13 @@ static enum assay_status rpn_top_k_infer(const struct node *node,
                                          struct tensor *outputs,
                                          struct error *err)
 {
+    const struct rpn_top_k_attrs *attrs = node->attrs;
     int64_t n_images = inputs[0]->shape.dims[0], chosen = 0;
     struct shape list, counts;
 
-    if (rpn_top_k_attrs(node)->k < 0)
-        return error_set(err, ASSAY_BAD_INPUT, "k is negative");
+    if (attrs->k < 0)
+        return error_set(err, ASSAY_BAD_INPUT, "k is %lld; expected 0 or more",
+                         (long long)attrs->k);
     for (size_t i = 0; i < node->n_inputs; i++) {
         enum assay_status st = rule_rank(inputs, i, 4, err);
         char text[64];
@@ -52,7 +49,7 @@ static enum assay_status rpn_top_k_infer(const struct node *node,
         if (inputs[i]->shape.dims[0] != n_images ||
             level_scores(inputs[i]) > INT32_MAX)
             return error_set(err, ASSAY_BAD_INPUT,
-                             "level %zu is %s, that does not fit %lld images",
+                             "level %zu is %s, which does not fit %lld images",
                              i,
                              shape_text(&inputs[i]->shape, text, sizeof text),
                              (long long)n_images);
@@ -68,12 +65,12 @@ static enum assay_status rpn_top_k_infer(const struct node *node,
 
 /* The scores of one level of one image, and where its best ones go. */
 struct level {
-    const float *scores; /* a plane a ratio */
+    const float *scores; /* one plane per ratio */
     int64_t n_ratios, n_places;
     int64_t first_anchor;
     size_t k;
-    uint32_t *keys;            /* room for one a score */
-    uint64_t *ranks, *scratch; /* room for k, by index inside the level */
+    uint32_t *keys;            /* one per score */
+    uint64_t *ranks, *scratch; /* room for k */
     float *logits;
     int64_t *anchors;
 };
@@ -95,7 +92,7 @@ static void write_chosen(const struct level *level)
     }
 }
 
-/* The plain rule: each score finds its place among the best so far. */
+/* The rule in plain form: inserts each score among the best so far. */
 static void choose_reference(const struct level *level)
 {
     size_t n_chosen = 0;
@@ -120,13 +117,13 @@ VARIANTS(void, write_keys, (const float *scores, uint32_t *keys, int64_t n),
         keys[i] = rank_key(scores[i]);
 }
 
-/* The k-th smallest key, found 11 bits at a time, the highest first; *n_equal:
- * how many that are equal to it belong to the k. */
+/* Finds the k-th smallest key, 11 bits at a time, highest first; *n_equal: how
+ * many keys equal to it are among the k. */
 static uint32_t find_last_key(const struct level *level, size_t *n_equal)
 {
     static const struct {
         int shift;
-        uint32_t known; /* bits that are decided before */
+        uint32_t known; /* bits found in earlier steps */
     } steps[] = {
         {21, 0}, {10, UINT32_C(0xffe00000)}, {0, UINT32_C(0xfffffc00)}};
     int64_t n = level->n_ratios * level->n_places;
@@ -176,8 +173,8 @@ static void choose_fast(const struct level *level)
 /* Memory for all levels of all images. */
 struct ranks {
     struct buffer *buffer;
-    uint64_t *ranks; /* two a chosen one */
-    uint32_t *keys;  /* one a score */
+    uint64_t *ranks; /* two per chosen score */
+    uint32_t *keys;  /* one per score */
 };
 
 static enum assay_status ranks_take(struct ranks *ranks, struct pool *pool,
@@ -200,8 +197,8 @@ static enum assay_status ranks_take(struct ranks *ranks, struct pool *pool,
     return ASSAY_OK;
 }
 
-/* The images before it, and the levels before it in its image, decide where
- * the output of a level goes. */
+/* A level of an image; its outputs follow those of the images and levels before
+ * it. */
 static struct level level_at(const struct node *node,
                              const struct tensor *const *inputs,
                              const struct tensor *outputs, int64_t image,
@@ -269,12 +266,9 @@ ATTR_FIELDS(rpn_top_k, FIELD_AMOUNT(rpn_top_k_attrs, k));
 
 const struct op_class op_rpn_top_k = {
     .name = "RpnTopK",
-    .attrs_bytes = sizeof(struct rpn_top_k_attrs),
-    .fields = rpn_top_k_fields,
-    .min_inputs = 1,
-    .max_inputs = SIZE_MAX,
-    .min_outputs = RPN_TOP_K_OUTPUTS,
-    .max_outputs = RPN_TOP_K_OUTPUTS,
+    OP_ATTRS(rpn_top_k),
+    OP_TAKES(1, SIZE_MAX),
+    OP_MAKES(RPN_TOP_K_OUTPUTS, RPN_TOP_K_OUTPUTS),
     .infer = rpn_top_k_infer,
     .forward = rpn_top_k_forward,
 };

@@ -1,9 +1,10 @@
-/* ops/detection/rpn_top_k.h - the best scored anchors of each level and image.
+/* ops/detection/rpn_top_k.h - the anchors with the best scores of each level
+ * and image.
  *
- * Inputs: objectness [n,a,h,w], one a level. Outputs: logits float32 [k] and
- * anchor int64 [k] (index into all anchors of an image), image by image, level
- * by level, in falling order of score (equal scores: the lower index first);
- * counts int64 [n,levels].
+ * Inputs: objectness [n,a,h,w] of each level. Outputs: logits float32 [k] and
+ * anchor int64 [k] (index into all anchors of an image), by image, level and
+ * descending score (for equal scores, ascending index); counts int64
+ * [n,levels].
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_DETECTION_RPN_TOP_K_H
@@ -19,9 +20,7 @@ enum rpn_top_k_output {
 };
 
 struct rpn_top_k_attrs {
-    int64_t k; /* of a level and image */
+    int64_t k; /* per level and image */
 };
-
-const struct rpn_top_k_attrs *rpn_top_k_attrs(const struct node *node);
 
 #endif

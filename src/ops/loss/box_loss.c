@@ -1,18 +1,9 @@
 /* ops/loss/box_loss.c - see box_loss.h. */
 #include "ops/loss/box_loss.h"
 
-#include "ops/loss/loss_rules_internal.h"
-#include "ops/loss/loss_terms_internal.h"
+#include "ops/loss/detection_loss_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-
-#include <assert.h>
-
-const struct box_loss_attrs *box_loss_attrs(const struct node *node)
-{
-    assert(node->op == &op_box_loss);
-    return node->attrs;
-}
 
 static enum assay_status box_loss_infer(const struct node *node,
                                         const struct tensor *const *inputs,
@@ -27,23 +18,18 @@ static enum assay_status box_loss_infer(const struct node *node,
     const struct shape *targets = &inputs[BOX_LOSS_TARGETS]->shape;
     enum assay_status st =
         rule_inputs(inputs, rules, sizeof rules / sizeof *rules, err);
-    char a[64], b[64];
 
     (void)node;
     if (!st && (deltas->dims[1] % 4 || targets->dims[1] != 4 ||
                 targets->dims[0] != deltas->dims[0] ||
                 inputs[BOX_LOSS_LABELS]->shape.dims[0] != deltas->dims[0]))
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "deltas %s and targets %s of %lld classes do not fit",
-                       shape_text(deltas, a, sizeof a),
-                       shape_text(targets, b, sizeof b),
-                       (long long)inputs[BOX_LOSS_LABELS]->shape.dims[0]);
+        st = rule_misfit("deltas", deltas, "targets", targets, err);
     if (!st)
         rule_set(&outputs[0], DTYPE_F32, &scalar);
     return st;
 }
 
-/* The first delta of row i that counts; -1: the row is background. */
+/* The first delta of row i for its class; -1: the row is background. */
 static int64_t find_deltas(const struct tensor *const *inputs, int64_t i)
 {
     int64_t label = tensor_i64(inputs[BOX_LOSS_LABELS])[i];
@@ -58,6 +44,7 @@ static enum assay_status box_loss_forward(const struct op_context *context,
                                           struct tensor *outputs,
                                           struct error *err)
 {
+    const struct box_loss_attrs *attrs = node->attrs;
     const float *deltas = tensor_f32(inputs[BOX_LOSS_DELTAS]);
     const float *want = tensor_f32(inputs[BOX_LOSS_TARGETS]);
     int64_t n = inputs[BOX_LOSS_DELTAS]->shape.dims[0];
@@ -71,8 +58,8 @@ static enum assay_status box_loss_forward(const struct op_context *context,
         int64_t at = find_deltas(inputs, i);
 
         for (int k = 0; at >= 0 && k < 4; k++)
-            sum += smooth_l1_term(deltas[at + k] - want[4 * i + k],
-                                  box_loss_attrs(node)->beta);
+            sum +=
+                smooth_l1_term(deltas[at + k] - want[4 * i + k], attrs->beta);
     }
     *tensor_f32(&outputs[0]) = n ? (float)(sum / (double)n) : 0;
     return st;
@@ -83,6 +70,7 @@ static enum assay_status box_loss_backward(const struct op_context *context,
                                            const struct op_backward *pass,
                                            struct error *err)
 {
+    const struct box_loss_attrs *attrs = node->attrs;
     const float *deltas = tensor_f32(pass->inputs[BOX_LOSS_DELTAS]);
     const float *want = tensor_f32(pass->inputs[BOX_LOSS_TARGETS]);
     int64_t n = pass->inputs[BOX_LOSS_DELTAS]->shape.dims[0];
@@ -97,12 +85,12 @@ static enum assay_status box_loss_backward(const struct op_context *context,
         for (int k = 0; at >= 0 && k < 4; k++)
             tensor_f32(&pass->dx[BOX_LOSS_DELTAS])[at + k] =
                 (float)(dy * smooth_l1_slope(deltas[at + k] - want[4 * i + k],
-                                             box_loss_attrs(node)->beta));
+                                             attrs->beta));
     }
     return ASSAY_OK;
 }
 
-/* Four deltas of a row, of one class; about 5 operations each. */
+/* Four deltas per row; about 5 operations each. */
 static void box_loss_count_cost(const struct node *node,
                                 const struct tensor *const *inputs,
                                 const struct tensor *outputs, struct cost *cost)
@@ -122,10 +110,8 @@ static void box_loss_count_backward(const struct node *node,
 const struct op_class op_box_loss = {
     .name = "BoxLoss",
     .attrs_bytes = sizeof(struct box_loss_attrs),
-    .min_inputs = BOX_LOSS_INPUTS,
-    .max_inputs = BOX_LOSS_INPUTS,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(BOX_LOSS_INPUTS, BOX_LOSS_INPUTS),
+    OP_MAKES(1, 1),
     .infer = box_loss_infer,
     .forward = box_loss_forward,
     .cost = box_loss_count_cost,

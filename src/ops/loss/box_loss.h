@@ -1,9 +1,8 @@
-/* ops/loss/box_loss.h - how far the boxes of a detector are from its objects.
+/* ops/loss/box_loss.h - the loss of a detector's boxes.
  *
- * As the second loss of torchvision's fastrcnn_loss. Inputs: deltas [s,4c],
- * classes int64 [s] (0: background), wanted deltas [s,4]. Output, a scalar:
- * the sum of the smooth L1 losses of the boxes that objects have for their own
- * class, divided by s.
+ * The second loss of torchvision's fastrcnn_loss. Inputs: deltas [s,4c],
+ * classes int64 [s] (0: background), target deltas [s,4]. Output: the sum of
+ * the smooth L1 losses of each object's box for its own class, divided by s.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_LOSS_BOX_LOSS_H
@@ -19,9 +18,7 @@ enum box_loss_input {
 };
 
 struct box_loss_attrs {
-    float beta; /* from where the smooth L1 loss goes straight */
+    float beta; /* where the smooth L1 loss becomes linear */
 };
-
-const struct box_loss_attrs *box_loss_attrs(const struct node *node);
 
 #endif

@@ -18,7 +18,6 @@ static enum assay_status loss_infer(const struct node *node,
     const struct loss_attrs *attrs = node->attrs;
     const struct tensor *x = inputs[LOSS_SCORES];
     struct shape labels = x->shape;
-    char a[64], b[64];
     enum assay_status st = indices_check(inputs, LOSS_LABELS, err);
 
     if (st)
@@ -27,9 +26,8 @@ static enum assay_status loss_infer(const struct node *node,
         labels.dims[i] = labels.dims[i + 1];
     labels.rank--;
     if (x->shape.rank < 2 || !shape_equal(&labels, &inputs[LOSS_LABELS]->shape))
-        return error_set(err, ASSAY_BAD_INPUT, "labels %s do not fit %s",
-                         shape_text(&inputs[LOSS_LABELS]->shape, a, sizeof a),
-                         shape_text(&x->shape, b, sizeof b));
+        return rule_misfit("labels", &inputs[LOSS_LABELS]->shape, "scores",
+                           &x->shape, err);
     if (attrs->reduction != LOSS_NONE)
         labels.rank = 0;
     rule_set(&outputs[0], x->dtype, &labels);
@@ -45,7 +43,7 @@ struct scores {
 };
 
 #define LOSS(type)                                                             \
-    /* One line of scores, minus the logarithm of the sum of its exp(). */     \
+    /* The logarithm of the sum of exp() of one line of scores. */             \
     static double log_total_##type(const type *x, int64_t n, int64_t step)     \
     {                                                                          \
         double largest = -INFINITY, sum = 0;                                   \
@@ -88,9 +86,10 @@ struct scores {
             bool counts = !attrs->has_ignored || label != attrs->ignored;      \
                                                                                \
             if (counts && (label < 0 || label >= scores->classes))             \
-                return error_set(                                              \
-                    err, ASSAY_BAD_INPUT, "label %lld of %lld classes",        \
-                    (long long)label, (long long)scores->classes);             \
+                return error_set(err, ASSAY_BAD_INPUT,                         \
+                                 "label %lld is not one of %lld classes",      \
+                                 (long long)label,                             \
+                                 (long long)scores->classes);                  \
             weight = !counts ? 0 : weights ? (double)weights[label] : 1;       \
             if (counts)                                                        \
                 loss = -(double)x[at + label * scores->places];                \
@@ -113,18 +112,19 @@ LOSS(double)
 
 /* ---- backward --------------------------------------------------------- */
 
-static struct scores scores_of(const struct tensor *x)
+static struct scores loss_scores_of(const struct tensor *x)
 {
     return (struct scores){.images = x->shape.dims[0],
                            .classes = x->shape.dims[1],
                            .places = shape_span(&x->shape, 2, x->shape.rank)};
 }
 
-/* What the gradients are made of: the softmax of the scores. */
-static enum assay_status save_shares(const struct op_context *context,
-                                     const struct tensor *x, struct error *err)
+/* Saves the softmax of the scores, which the gradients need. */
+static enum assay_status loss_save_shares(const struct op_context *context,
+                                          const struct tensor *x,
+                                          struct error *err)
 {
-    struct scores scores = scores_of(x);
+    struct scores scores = loss_scores_of(x);
     int64_t line = scores.classes * scores.places;
     int64_t n = scores.images * scores.places;
     int parts = gradient_parts(context, tensor_elements(x));
@@ -147,34 +147,21 @@ static enum assay_status save_shares(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static struct op_reads loss_backward_reads(const struct node *node,
-                                           uint64_t wanted)
-{
-    struct op_reads reads = {.inputs = 1 << LOSS_LABELS};
-
-    (void)wanted;
-    if (node->n_inputs > LOSS_WEIGHTS)
-        reads.inputs |= 1 << LOSS_WEIGHTS;
-    return reads;
-}
-
-/* 0 where a label does not count. */
-static float weight_of(const struct node *node, const struct op_backward *pass,
-                       int64_t label)
+/* The weight of a label; 0 if it does not count. */
+static float loss_weight_of(const struct node *node,
+                            const struct op_backward *pass, int64_t label)
 {
     const struct loss_attrs *attrs = node->attrs;
-    const struct tensor *weights =
-        node->n_inputs > LOSS_WEIGHTS ? pass->inputs[LOSS_WEIGHTS] : NULL;
+    const struct tensor *weights = op_input(node, pass->inputs, LOSS_WEIGHTS);
 
     if (attrs->has_ignored && label == attrs->ignored)
         return 0;
     return weights ? tensor_f32(weights)[label] : 1;
 }
 
-/* What a line's own loss counts in the result, 1 over all weights where that
- * is a mean. */
-static float share_of_line(const struct node *node,
-                           const struct op_backward *pass)
+/* The factor of a line's loss in the result: for a mean, 1 / sum of weights. */
+static float loss_share_of_line(const struct node *node,
+                                const struct op_backward *pass)
 {
     const struct loss_attrs *attrs = node->attrs;
     const struct tensor *labels = pass->inputs[LOSS_LABELS];
@@ -183,7 +170,7 @@ static float share_of_line(const struct node *node,
     if (attrs->reduction != LOSS_MEAN)
         return 1;
     for (size_t i = 0; i < tensor_elements(labels); i++)
-        sum += (double)weight_of(node, pass, int_at(labels, i));
+        sum += (double)loss_weight_of(node, pass, int_at(labels, i));
     return (float)(1 / sum);
 }
 
@@ -192,13 +179,13 @@ static void loss_pass_line(const struct node *node,
                            float share)
 {
     const struct loss_attrs *attrs = node->attrs;
-    struct scores scores = scores_of(&pass->dx[LOSS_SCORES]);
+    struct scores scores = loss_scores_of(&pass->dx[LOSS_SCORES]);
     int64_t at =
         i / scores.places * scores.classes * scores.places + i % scores.places;
     int64_t label = int_at(pass->inputs[LOSS_LABELS], (size_t)i);
     const float *dy = tensor_f32(pass->dy[0]);
     float *dx = tensor_f32(&pass->dx[LOSS_SCORES]) + at;
-    float factor = weight_of(node, pass, label);
+    float factor = loss_weight_of(node, pass, label);
 
     if (factor == 0)
         return;
@@ -218,13 +205,13 @@ static enum assay_status loss_backward(const struct op_context *context,
                                        struct error *err)
 {
     int64_t n = (int64_t)tensor_elements(pass->inputs[LOSS_LABELS]);
-    float share = share_of_line(node, pass);
+    float share = loss_share_of_line(node, pass);
     int parts;
 
     if (op_wants(pass, LOSS_WEIGHTS) || (node->n_outputs > 1 && pass->dy[1]))
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "gradients of the classes' weights, or of the "
-                         "logarithms, are not supported; take LogSoftmax and "
+                         "gradients of the class weights or of the logarithms "
+                         "are not supported; use LogSoftmax and "
                          "NegativeLogLikelihoodLoss for these");
     if (!pass->dy[0])
         return ASSAY_OK;
@@ -243,9 +230,8 @@ static enum assay_status loss_kernel(const struct op_context *context,
                                      struct tensor *outputs, struct error *err)
 {
     const struct tensor *x = inputs[LOSS_SCORES];
-    const struct tensor *weights =
-        node->n_inputs > LOSS_WEIGHTS ? inputs[LOSS_WEIGHTS] : NULL;
-    struct scores scores = scores_of(x);
+    const struct tensor *weights = op_input(node, inputs, LOSS_WEIGHTS);
+    struct scores scores = loss_scores_of(x);
     bool is_softmax = node->op == &op_softmax_cross_entropy_loss;
     enum assay_status st = ASSAY_OK;
 
@@ -253,13 +239,12 @@ static enum assay_status loss_kernel(const struct op_context *context,
     if (weights && (weights->dtype != x->dtype ||
                     (int64_t)tensor_elements(weights) != scores.classes))
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%zu weights of %s for %lld "
-                         "classes of %s",
+                         "%zu weights of %s for %lld classes of %s",
                          tensor_elements(weights), dtype_name(weights->dtype),
                          (long long)scores.classes, dtype_name(x->dtype));
     if (is_softmax && x->dtype == DTYPE_F32 && context->saved &&
         !context->is_again)
-        st = save_shares(context, x, err);
+        st = loss_save_shares(context, x, err);
     if (st)
         return st;
     if (x->dtype == DTYPE_F32) {
@@ -270,8 +255,7 @@ static enum assay_status loss_kernel(const struct op_context *context,
                             tensor_data(&outputs[0]), err);
     }
     if (x->dtype != DTYPE_F64)
-        return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
-                         node->op->name, dtype_name(x->dtype));
+        return rule_undefined(node, x->dtype, err);
     if (node->n_outputs > 1)
         write_logs_double(&scores, tensor_data(x), tensor_data(&outputs[1]));
     return add_up_double(node->attrs, &scores, is_softmax, tensor_data(x),
@@ -285,14 +269,12 @@ WIDEN_FORWARD(loss_forward, loss_kernel)
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct loss_attrs),                              \
-        .min_inputs = 2,                                                       \
-        .max_inputs = 3,                                                       \
-        .min_outputs = 1,                                                      \
-        .max_outputs = made,                                                   \
+        OP_TAKES(2, 3),                                                        \
+        OP_MAKES(1, made),                                                     \
         .infer = loss_infer,                                                   \
         .forward = loss_forward,                                               \
         .backward = loss_backward,                                             \
-        .backward_reads = loss_backward_reads,                                 \
+        .backward_reads = gradient_reads_settings,                             \
         .is_loss = true,                                                       \
     };
 CLASS(negative_log_likelihood_loss, "NegativeLogLikelihoodLoss", 1)

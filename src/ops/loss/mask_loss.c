@@ -1,8 +1,7 @@
 /* ops/loss/mask_loss.c - see mask_loss.h. */
 #include "ops/loss/mask_loss.h"
 
-#include "ops/loss/loss_rules_internal.h"
-#include "ops/loss/loss_terms_internal.h"
+#include "ops/loss/detection_loss_internal.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -21,24 +20,19 @@ static enum assay_status mask_loss_infer(const struct node *node,
     const struct shape *targets = &inputs[MASK_LOSS_TARGETS]->shape;
     enum assay_status st =
         rule_inputs(inputs, rules, sizeof rules / sizeof *rules, err);
-    char a[64], b[64];
 
     (void)node;
     if (!st && (targets->dims[0] != logits->dims[0] ||
                 targets->dims[1] != logits->dims[2] ||
                 targets->dims[2] != logits->dims[3] ||
                 inputs[MASK_LOSS_LABELS]->shape.dims[0] != logits->dims[0]))
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "logits %s and targets %s of %lld classes do not fit",
-                       shape_text(logits, a, sizeof a),
-                       shape_text(targets, b, sizeof b),
-                       (long long)inputs[MASK_LOSS_LABELS]->shape.dims[0]);
+        st = rule_misfit("logits", logits, "targets", targets, err);
     if (!st)
         rule_set(&outputs[0], DTYPE_F32, &scalar);
     return st;
 }
 
-/* Where the map of object i's own class begins. */
+/* Where the map of object i's class begins. */
 static int64_t find_map(const struct tensor *const *inputs, int64_t i)
 {
     const int64_t *dims = inputs[MASK_LOSS_LOGITS]->shape.dims;
@@ -99,7 +93,7 @@ static enum assay_status mask_loss_backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* The maps of one class; a cross entropy is about 10 operations. */
+/* One map per object; a cross entropy is about 10 operations. */
 static void mask_loss_count_cost(const struct node *node,
                                  const struct tensor *const *inputs,
                                  const struct tensor *outputs,
@@ -120,10 +114,8 @@ static void mask_loss_count_backward(const struct node *node,
 
 const struct op_class op_mask_loss = {
     .name = "MaskLoss",
-    .min_inputs = MASK_LOSS_INPUTS,
-    .max_inputs = MASK_LOSS_INPUTS,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(MASK_LOSS_INPUTS, MASK_LOSS_INPUTS),
+    OP_MAKES(1, 1),
     .infer = mask_loss_infer,
     .forward = mask_loss_forward,
     .cost = mask_loss_count_cost,

@@ -1,8 +1,8 @@
-/* ops/loss/mask_loss.h - how far a mask head is from its targets.
+/* ops/loss/mask_loss.h - the loss of a mask head.
  *
  * As torchvision's maskrcnn_loss. Inputs: logits [p,c,h,w], classes int64 [p],
- * targets [p,h,w]. Output, a scalar: the mean binary cross entropy of the maps
- * of each object's own class; 0 where there are no objects.
+ * targets [p,h,w]. Output: the mean binary cross entropy of each object's map
+ * for its own class; 0 if there are no objects.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_LOSS_MASK_LOSS_H

@@ -1,25 +1,16 @@
 /* ops/loss/rpn_loss.c - see rpn_loss.h. */
 #include "ops/loss/rpn_loss.h"
 
-#include "ops/loss/loss_rules_internal.h"
-#include "ops/loss/loss_terms_internal.h"
+#include "ops/loss/detection_loss_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-
-#include <assert.h>
-
-const struct rpn_loss_attrs *rpn_loss_attrs(const struct node *node)
-{
-    assert(node->op == &op_rpn_loss);
-    return node->attrs;
-}
 
 static size_t count_levels(const struct node *node)
 {
     return (node->n_inputs - RPN_LOSS_MAPS) / 2;
 }
 
-/* Anchors of one image in a level, by its map of objectness. */
+/* Anchors per image in a level, from its map of objectness. */
 static int64_t rpn_loss_level_anchors(const struct tensor *map)
 {
     const int64_t *dims = map->shape.dims;
@@ -35,7 +26,6 @@ rpn_loss_check_level(const struct tensor *const *inputs, size_t scores,
                                        {deltas, 4, DTYPE_F32}};
     const int64_t *s, *d;
     enum assay_status st = rule_inputs(inputs, rules, 2, err);
-    char a[64], b[64];
 
     if (st)
         return st;
@@ -44,10 +34,8 @@ rpn_loss_check_level(const struct tensor *const *inputs, size_t scores,
     if (s[0] == inputs[RPN_LOSS_MAPS]->shape.dims[0] && d[0] == s[0] &&
         d[1] == 4 * s[1] && d[2] == s[2] && d[3] == s[3])
         return ASSAY_OK;
-    return error_set(err, ASSAY_BAD_INPUT,
-                     "objectness %s and deltas %s do not fit",
-                     shape_text(&inputs[scores]->shape, a, sizeof a),
-                     shape_text(&inputs[deltas]->shape, b, sizeof b));
+    return rule_misfit("objectness", &inputs[scores]->shape, "deltas",
+                       &inputs[deltas]->shape, err);
 }
 
 static enum assay_status rpn_loss_infer(const struct node *node,
@@ -82,7 +70,7 @@ static enum assay_status rpn_loss_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* Where the answers for an anchor are. */
+/* Where the network's answers for an anchor are. */
 struct place {
     size_t level;
     int64_t score;        /* in the level's map of objectness */
@@ -122,6 +110,7 @@ static enum assay_status rpn_loss_forward(const struct op_context *context,
                                           struct tensor *outputs,
                                           struct error *err)
 {
+    const struct rpn_loss_attrs *attrs = node->attrs;
     size_t n = tensor_elements(inputs[RPN_LOSS_CHOSEN]);
     size_t n_levels = count_levels(node);
     double objectness = 0, boxes = 0, by = n > 0 ? (double)n : 1;
@@ -142,21 +131,22 @@ static enum assay_status rpn_loss_forward(const struct op_context *context,
                  place.deltas;
         objectness += bce_term(scores[place.score], label);
         for (int k = 0; label > 0 && k < 4; k++)
-            boxes += smooth_l1_term(deltas[k * place.step] - want[k],
-                                    rpn_loss_attrs(node)->beta);
+            boxes +=
+                smooth_l1_term(deltas[k * place.step] - want[k], attrs->beta);
     }
     *tensor_f32(&outputs[RPN_LOSS_OBJECTNESS]) = (float)(objectness / by);
     *tensor_f32(&outputs[RPN_LOSS_BOXES]) = (float)(boxes / by);
     return ASSAY_OK;
 }
 
-/* The slope at one anchor into the maps that are wanted. dy: of the two
- * losses, divided by the number of anchors. */
+/* Adds the slopes at one anchor to the wanted maps. dy: of the two losses,
+ * divided by the number of anchors. */
 static void rpn_loss_spread(const struct node *node,
                             const struct op_backward *pass,
                             const struct place *place, size_t i,
                             const double dy[2])
 {
+    const struct rpn_loss_attrs *attrs = node->attrs;
     size_t scores = RPN_LOSS_MAPS + place->level;
     size_t deltas = scores + count_levels(node);
     float label = tensor_f32(pass->inputs[RPN_LOSS_LABELS])[i];
@@ -174,7 +164,7 @@ static void rpn_loss_spread(const struct node *node,
             (float)(dy[RPN_LOSS_BOXES] *
                     smooth_l1_slope(tensor_f32(pass->inputs[deltas])[at] -
                                         want[k],
-                                    rpn_loss_attrs(node)->beta));
+                                    attrs->beta));
     }
 }
 
@@ -200,8 +190,8 @@ static enum assay_status rpn_loss_backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* Five values of the maps for each anchor; a cross entropy is about 10
- * operations, four smooth L1 losses 20. */
+/* Reads five values per anchor; a cross entropy is about 10 operations, four
+ * smooth L1 losses 20. */
 static void rpn_loss_count_cost(const struct node *node,
                                 const struct tensor *const *inputs,
                                 const struct tensor *outputs, struct cost *cost)
@@ -215,7 +205,7 @@ static void rpn_loss_count_cost(const struct node *node,
     cost->done_bytes += n * 5 * sizeof(float);
 }
 
-/* The same again; the maps of gradients are almost all zero. */
+/* As forward; almost all gradients are zero. */
 static void rpn_loss_count_backward(const struct node *node,
                                     const struct op_backward *pass,
                                     struct cost *cost)
@@ -227,10 +217,8 @@ static void rpn_loss_count_backward(const struct node *node,
 const struct op_class op_rpn_loss = {
     .name = "RpnLoss",
     .attrs_bytes = sizeof(struct rpn_loss_attrs),
-    .min_inputs = RPN_LOSS_MAPS + 2,
-    .max_inputs = RPN_LOSS_MAPS + 16,
-    .min_outputs = RPN_LOSS_OUTPUTS,
-    .max_outputs = RPN_LOSS_OUTPUTS,
+    OP_TAKES(RPN_LOSS_MAPS + 2, RPN_LOSS_MAPS + 16),
+    OP_MAKES(RPN_LOSS_OUTPUTS, RPN_LOSS_OUTPUTS),
     .infer = rpn_loss_infer,
     .forward = rpn_loss_forward,
     .cost = rpn_loss_count_cost,

@@ -1,10 +1,10 @@
-/* ops/loss/rpn_loss.h - how far a region proposal network is from its targets.
+/* ops/loss/rpn_loss.h - the losses of a region proposal network.
  *
  * As torchvision's RegionProposalNetwork.compute_loss. Inputs: chosen [s],
  * labels [s] and deltas [s,4] of AnchorSample, then for each level objectness
- * [n,a,h,w], then for each level deltas [n,4a,h,w]. Outputs, scalars: the mean
- * binary cross entropy of the chosen anchors, and the sum of the smooth L1
- * losses of those that are objects, divided by the number of all chosen.
+ * [n,a,h,w], then for each level deltas [n,4a,h,w]. Outputs: the mean binary
+ * cross entropy of the chosen anchors, and the sum of the smooth L1 losses of
+ * those that are objects, divided by the number of all chosen.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_LOSS_RPN_LOSS_H
@@ -16,15 +16,13 @@ enum rpn_loss_input {
     RPN_LOSS_CHOSEN,
     RPN_LOSS_LABELS,
     RPN_LOSS_TARGETS,
-    RPN_LOSS_MAPS /* the first of them */
+    RPN_LOSS_MAPS /* the first one */
 };
 
 enum rpn_loss_output { RPN_LOSS_OBJECTNESS, RPN_LOSS_BOXES, RPN_LOSS_OUTPUTS };
 
 struct rpn_loss_attrs {
-    float beta; /* from where the smooth L1 loss goes straight */
+    float beta; /* where the smooth L1 loss becomes linear */
 };
-
-const struct rpn_loss_attrs *rpn_loss_attrs(const struct node *node);
 
 #endif

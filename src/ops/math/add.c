@@ -1,4 +1,4 @@
-/* ops/math/add.c - a + b of one shape. */
+/* ops/math/add.c - adds two tensors of one shape. */
 #include "ops/channels.h"
 #include "ops/gradient_internal.h"
 #include "ops/onnx_sink.h"
@@ -44,10 +44,8 @@ static enum assay_status add_backward(const struct op_context *context,
 
 const struct op_class op_add = {
     .name = "Add",
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(2, 2),
+    OP_MAKES(1, 1),
     .infer = add_infer,
     .forward = add_forward,
     .cost = rule_cost_elementwise,

@@ -7,7 +7,7 @@
 #include "ops/shape_rules.h"
 #include "ops/widen_internal.h"
 
-/* x as outer x n x inner around an axis. */
+/* x as outer x n x inner, where n is the axis. */
 struct lines {
     int64_t outer, n, inner;
 };
@@ -18,7 +18,7 @@ static struct lines arg_max_get_lines(const struct shape *x, int axis)
                           shape_span(x, axis + 1, x->rank)};
 }
 
-static enum assay_status infer_arg(const struct node *node,
+static enum assay_status arg_infer(const struct node *node,
                                    const struct tensor *const *inputs,
                                    struct tensor *outputs, struct error *err)
 {
@@ -40,7 +40,7 @@ static enum assay_status infer_arg(const struct node *node,
     return st;
 }
 
-/* The index of the first, or last, of the best of n values. */
+/* The index of the largest or smallest of n values. */
 #define BEST(name, type)                                                       \
     static int64_t name(const type *x, int64_t n, int64_t step, bool is_max,   \
                         bool takes_last)                                       \
@@ -79,10 +79,10 @@ static int64_t find_best(const struct tensor *x, int64_t at, int64_t n,
     }
 }
 
-static enum assay_status run_arg(const struct op_context *context,
-                                 const struct node *node,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *outputs, struct error *err)
+static enum assay_status arg_kernel(const struct op_context *context,
+                                    const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *err)
 {
     const struct arg_max_attrs *attrs = node->attrs;
     const struct tensor *x = inputs[0];
@@ -93,8 +93,7 @@ static enum assay_status run_arg(const struct op_context *context,
 
     (void)context;
     if (!st && x->dtype == DTYPE_BOOL)
-        st = error_set(err, ASSAY_UNSUPPORTED, "%s of bool is not defined",
-                       node->op->name);
+        st = rule_undefined(node, x->dtype, err);
     if (st)
         return st;
     lines = arg_max_get_lines(&x->shape, axis);
@@ -107,44 +106,39 @@ static enum assay_status run_arg(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward_arg, run_arg)
+WIDEN_FORWARD(arg_forward, arg_kernel)
 
-/* ---- CumSum ----------------------------------------------------------- */
+/* ---- CumSum, CumProd ---------------------------------------------------- */
 
-static enum assay_status infer_cum_sum(const struct node *node,
-                                       const struct tensor *const *inputs,
-                                       struct tensor *outputs,
-                                       struct error *err)
-{
-    (void)node, (void)err;
-    rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
-    return ASSAY_OK;
-}
-
-#define SUM_LINE(name, type)                                                   \
+#define SUM_LINE(name, type, start, join)                                      \
     static void name(const struct cum_sum_attrs *attrs, const type *x,         \
                      type *y, int64_t n, int64_t step)                         \
     {                                                                          \
-        type sum = 0;                                                          \
+        type sum = (start);                                                    \
                                                                                \
         for (int64_t i = 0; i < n; i++) {                                      \
             int64_t at = (attrs->is_reverse ? n - 1 - i : i) * step;           \
             type before = sum;                                                 \
                                                                                \
-            sum = (type)(sum + x[at]);                                         \
+            sum = (type)(sum join x[at]);                                      \
             y[at] = attrs->is_exclusive ? before : sum;                        \
         }                                                                      \
     }
-SUM_LINE(sum_f32, float)
-SUM_LINE(sum_f64, double)
-SUM_LINE(sum_u64, uint64_t) /* as good for signed ones */
+SUM_LINE(sum_f32, float, 0, +)
+SUM_LINE(sum_f64, double, 0, +)
+SUM_LINE(sum_u64, uint64_t, 0, +) /* for signed integers too */
+SUM_LINE(product_f32, float, 1, *)
+SUM_LINE(product_f64, double, 1, *)
+SUM_LINE(product_u64, uint64_t, 1, *)
 
-static enum assay_status run_cum_sum(const struct op_context *context,
-                                     const struct node *node,
-                                     const struct tensor *const *inputs,
-                                     struct tensor *outputs, struct error *err)
+static enum assay_status cum_sum_kernel(const struct op_context *context,
+                                        const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *err)
 {
     const struct shape *shape = &inputs[0]->shape;
+    bool is_sum = node->op == &op_cum_sum;
     const void *x = tensor_data(inputs[0]);
     void *y = tensor_data(&outputs[0]);
     struct lines lines;
@@ -162,19 +156,22 @@ static enum assay_status run_cum_sum(const struct op_context *context,
         int64_t at = i / lines.inner * lines.n * lines.inner + i % lines.inner;
 
         if (inputs[0]->dtype == DTYPE_F32)
-            sum_f32(node->attrs, (const float *)x + at, (float *)y + at,
-                    lines.n, lines.inner);
+            (is_sum ? sum_f32 : product_f32)(node->attrs, (const float *)x + at,
+                                             (float *)y + at, lines.n,
+                                             lines.inner);
         else if (inputs[0]->dtype == DTYPE_F64)
-            sum_f64(node->attrs, (const double *)x + at, (double *)y + at,
-                    lines.n, lines.inner);
+            (is_sum ? sum_f64
+                    : product_f64)(node->attrs, (const double *)x + at,
+                                   (double *)y + at, lines.n, lines.inner);
         else
-            sum_u64(node->attrs, (const uint64_t *)x + at, (uint64_t *)y + at,
-                    lines.n, lines.inner);
+            (is_sum ? sum_u64
+                    : product_u64)(node->attrs, (const uint64_t *)x + at,
+                                   (uint64_t *)y + at, lines.n, lines.inner);
     }
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward_cum_sum, run_cum_sum)
+WIDEN_FORWARD(cum_sum_forward, cum_sum_kernel)
 
 ATTR_FIELDS(arg_max, FIELD_AXIS(arg_max_attrs, axis),
             FIELD_FLAG(arg_max_attrs, keeps_dims),
@@ -182,18 +179,17 @@ ATTR_FIELDS(arg_max, FIELD_AXIS(arg_max_attrs, axis),
 ATTR_FIELDS(cum_sum, FIELD_FLAG(cum_sum_attrs, is_exclusive),
             FIELD_FLAG(cum_sum_attrs, is_reverse));
 
-#define CLASS(symbol, text, attrs, inputs, kind, listed)                       \
+#define CLASS(symbol, text, attrs, n_inputs, inferred, run)                    \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
-        .attrs_bytes = sizeof(struct attrs),                                   \
-        .fields = listed,                                                      \
-        .min_inputs = inputs,                                                  \
-        .max_inputs = inputs,                                                  \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
-        .infer = infer_##kind,                                                 \
-        .forward = forward_##kind,                                             \
+        OP_ATTRS(attrs),                                                       \
+        OP_TAKES(n_inputs, n_inputs),                                          \
+        OP_MAKES(1, 1),                                                        \
+        .infer = inferred,                                                     \
+        .host_inputs = OP_INPUT(1),                                            \
+        .forward = run,                                                        \
     };
-CLASS(arg_max, "ArgMax", arg_max_attrs, 1, arg, arg_max_fields)
-CLASS(arg_min, "ArgMin", arg_max_attrs, 1, arg, arg_max_fields)
-CLASS(cum_sum, "CumSum", cum_sum_attrs, 2, cum_sum, cum_sum_fields)
+CLASS(arg_max, "ArgMax", arg_max, 1, arg_infer, arg_forward)
+CLASS(arg_min, "ArgMin", arg_max, 1, arg_infer, arg_forward)
+CLASS(cum_sum, "CumSum", cum_sum, 2, rule_same, cum_sum_forward)
+CLASS(cum_prod, "CumProd", cum_sum, 2, rule_same, cum_sum_forward)

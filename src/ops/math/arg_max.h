@@ -1,7 +1,7 @@
-/* ops/math/arg_max.h - where along an axis something is: ArgMax, ArgMin, and
- * sums up to there: CumSum.
+/* ops/math/arg_max.h - ops along one axis: the index of an extreme value
+ * (ArgMax, ArgMin), running sums (CumSum).
  *
- * Inputs: x; of CumSum also the axis.
+ * Inputs: x; for CumSum also the axis.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_ARG_MAX_H
@@ -12,12 +12,12 @@
 struct arg_max_attrs {
     int64_t axis;
     bool keeps_dims;
-    bool takes_last; /* of several equal ones */
+    bool takes_last; /* the last of equal values, not the first */
 };
 
 struct cum_sum_attrs {
-    bool is_exclusive; /* without the element itself */
-    bool is_reverse;   /* from the end */
+    bool is_exclusive; /* sums leave out the element itself */
+    bool is_reverse;   /* sums from the end */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* ops/math/binary_gradient.c - see binary_gradient_internal.h.
  *
- * The gradient is found for every element of y; where an input was repeated to
- * fill y, its elements get sums of them. */
+ * A gradient is computed for every element of y. If an input was broadcast, its
+ * elements get sums of these. */
 #include "ops/math/binary_gradient_internal.h"
 
 #include "base/variants.h"
@@ -38,7 +38,7 @@ static float slope_of_base(float a, float b)
     return b == 2 ? 2 * a : b == 0 ? 0 : b * powf(a, b - 1);
 }
 
-/* Nothing can be said of a power of 0 or less. */
+/* Not defined for a power of 0 or less. */
 static float slope_of_exponent(float a, float b)
 {
     return a > 0 ? powf(a, b) * logf(a) : 0;
@@ -56,7 +56,7 @@ ROW(of_prelu, a < 0 ? g * b : g)
 ROW(of_slope, a < 0 ? g * a : 0)
 ROW(where_equal, a == b ? g : 0) /* a: an input, b: y */
 
-/* For each input: the kernel, and which inputs it reads (bit 0: a, 1: b). */
+/* For each input: the kernel, and the inputs it reads (bit 0: a, 1: b). */
 static const struct gradient {
     const struct op_class *op;
     gradient_row *rows[2];
@@ -69,7 +69,7 @@ static const struct gradient {
     {&op_prelu, {of_prelu, of_slope}, {3, 1}},
 };
 
-/* NULL: not an op of two inputs. */
+/* NULL if the op takes any number of inputs. */
 static const struct gradient *find_gradient(const struct op_class *op)
 {
     for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++) {
@@ -131,7 +131,7 @@ static void run_rows(const struct op_context *context, gradient_row *row,
     }
 }
 
-/* Runs the kernel into dx, or by way of a tensor of y's shape. */
+/* Runs the kernel, and sums its results if x was broadcast. */
 static enum assay_status pass_one(const struct op_context *context,
                                   gradient_row *row, const struct tensor *a,
                                   const struct tensor *b,
@@ -154,11 +154,10 @@ static enum assay_status pass_one(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* ---- two inputs -----------------------------------------------------------
- */
+/* ---- two inputs --------------------------------------------------------- */
 
-/* An input as float32 (an exponent may be whole), or dy in the place of one
- * that the kernel does not look at. */
+/* An input as float32 (an exponent may be an integer), or dy instead of one
+ * that the kernel does not read. */
 static enum assay_status
 binary_gradient_operand(const struct op_context *context,
                         const struct op_backward *pass, size_t i, bool is_read,
@@ -199,8 +198,7 @@ static enum assay_status pass_two(const struct op_context *context,
     return st;
 }
 
-/* ---- any number -----------------------------------------------------------
- */
+/* ---- any number of inputs ------------------------------------------------ */
 
 /* Sum and Mean. */
 static void pass_sum(const struct op_context *context, const struct node *node,
@@ -222,7 +220,7 @@ static void pass_sum(const struct op_context *context, const struct node *node,
     }
 }
 
-/* dy over how many of the inputs are the extreme one. */
+/* dy divided by how many inputs equal the extreme value. */
 static enum assay_status binary_gradient_share_ties(
     const struct op_context *context, const struct node *node,
     const struct op_backward *pass, struct tensor *shares, struct error *err)
@@ -261,7 +259,7 @@ done:
     return st;
 }
 
-/* Min and Max: those that are y share dy. */
+/* Min and Max: the inputs that equal y share dy. */
 static enum assay_status pass_extreme(const struct op_context *context,
                                       const struct node *node,
                                       const struct op_backward *pass,

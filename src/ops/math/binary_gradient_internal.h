@@ -1,5 +1,5 @@
-/* ops/math/binary_gradient_internal.h - the gradients of Sum, Mean, Min, Max,
- * Sub, Mul, Div, Pow and PRelu, for their classes.
+/* ops/math/binary_gradient_internal.h - gradients of Sum, Mean, Min, Max, Sub,
+ * Mul, Div, Pow and PRelu, for their classes.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_BINARY_GRADIENT_INTERNAL_H

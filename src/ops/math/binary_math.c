@@ -1,7 +1,7 @@
 /* ops/math/binary_math.c - see binary_math.h.
  *
- * A line of the lists is a kernel for each type it is defined for; kernels
- * work on rows, along which an input moves by one element, stays, or jumps. */
+ * Each line of the lists defines a kernel per type. Kernels work on rows, along
+ * which an input moves by one element, stays, or jumps. */
 #include "ops/math/binary_math.h"
 
 #include "base/variants.h"
@@ -21,7 +21,7 @@
 
 enum { parallel_elements = 1 << 14 };
 
-/* n elements of two inputs, which are a_step and b_step apart. */
+/* n elements of two inputs, a_step and b_step apart. */
 struct row {
     const void *a, *b;
     void *y;
@@ -60,7 +60,7 @@ typedef void binary_row(const struct row *row);
         }                                                                      \
     }
 
-/* Division by zero has no answer in integers; 0 is as good as any. */
+/* Integer division by zero is not defined; we return 0. */
 static int64_t divide_i64(int64_t a, int64_t b)
 {
     if (b == -1)
@@ -118,14 +118,14 @@ static float power_f32(float a, float b)
     return b == 2 ? a * a : powf(a, b);
 }
 
-static uint64_t shift(uint64_t a, uint64_t b, bool to_right)
+static uint64_t shift_u64(uint64_t a, uint64_t b, bool to_right)
 {
     if (b >= 64)
         return 0;
     return to_right ? a >> b : a << b;
 }
 
-/* A NaN stays one, whichever side it is on. */
+/* Keep a NaN on either side. */
 #define SMALLER(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 #define LARGER(a, b)  ((a) > (b) || (a) != (a) ? (a) : (b))
 
@@ -163,8 +163,11 @@ static uint64_t shift(uint64_t a, uint64_t b, bool to_right)
     ROW(symbol##_truth, uint8_t, uint8_t, expression)
 NUMBER_LIST(NUMBER_ROWS)
 COMPARE_LIST(COMPARE_ROWS)
-ROW(shift_left_u64, uint64_t, uint64_t, shift(a, b, false))
-ROW(shift_right_u64, uint64_t, uint64_t, shift(a, b, true))
+ROW(shift_left_u64, uint64_t, uint64_t, shift_u64(a, b, false))
+ROW(shift_right_u64, uint64_t, uint64_t, shift_u64(a, b, true))
+ROW(bitwise_and_u64, uint64_t, uint64_t, a &b)
+ROW(bitwise_or_u64, uint64_t, uint64_t, a | b)
+ROW(bitwise_xor_u64, uint64_t, uint64_t, a ^ b)
 ROW(and_truth, uint8_t, uint8_t, a &&b)
 ROW(or_truth, uint8_t, uint8_t, a || b)
 ROW(xor_truth, uint8_t, uint8_t, !a != !b)
@@ -184,15 +187,20 @@ NUMBER_LIST(NUMBER_ENTRY)
 COMPARE_LIST(COMPARE_ENTRY)
 static const struct rows shift_left_rows = {.u64 = shift_left_u64};
 static const struct rows shift_right_rows = {.u64 = shift_right_u64};
+/* Signed integers have the same bits. */
+static const struct rows bitwise_and_rows = {.i64 = bitwise_and_u64,
+                                             .u64 = bitwise_and_u64};
+static const struct rows bitwise_or_rows = {.i64 = bitwise_or_u64,
+                                            .u64 = bitwise_or_u64};
+static const struct rows bitwise_xor_rows = {.i64 = bitwise_xor_u64,
+                                             .u64 = bitwise_xor_u64};
 static const struct rows and_rows = {.truth = and_truth};
 static const struct rows or_rows = {.truth = or_truth};
 static const struct rows xor_rows = {.truth = xor_truth};
 
-/* ---- running ---------------------------------------------------------- */
-
 static const struct {
     const struct op_class *op;
-    const struct rows *rows, *variant; /* the variant: by attribute */
+    const struct rows *rows, *variant; /* the variant if an attribute asks */
 } binaries[] = {
     {&op_sum, &sum_rows, NULL},
     {&op_mean, &sum_rows, NULL},
@@ -205,6 +213,9 @@ static const struct {
     {&op_max, &max_rows, NULL},
     {&op_prelu, &prelu_rows, NULL},
     {&op_bit_shift, &shift_left_rows, &shift_right_rows},
+    {&op_bitwise_and, &bitwise_and_rows, NULL},
+    {&op_bitwise_or, &bitwise_or_rows, NULL},
+    {&op_bitwise_xor, &bitwise_xor_rows, NULL},
     {&op_equal, &equal_rows, NULL},
     {&op_greater, &greater_rows, NULL},
     {&op_greater_or_equal, &greater_or_equal_rows, NULL},
@@ -240,7 +251,7 @@ static binary_row *binary_find_row(const struct node *node, enum dtype dtype)
     }
 }
 
-/* Arrays as bytes, with the size of an element. */
+/* An array as bytes, and the size of an element. */
 struct operand {
     char *data;
     int64_t bytes;
@@ -328,15 +339,12 @@ static enum assay_status binary_kernel(const struct op_context *context,
 {
     const struct tensor *y = &outputs[0];
     struct strides dense = strides_dense(&y->shape);
-    struct strides repeat = strides_repeat(&inputs[0]->shape, &y->shape);
     binary_row *row = binary_find_row(node, inputs[0]->dtype);
 
     if (!row)
-        return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
-                         node->op->name, dtype_name(inputs[0]->dtype));
+        return rule_undefined(node, inputs[0]->dtype, err);
     if (node->n_inputs == 1)
-        strided_copy(context, &y->shape, dtype_bytes(y->dtype),
-                     tensor_data(inputs[0]), &repeat, tensor_data(y), &dense);
+        strided_take(context, inputs[0], 0, &dense, y);
     else
         run_pair(context, row, inputs[0], inputs[1], y);
     for (size_t i = 2; i < node->n_inputs; i++)
@@ -350,7 +358,7 @@ WIDEN_FORWARD(binary_forward, binary_kernel)
 
 /* Base and exponent in the type of whichever is a floating point number, and
  * the power in the base's. */
-static enum assay_status forward_pow(const struct op_context *context,
+static enum assay_status pow_forward(const struct op_context *context,
                                      const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
@@ -410,17 +418,15 @@ static enum assay_status binary_infer_truth(const struct node *node,
     return st;
 }
 
-static enum assay_status infer_prelu(const struct node *node,
+static enum assay_status prelu_infer(const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
     enum assay_status st = binary_infer(node, inputs, outputs, err);
-    char x[64], slope[64];
 
     if (!st && !shape_equal(&outputs[0].shape, &inputs[0]->shape))
-        return error_set(err, ASSAY_BAD_INPUT, "slope %s does not fit x %s",
-                         shape_text(&inputs[1]->shape, slope, sizeof slope),
-                         shape_text(&inputs[0]->shape, x, sizeof x));
+        return rule_misfit("slope", &inputs[1]->shape, "x", &inputs[0]->shape,
+                           err);
     return st;
 }
 
@@ -435,12 +441,9 @@ ATTR_FIELDS(binary, FIELD_FLAG(binary_attrs, is_fmod),
 #define CLASS(symbol, text, least, most, inferred, run, passes, ...)           \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
-        .attrs_bytes = sizeof(struct binary_attrs),                            \
-        .fields = binary_fields,                                               \
-        .min_inputs = least,                                                   \
-        .max_inputs = most,                                                    \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
+        OP_ATTRS(binary),                                                      \
+        OP_TAKES(least, most),                                                 \
+        OP_MAKES(1, 1),                                                        \
         .infer = inferred,                                                     \
         .forward = run,                                                        \
         .cost = rule_cost_elementwise,                                         \
@@ -449,44 +452,37 @@ ATTR_FIELDS(binary, FIELD_FLAG(binary_attrs, is_fmod),
         .is_cheap = true,                                                      \
         __VA_ARGS__,                                                           \
     };
-CLASS(sum, "Sum", 1, SIZE_MAX, binary_infer, binary_forward, binary_backward,
-      .channels = channel_broadcast, .to_onnx = onnx_put_named,
-      .counted = COUNTED_ADD)
-CLASS(mean, "Mean", 1, SIZE_MAX, binary_infer, binary_forward, binary_backward,
-      .channels = channel_broadcast, .to_onnx = onnx_put_named)
-CLASS(min, "Min", 1, SIZE_MAX, binary_infer, binary_forward, binary_backward,
-      .channels = channel_broadcast, .to_onnx = onnx_put_named)
-CLASS(max, "Max", 1, SIZE_MAX, binary_infer, binary_forward, binary_backward,
-      .channels = channel_broadcast, .to_onnx = onnx_put_named)
-CLASS(sub, "Sub", 2, 2, binary_infer, binary_forward, binary_backward,
-      .channels = channel_broadcast, .to_onnx = onnx_put_named,
-      .counted = COUNTED_ADD)
-CLASS(mul, "Mul", 2, 2, binary_infer, binary_forward, binary_backward,
-      .channels = channel_broadcast, .to_onnx = onnx_put_named,
-      .counted = COUNTED_MUL)
-CLASS(div, "Div", 2, 2, binary_infer, binary_forward, binary_backward,
-      .channels = channel_broadcast, .to_onnx = onnx_put_named,
-      .counted = COUNTED_MUL)
-CLASS(pow, "Pow", 2, 2, binary_infer, forward_pow, binary_backward,
-      .channels = channel_broadcast, .to_onnx = onnx_put_named)
-CLASS(mod, "Mod", 2, 2, binary_infer, binary_forward, NULL, .to_onnx = NULL)
-CLASS(prelu, "PRelu", 2, 2, infer_prelu, binary_forward, binary_backward,
+#define ARITHMETIC(symbol, text, least, most, run, as)                         \
+    CLASS(symbol, text, least, most, binary_infer, run, binary_backward,       \
+          .channels = channel_broadcast, .to_onnx = onnx_put_named,            \
+          .counted = as)
+#define COMPARISON(symbol, text, written)                                      \
+    CLASS(symbol, text, 2, 2, binary_infer_truth, binary_forward, NULL,        \
+          .to_onnx = written)
+#define NO_GRADIENT(symbol, text, written)                                     \
+    CLASS(symbol, text, 2, 2, binary_infer, binary_forward, NULL,              \
+          .to_onnx = written)
+ARITHMETIC(sum, "Sum", 1, SIZE_MAX, binary_forward, COUNTED_ADD)
+ARITHMETIC(mean, "Mean", 1, SIZE_MAX, binary_forward, COUNTED_NOT)
+ARITHMETIC(min, "Min", 1, SIZE_MAX, binary_forward, COUNTED_NOT)
+ARITHMETIC(max, "Max", 1, SIZE_MAX, binary_forward, COUNTED_NOT)
+ARITHMETIC(sub, "Sub", 2, 2, binary_forward, COUNTED_ADD)
+ARITHMETIC(mul, "Mul", 2, 2, binary_forward, COUNTED_MUL)
+ARITHMETIC(div, "Div", 2, 2, binary_forward, COUNTED_MUL)
+ARITHMETIC(pow, "Pow", 2, 2, pow_forward, COUNTED_NOT)
+CLASS(prelu, "PRelu", 2, 2, prelu_infer, binary_forward, binary_backward,
       .channels = channel_broadcast, .to_onnx = prelu_to_onnx,
       .counted = COUNTED_ACTIVATION)
-CLASS(bit_shift, "BitShift", 2, 2, binary_infer, binary_forward, NULL,
-      .to_onnx = NULL)
-CLASS(equal, "Equal", 2, 2, binary_infer_truth, binary_forward, NULL,
-      .to_onnx = onnx_put_named)
-CLASS(greater, "Greater", 2, 2, binary_infer_truth, binary_forward, NULL,
-      .to_onnx = onnx_put_named)
-CLASS(greater_or_equal, "GreaterOrEqual", 2, 2, binary_infer_truth,
-      binary_forward, NULL, .to_onnx = NULL)
-CLASS(less, "Less", 2, 2, binary_infer_truth, binary_forward, NULL,
-      .to_onnx = onnx_put_named)
-CLASS(less_or_equal, "LessOrEqual", 2, 2, binary_infer_truth, binary_forward,
-      NULL, .to_onnx = NULL)
-CLASS(and, "And", 2, 2, binary_infer, binary_forward, NULL,
-      .to_onnx = onnx_put_named)
-CLASS(or, "Or", 2, 2, binary_infer, binary_forward, NULL,
-      .to_onnx = onnx_put_named)
-CLASS(xor, "Xor", 2, 2, binary_infer, binary_forward, NULL, .to_onnx = NULL)
+COMPARISON(equal, "Equal", onnx_put_named)
+COMPARISON(greater, "Greater", onnx_put_named)
+COMPARISON(greater_or_equal, "GreaterOrEqual", NULL)
+COMPARISON(less, "Less", onnx_put_named)
+COMPARISON(less_or_equal, "LessOrEqual", NULL)
+NO_GRADIENT(mod, "Mod", NULL)
+NO_GRADIENT(bit_shift, "BitShift", NULL)
+NO_GRADIENT(bitwise_and, "BitwiseAnd", NULL)
+NO_GRADIENT(bitwise_or, "BitwiseOr", NULL)
+NO_GRADIENT(bitwise_xor, "BitwiseXor", NULL)
+NO_GRADIENT(and, "And", onnx_put_named)
+NO_GRADIENT(or, "Or", onnx_put_named)
+NO_GRADIENT(xor, "Xor", NULL)

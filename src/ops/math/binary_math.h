@@ -1,8 +1,8 @@
-/* ops/math/binary_math.h - ops that make each element from one element of each
- * input, which are repeated to a shape that holds them all.
+/* ops/math/binary_math.h - elementwise ops of several inputs, which are
+ * broadcast to one shape.
  *
- * Sum, Mean, Min and Max take any number of inputs, the others two. All have
- * one type (Pow: the exponent's may differ), which the output has too; the
+ * Sum, Mean, Min and Max take any number of inputs, the others two. Inputs and
+ * output have one type, except that the exponent of Pow may have another and
  * comparisons make bool.
  *
  * SPDX-License-Identifier: MIT */
@@ -12,7 +12,7 @@
 #include "graph/graph.h"
 
 struct binary_attrs {
-    bool is_fmod;  /* Mod: the sign is the dividend's, not the divisor's */
+    bool is_fmod;  /* Mod: takes the dividend's sign, not the divisor's */
     bool to_right; /* BitShift */
 };
 

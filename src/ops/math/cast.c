@@ -12,7 +12,7 @@
 
 enum { parallel_elements = 1 << 16 };
 
-static enum assay_status infer_cast(const struct node *node,
+static enum assay_status cast_infer(const struct node *node,
                                     const struct tensor *const *inputs,
                                     struct tensor *outputs, struct error *err)
 {
@@ -24,7 +24,25 @@ static enum assay_status infer_cast(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward_cast(const struct op_context *context,
+/* Like convert_elements(), the way that the attributes ask for. */
+static void cast_small(const struct cast_attrs *attrs, enum dtype from_dtype,
+                       const char *from, enum dtype to_dtype, uint8_t *to,
+                       size_t n)
+{
+    const struct small_float *type = dtype_small_float(to_dtype);
+
+    for (size_t i = 0; i < n; i++) {
+        float value;
+
+        convert_elements(from_dtype, from + i * dtype_bytes(from_dtype),
+                         DTYPE_F32, &value, 1);
+        to[i] =
+            type ? small_float_write(type, value, !attrs->overflows)
+                 : scale_float_write(value, !attrs->overflows, attrs->rounding);
+    }
+}
+
+static enum assay_status cast_forward(const struct op_context *context,
                                       const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
@@ -33,16 +51,24 @@ static enum assay_status forward_cast(const struct op_context *context,
     size_t n = tensor_elements(x);
     size_t parts = n < parallel_elements ? 1 : (size_t)op_threads(context);
     const char *from = tensor_data(x);
+    const struct cast_attrs *attrs = node->attrs;
+    bool is_special = (attrs->overflows && dtype_small_float(y->dtype)) ||
+                      (y->dtype == DTYPE_F8E8M0 &&
+                       (attrs->overflows || attrs->rounding != SCALE_UP));
     char *to = tensor_data(y);
 
-    (void)node, (void)err;
+    (void)err;
 #pragma omp parallel for num_threads((int)parts) if (parts > 1)
     for (size_t i = 0; i < parts; i++) {
         size_t first = n * i / parts, last = n * (i + 1) / parts;
 
-        convert_elements(x->dtype, from + first * dtype_bytes(x->dtype),
-                         y->dtype, to + first * dtype_bytes(y->dtype),
-                         last - first);
+        if (is_special)
+            cast_small(attrs, x->dtype, from + first * dtype_bytes(x->dtype),
+                       y->dtype, (uint8_t *)to + first, last - first);
+        else
+            convert_elements(x->dtype, from + first * dtype_bytes(x->dtype),
+                             y->dtype, to + first * dtype_bytes(y->dtype),
+                             last - first);
     }
     return ASSAY_OK;
 }
@@ -53,7 +79,7 @@ static int held_axis(int64_t axis, int rank)
     return axis < 0 ? 0 : axis > rank ? rank : (int)axis;
 }
 
-static enum assay_status infer_shape_of(const struct node *node,
+static enum assay_status shape_of_infer(const struct node *node,
                                         const struct tensor *const *inputs,
                                         struct tensor *outputs,
                                         struct error *err)
@@ -68,7 +94,7 @@ static enum assay_status infer_shape_of(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward_shape_of(const struct op_context *context,
+static enum assay_status shape_of_forward(const struct op_context *context,
                                           const struct node *node,
                                           const struct tensor *const *inputs,
                                           struct tensor *outputs,
@@ -84,7 +110,7 @@ static enum assay_status forward_shape_of(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status infer_size(const struct node *node,
+static enum assay_status size_infer(const struct node *node,
                                     const struct tensor *const *inputs,
                                     struct tensor *outputs, struct error *err)
 {
@@ -95,7 +121,7 @@ static enum assay_status infer_size(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward_size(const struct op_context *context,
+static enum assay_status size_forward(const struct op_context *context,
                                       const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
@@ -105,8 +131,8 @@ static enum assay_status forward_size(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* Where both are float32; nobody asks for the gradient of another type. */
-static enum assay_status backward_cast(const struct op_context *context,
+/* Both are float32; gradients of other types are never asked for. */
+static enum assay_status cast_backward(const struct op_context *context,
                                        const struct node *node,
                                        const struct op_backward *pass,
                                        struct error *err)
@@ -117,7 +143,7 @@ static enum assay_status backward_cast(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* Of the input only its shape is looked at. */
+/* Only the shape of the input is read. */
 static void count_no_data(const struct node *node,
                           const struct tensor *const *inputs,
                           const struct tensor *outputs, struct cost *cost)
@@ -132,6 +158,10 @@ static void cast_to_onnx(struct onnx_sink *to)
 
     if (to->node->n_inputs > 1) {
         onnx_refuse(to, "its type comes from another value");
+        return;
+    }
+    if (attrs->dtype > DTYPE_BOOL) {
+        onnx_refuse(to, "its type needs a later opset");
         return;
     }
     to->class->attr_dtype(to, "to", attrs->dtype);
@@ -150,7 +180,10 @@ static void shape_of_to_onnx(struct onnx_sink *to)
     onnx_put_node(to, "Shape", 1);
 }
 
-ATTR_FIELDS(cast, FIELD_DTYPE(cast_attrs, dtype));
+static const char *const scale_roundings[] = {"up", "down", "nearest", NULL};
+ATTR_FIELDS(cast, FIELD_DTYPE(cast_attrs, dtype),
+            FIELD_FLAG(cast_attrs, overflows),
+            FIELD_WORD(cast_attrs, rounding, scale_roundings));
 ATTR_FIELDS(shape_of, FIELD_ANY(shape_of_attrs, start),
             FIELD_ANY(shape_of_attrs, end));
 
@@ -158,18 +191,16 @@ ATTR_FIELDS(shape_of, FIELD_ANY(shape_of_attrs, start),
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = bytes,                                                  \
-        .min_inputs = 1,                                                       \
-        .max_inputs = most,                                                    \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
-        .infer = infer_##symbol,                                               \
-        .forward = forward_##symbol,                                           \
+        OP_TAKES(1, most),                                                     \
+        OP_MAKES(1, 1),                                                        \
+        .infer = symbol##_infer,                                               \
+        .forward = symbol##_forward,                                           \
         .cost = (is_of_shapes) ? count_no_data : NULL,                         \
         .backward = passes,                                                    \
         .reads_shapes = is_of_shapes,                                          \
         __VA_ARGS__,                                                           \
     };
-CLASS(cast, "Cast", sizeof(struct cast_attrs), 2, false, backward_cast,
+CLASS(cast, "Cast", sizeof(struct cast_attrs), 2, false, cast_backward,
       .fields = cast_fields, .channels = channel_pass, .to_onnx = cast_to_onnx)
 CLASS(shape_of, "Shape", sizeof(struct shape_of_attrs), 1, true, NULL,
       .fields = shape_of_fields, .channels = channel_none,

@@ -18,16 +18,7 @@ const struct clip_attrs *clip_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status clip_infer(const struct node *node,
-                                    const struct tensor *const *inputs,
-                                    struct tensor *outputs, struct error *err)
-{
-    (void)node;
-    rule_set(&outputs[0], DTYPE_F32, &inputs[0]->shape);
-    return rule_dtype(inputs, 0, DTYPE_F32, err);
-}
-
-/* A NaN stays one; where the bounds have changed places, the upper one wins. */
+/* Keeps NaNs. If low exceeds high, high wins. */
 static float clip_value(const struct clip_attrs *attrs, float x)
 {
     if (x < attrs->low)
@@ -51,7 +42,7 @@ static enum assay_status clip_forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* At the bounds the slope is 0, as that of PyTorch's ReLU6. */
+/* The slope at the bounds is 0, as for PyTorch's ReLU6. */
 static enum assay_status clip_backward(const struct op_context *context,
                                        const struct node *node,
                                        const struct op_backward *pass,
@@ -88,13 +79,10 @@ ATTR_FIELDS(clip, FIELD_FLOAT(clip_attrs, low), FIELD_FLOAT(clip_attrs, high));
 
 const struct op_class op_clip = {
     .name = "Clip",
-    .attrs_bytes = sizeof(struct clip_attrs),
-    .fields = clip_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .min_outputs = 1,
-    .max_outputs = 1,
-    .infer = clip_infer,
+    OP_ATTRS(clip),
+    OP_TAKES(1, 1),
+    OP_MAKES(1, 1),
+    .infer = rule_same_f32,
     .forward = clip_forward,
     .cost = rule_cost_elementwise,
     .backward = clip_backward,

@@ -1,4 +1,4 @@
-/* ops/math/clip.h - values kept between two bounds; 0 and 6 make a ReLU6.
+/* ops/math/clip.h - limits values to a range; 0 to 6 is a ReLU6.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_CLIP_H
@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 
 struct clip_attrs {
-    float low, high; /* infinite where there is no bound */
+    float low, high; /* infinite: no bound */
 };
 
 const struct clip_attrs *clip_attrs(const struct node *node);

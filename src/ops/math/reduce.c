@@ -1,7 +1,6 @@
 /* ops/math/reduce.c - see reduce.h.
  *
- * What is reduced is brought to the end first, unless it is there, so that the
- * kernels work on rows. */
+ * The reduced axes are moved to the end first, so that kernels work on rows. */
 #include "ops/math/reduce.h"
 
 #include "base/variants.h"
@@ -21,7 +20,7 @@
 
 enum {
     parallel_elements = 1 << 15,
-    lanes = 16 /* partial results, so that a row is read with vectors */
+    lanes = 16 /* partial results, so that rows are read as vectors */
 };
 
 /* ---- rows ------------------------------------------------------------- */
@@ -32,8 +31,8 @@ typedef void reduce_row(const void *x, void *y, size_t n);
 #define LARGER(a, b)  ((a) > (b) || (a) != (a) ? (a) : (b))
 #define SIZE_OF(x)    ((x) > 0 ? (x) : -(x))
 
-/* n values of x into one: `step` makes a new part from part p and value v,
- * `join` one of two, `finish` the result from part p. */
+/* Reduces n values of x to one: `step` adds value v to part p, `join` combines
+ * parts p and v, `finish` makes the result from part p. */
 #define ROW(function, type, part_type, start, step, join, finish)              \
     VARIANTS(void, function, (const void *from, void *to, size_t n),           \
              (from, to, n))                                                    \
@@ -88,7 +87,7 @@ typedef void reduce_row(const void *x, void *y, size_t n);
     ROW(symbol##_u64, uint64_t, uint64_t, of_u64, step, join, finish)
 REDUCE_LIST(ROWS)
 
-/* log(sum(exp(x))), without overflow: the largest is taken off first. */
+/* log(sum(exp(x))); subtracting the largest first avoids overflow. */
 #define LOG_SUM_EXP(type)                                                      \
     static void log_sum_exp_##type(const void *from, void *to, size_t n)       \
     {                                                                          \
@@ -136,15 +135,14 @@ static reduce_row *reduce_find_row(const struct node *node, enum dtype dtype)
 
 /* ---- axes ------------------------------------------------------------- */
 
-static enum assay_status get_axes(const struct node *node,
-                                  const struct tensor *const *inputs,
-                                  unsigned *axes, struct error *err)
+static enum assay_status reduce_get_axes(const struct node *node,
+                                         const struct tensor *const *inputs,
+                                         unsigned *axes, struct error *err)
 {
     const struct reduce_attrs *attrs = node->attrs;
     int rank = inputs[0]->shape.rank;
     struct int_list list;
-    enum assay_status st =
-        int_list_read(node->n_inputs > 1 ? inputs[1] : NULL, &list, err);
+    enum assay_status st = int_list_read(op_input(node, inputs, 1), &list, err);
 
     if (!st)
         st = axes_resolve(&list, rank, axes, err);
@@ -161,7 +159,7 @@ static enum assay_status reduce_infer(const struct node *node,
     const struct shape *x = &inputs[0]->shape;
     struct shape y = {0};
     unsigned axes;
-    enum assay_status st = get_axes(node, inputs, &axes, err);
+    enum assay_status st = reduce_get_axes(node, inputs, &axes, err);
 
     if (st)
         return st;
@@ -175,13 +173,13 @@ static enum assay_status reduce_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* x with the axes of the mask moved behind the others; shared where they are
- * there already. */
-static enum assay_status move_axes(const struct op_context *context,
-                                   const struct tensor *x, unsigned axes,
-                                   struct tensor *out, struct error *err)
+/* x with the axes of the mask moved to the end; shared if they are there
+ * already. */
+static enum assay_status reduce_move_axes(const struct op_context *context,
+                                          const struct tensor *x, unsigned axes,
+                                          struct tensor *out, struct error *err)
 {
-    struct strides dense = strides_dense(&x->shape), from = {{0}}, to;
+    struct strides dense = strides_dense(&x->shape), from = {{0}};
     struct shape shape = {.rank = x->shape.rank};
     bool is_last = true;
     int at = 0;
@@ -201,12 +199,9 @@ static enum assay_status move_axes(const struct op_context *context,
         return ASSAY_OK;
     }
     st = tensor_new(context->pool, x->dtype, &shape, out, err);
-    if (st)
-        return st;
-    to = strides_dense(&shape);
-    strided_copy(context, &shape, dtype_bytes(x->dtype), tensor_data(x), &from,
-                 tensor_data(out), &to);
-    return ASSAY_OK;
+    if (!st)
+        strided_take(context, x, 0, &from, out);
+    return st;
 }
 
 static enum assay_status reduce_kernel(const struct op_context *context,
@@ -222,13 +217,12 @@ static enum assay_status reduce_kernel(const struct op_context *context,
     unsigned axes;
     const char *from;
     char *to;
-    enum assay_status st = get_axes(node, inputs, &axes, err);
+    enum assay_status st = reduce_get_axes(node, inputs, &axes, err);
 
     if (!st && !row)
-        st = error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
-                       node->op->name, dtype_name(inputs[0]->dtype));
+        st = rule_undefined(node, inputs[0]->dtype, err);
     if (!st)
-        st = move_axes(context, inputs[0], axes, &moved, err);
+        st = reduce_move_axes(context, inputs[0], axes, &moved, err);
     if (st)
         return st;
     for (int i = 0; i < inputs[0]->shape.rank; i++)
@@ -247,7 +241,7 @@ WIDEN_FORWARD(reduce_forward, reduce_kernel)
 
 /* ---- backward --------------------------------------------------------- */
 
-/* X(symbol, slope of one x, whether that reads x, y): n of them became y. */
+/* X(symbol, slope at one of n values x, whether it reads x, y) */
 #define SLOPE_LIST(X)                                                          \
     X(sum, 1, 0, 0)                                                            \
     X(mean, 1 / n, 0, 0)                                                       \
@@ -259,7 +253,7 @@ WIDEN_FORWARD(reduce_forward, reduce_kernel)
     X(max, x == y ? 1 : 0, 1, 1)                                               \
     X(min, x == y ? 1 : 0, 1, 1)
 
-/* n elements of x, of which each goes into one of y, y_step apart. */
+/* A row of x; the elements of y they were reduced to are y_step apart. */
 struct slope_row {
     const float *x, *y, *dy;
     float *dx;
@@ -314,7 +308,7 @@ static struct op_reads reduce_backward_reads(const struct node *node,
     return reads;
 }
 
-/* Steps through y while x is walked: 0 along what is reduced. */
+/* Strides through y while walking x: 0 along reduced axes. */
 static struct strides steps_in_y(const struct shape *x, unsigned axes)
 {
     struct strides strides = {{0}};
@@ -329,8 +323,8 @@ static struct strides steps_in_y(const struct shape *x, unsigned axes)
     return strides;
 }
 
-/* dy over how many elements of x are the extreme one that is y; dy itself,
- * shared, of the other reductions. */
+/* For ReduceMax and ReduceMin, dy divided by how many elements of x equal y;
+ * for others dy itself, shared. */
 static enum assay_status
 reduce_share_ties(const struct op_context *context, const struct node *node,
                   const struct op_backward *pass, const struct walk *start,
@@ -375,7 +369,7 @@ static enum assay_status reduce_backward(const struct op_context *context,
     struct tensor dy = {0};
     struct walk walk;
     unsigned axes;
-    enum assay_status st = get_axes(node, pass->inputs, &axes, err);
+    enum assay_status st = reduce_get_axes(node, pass->inputs, &axes, err);
 
     if (st || !n_x)
         return st;
@@ -407,15 +401,7 @@ static enum assay_status reduce_backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void reduce_count_cost(const struct node *node,
-                              const struct tensor *const *inputs,
-                              const struct tensor *outputs, struct cost *cost)
-{
-    (void)node, (void)outputs;
-    cost->flops += tensor_elements(inputs[0]);
-}
-
-/* Whether a reduction takes a dimension away. */
+/* Whether dimension d is reduced. */
 static bool reduce_takes(const struct tensor *axes, int d, int rank)
 {
     for (size_t i = 0; axes && i < tensor_elements(axes); i++) {
@@ -447,7 +433,7 @@ static void reduce_channels(struct channels *channels, const struct node *node)
     }
 }
 
-/* The axes are an input of ReduceSum, of the others an attribute. */
+/* ONNX has the axes as an input of ReduceSum and an attribute of the others. */
 static void reduce_to_onnx(struct onnx_sink *to)
 {
     const struct reduce_attrs *attrs = to->node->attrs;
@@ -462,7 +448,7 @@ static void reduce_to_onnx(struct onnx_sink *to)
         const struct tensor *list = &graph_value(to->graph, axes)->data;
 
         if (!list->buffer || list->dtype != DTYPE_I64) {
-            onnx_refuse(to, "its axes are computed");
+            onnx_refuse(to, "its axes are computed, not constant");
             return;
         }
         onnx_attr_ints(to, "axes", tensor_i64(list), tensor_elements(list));
@@ -476,36 +462,27 @@ ATTR_FIELDS(reduce, FIELD_FLAG(reduce_attrs, keeps_dims),
 #define CLASS(symbol, text, passes, reads, ...)                                \
     const struct op_class op_reduce_##symbol = {                               \
         .name = text,                                                          \
-        .attrs_bytes = sizeof(struct reduce_attrs),                            \
-        .fields = reduce_fields,                                               \
-        .min_inputs = 1,                                                       \
-        .max_inputs = 2,                                                       \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
+        OP_ATTRS(reduce),                                                      \
+        OP_TAKES(1, 2),                                                        \
+        OP_MAKES(1, 1),                                                        \
         .infer = reduce_infer,                                                 \
+        .host_inputs = OP_INPUT(1),                                            \
         .forward = reduce_forward,                                             \
-        .cost = reduce_count_cost,                                             \
+        .cost = rule_cost_input,                                               \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
         __VA_ARGS__,                                                           \
     };
-CLASS(sum, "ReduceSum", reduce_backward, reduce_backward_reads,
-      .channels = reduce_channels, .to_onnx = reduce_to_onnx)
-CLASS(mean, "ReduceMean", reduce_backward, reduce_backward_reads,
-      .channels = reduce_channels, .to_onnx = reduce_to_onnx,
-      .counted = COUNTED_MEAN)
-CLASS(max, "ReduceMax", reduce_backward, reduce_backward_reads,
-      .channels = reduce_channels, .to_onnx = reduce_to_onnx)
-CLASS(min, "ReduceMin", reduce_backward, reduce_backward_reads,
-      .channels = reduce_channels, .to_onnx = reduce_to_onnx)
+#define SMOOTH_CLASS(symbol, text, ruled, written, as)                         \
+    CLASS(symbol, text, reduce_backward, reduce_backward_reads,                \
+          .channels = ruled, .to_onnx = written, .counted = as)
+SMOOTH_CLASS(sum, "ReduceSum", reduce_channels, reduce_to_onnx, COUNTED_NOT)
+SMOOTH_CLASS(mean, "ReduceMean", reduce_channels, reduce_to_onnx, COUNTED_MEAN)
+SMOOTH_CLASS(max, "ReduceMax", reduce_channels, reduce_to_onnx, COUNTED_NOT)
+SMOOTH_CLASS(min, "ReduceMin", reduce_channels, reduce_to_onnx, COUNTED_NOT)
+SMOOTH_CLASS(l1, "ReduceL1", NULL, reduce_to_onnx, COUNTED_NOT)
+SMOOTH_CLASS(l2, "ReduceL2", NULL, reduce_to_onnx, COUNTED_NOT)
+SMOOTH_CLASS(log_sum, "ReduceLogSum", NULL, NULL, COUNTED_NOT)
+SMOOTH_CLASS(log_sum_exp, "ReduceLogSumExp", NULL, NULL, COUNTED_NOT)
+SMOOTH_CLASS(sum_square, "ReduceSumSquare", NULL, NULL, COUNTED_NOT)
 CLASS(prod, "ReduceProd", NULL, NULL, .to_onnx = reduce_to_onnx)
-CLASS(l1, "ReduceL1", reduce_backward, reduce_backward_reads,
-      .to_onnx = reduce_to_onnx)
-CLASS(l2, "ReduceL2", reduce_backward, reduce_backward_reads,
-      .to_onnx = reduce_to_onnx)
-CLASS(log_sum, "ReduceLogSum", reduce_backward, reduce_backward_reads,
-      .to_onnx = NULL)
-CLASS(log_sum_exp, "ReduceLogSumExp", reduce_backward, reduce_backward_reads,
-      .to_onnx = NULL)
-CLASS(sum_square, "ReduceSumSquare", reduce_backward, reduce_backward_reads,
-      .to_onnx = NULL)

@@ -1,6 +1,6 @@
-/* ops/math/reduce.h - many elements to one, along some axes: ReduceSum,
- * ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2,
- * ReduceLogSum, ReduceLogSumExp, ReduceSumSquare.
+/* ops/math/reduce.h - reductions along some axes: ReduceSum, ReduceMean,
+ * ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum,
+ * ReduceLogSumExp, ReduceSumSquare.
  *
  * Inputs: x, and the axes (left out: all).
  *
@@ -11,8 +11,8 @@
 #include "graph/graph.h"
 
 struct reduce_attrs {
-    bool keeps_dims;    /* as dimensions of 1 */
-    bool empty_is_none; /* no axes: nothing is reduced */
+    bool keeps_dims;    /* reduced dimensions stay, with size 1 */
+    bool empty_is_none; /* an empty list of axes reduces nothing */
 };
 
 #endif

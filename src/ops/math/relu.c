@@ -5,15 +5,6 @@
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-static enum assay_status relu_infer(const struct node *node,
-                                    const struct tensor *const *inputs,
-                                    struct tensor *outputs, struct error *err)
-{
-    (void)node;
-    rule_set(&outputs[0], DTYPE_F32, &inputs[0]->shape);
-    return rule_dtype(inputs, 0, DTYPE_F32, err);
-}
-
 static enum assay_status relu_forward(const struct op_context *context,
                                       const struct node *node,
                                       const struct tensor *const *inputs,
@@ -24,13 +15,13 @@ static enum assay_status relu_forward(const struct op_context *context,
     size_t n = tensor_elements(&outputs[0]);
 
     (void)context, (void)node, (void)err;
-    /* Written so that a NaN stays one, as PyTorch keeps it. */
+    /* Keeps NaNs, as PyTorch does. */
     for (size_t i = 0; i < n; i++)
         y[i] = x[i] < 0 ? 0 : x[i];
     return ASSAY_OK;
 }
 
-/* At 0 the slope is 0, as in PyTorch; a NaN lets dy pass. */
+/* The slope at 0 is 0, as in PyTorch, and at a NaN 1. */
 static enum assay_status relu_backward(const struct op_context *context,
                                        const struct node *node,
                                        const struct op_backward *pass,
@@ -56,11 +47,9 @@ static void relu_to_onnx(struct onnx_sink *to)
 
 const struct op_class op_relu = {
     .name = "ReLU",
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .min_outputs = 1,
-    .max_outputs = 1,
-    .infer = relu_infer,
+    OP_TAKES(1, 1),
+    OP_MAKES(1, 1),
+    .infer = rule_same_f32,
     .forward = relu_forward,
     .cost = rule_cost_elementwise,
     .backward = relu_backward,

@@ -20,7 +20,7 @@ static size_t digit_of(uint64_t rank, int digit)
     return rank >> (8 * digit) & (digit_values - 1);
 }
 
-/* Stable, by one digit. starts: how many ranks have each value of it. */
+/* A stable sort by one digit. starts: how many ranks have each value. */
 static void score_rank_scatter(const uint64_t *from, uint64_t *to, size_t n,
                                int digit, uint32_t *starts)
 {
@@ -53,11 +53,39 @@ void rank_sort(uint64_t *ranks, uint64_t *scratch, size_t n)
         uint64_t *swap = from;
 
         if (counts[digit][digit_of(ranks[0], digit)] == n)
-            continue; /* all have the same */
+            continue; /* all ranks have the same digit */
         score_rank_scatter(from, to, n, digit, counts[digit]);
         from = to;
         to = swap;
     }
     if (from != ranks)
         memcpy(ranks, from, n * sizeof *ranks);
+}
+
+uint64_t sort_key(const struct tensor *tensor, size_t i)
+{
+    static const uint64_t sign = UINT64_C(1) << 63;
+    const void *data = tensor_data(tensor);
+    uint64_t bits;
+    double value;
+
+    switch (tensor->dtype) {
+    case DTYPE_F32:
+        value = (double)((const float *)data)[i];
+        break;
+    case DTYPE_F64:
+        value = ((const double *)data)[i];
+        break;
+    case DTYPE_I64:
+        return (uint64_t)((const int64_t *)data)[i] ^ sign;
+    case DTYPE_U64:
+        return ((const uint64_t *)data)[i];
+    default:
+        return ((const uint8_t *)data)[i];
+    }
+    if (value != value)
+        return UINT64_MAX;
+    value += 0.0; /* 0 and -0 are equal */
+    memcpy(&bits, &value, sizeof bits);
+    return bits & sign ? ~bits : bits | sign;
 }

@@ -1,17 +1,15 @@
-/* ops/math/score_rank_internal.h - scores in falling order.
+/* ops/math/score_rank_internal.h - numbers to sort scores and elements by.
  *
- * A rank is a score and the index it belongs to in one number: the smaller
- * number is the higher score or, where scores are equal, the lower index. A
- * score that is not a number comes after all others.
+ * A rank holds a score and its index in one number: the smaller number is the
+ * higher score or, for equal scores, the lower index. NaNs come last.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_SCORE_RANK_INTERNAL_H
 #define OPS_MATH_SCORE_RANK_INTERNAL_H
 
 #include "base/variants.h"
+#include "tensor/tensor.h"
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 /* The score's half of a rank. */
@@ -36,7 +34,11 @@ static inline uint32_t rank_index(uint64_t rank)
     return (uint32_t)rank;
 }
 
-/* Sorts n ranks, the best first. scratch has room for as many. */
+/* Sorts n ranks, best first. scratch has room for n. */
 void rank_sort(uint64_t *ranks, uint64_t *scratch, size_t n);
+
+/* A number that sorts like element i of a tensor of a wide type
+ * (tensor/convert.h) or bool. NaNs come last. */
+uint64_t sort_key(const struct tensor *tensor, size_t i);
 
 #endif

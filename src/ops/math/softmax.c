@@ -1,8 +1,8 @@
 /* ops/math/softmax.c - see softmax.h.
  *
- * Lines along the axis are done a block of neighbours at a time, so that the
- * inner loops run over what lies together in memory. The largest of a line is
- * taken off first: exp() cannot overflow then. */
+ * Neighbouring lines along the axis are computed in blocks, so that the inner
+ * loops run over contiguous memory. Subtracting the largest value of a line
+ * first keeps exp() from overflowing. */
 #include "ops/math/softmax.h"
 
 #include "base/variants.h"
@@ -20,7 +20,7 @@
 #include <math.h>
 
 enum {
-    block = 64, /* neighbours that are done together */
+    block = 64, /* neighbouring lines */
     parallel_elements = 1 << 13
 };
 
@@ -107,13 +107,13 @@ VARIANT_PART float fast_exp(float x)
 KERNELS(float, fast_exp, logf)
 KERNELS(double, exp, log)
 
-static enum assay_status get_axis(const struct node *node,
-                                  const struct shape *x, int *axis,
-                                  struct error *err)
+static enum assay_status softmax_get_axis(const struct node *node,
+                                          const struct shape *x, int *axis,
+                                          struct error *err)
 {
     const struct softmax_attrs *attrs = node->attrs;
 
-    /* Of a scalar, and behind the last axis, lines have one element. */
+    /* For a scalar, and after the last axis, lines have one element. */
     if (attrs->axis == x->rank && (attrs->is_flat || x->rank == 0)) {
         *axis = x->rank;
         return ASSAY_OK;
@@ -129,11 +129,11 @@ static enum assay_status softmax_infer(const struct node *node,
     int axis;
 
     rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
-    return get_axis(node, &inputs[0]->shape, &axis, err);
+    return softmax_get_axis(node, &inputs[0]->shape, &axis, err);
 }
 
-static void run_f32(const struct op_class *op, const struct lines *lines,
-                    const float *x, float *y)
+static void softmax_run_f32(const struct op_class *op,
+                            const struct lines *lines, const float *x, float *y)
 {
     if (op == &op_softmax)
         softmax_float(lines, x, y);
@@ -143,8 +143,9 @@ static void run_f32(const struct op_class *op, const struct lines *lines,
         hardmax_float(lines, x, y);
 }
 
-static void run_f64(const struct op_class *op, const struct lines *lines,
-                    const double *x, double *y)
+static void softmax_run_f64(const struct op_class *op,
+                            const struct lines *lines, const double *x,
+                            double *y)
 {
     if (op == &op_softmax)
         softmax_double(lines, x, y);
@@ -154,19 +155,19 @@ static void run_f64(const struct op_class *op, const struct lines *lines,
         hardmax_double(lines, x, y);
 }
 
-/* All lines: [outer, n, inner], of which blocks of the inner ones are done
- * together. */
+/* All lines: [outer, n, inner], with the inner ones in blocks. */
 struct whole {
     int64_t outer, n, inner, blocks;
 };
 
-static enum assay_status get_whole(const struct node *node,
-                                   const struct shape *shape,
-                                   struct whole *whole, struct error *err)
+static enum assay_status softmax_get_whole(const struct node *node,
+                                           const struct shape *shape,
+                                           struct whole *whole,
+                                           struct error *err)
 {
     bool is_flat = ((const struct softmax_attrs *)node->attrs)->is_flat;
     int axis;
-    enum assay_status st = get_axis(node, shape, &axis, err);
+    enum assay_status st = softmax_get_axis(node, shape, &axis, err);
 
     if (st)
         return st;
@@ -181,7 +182,7 @@ static enum assay_status get_whole(const struct node *node,
     return ASSAY_OK;
 }
 
-/* The i-th block; gives where it begins. */
+/* Block i; returns where it begins. */
 static int64_t softmax_get_lines(const struct whole *whole, int64_t i,
                                  struct lines *lines)
 {
@@ -200,11 +201,10 @@ static enum assay_status softmax_kernel(const struct op_context *context,
 {
     const struct tensor *x = inputs[0], *y = &outputs[0];
     struct whole whole;
-    enum assay_status st = get_whole(node, &x->shape, &whole, err);
+    enum assay_status st = softmax_get_whole(node, &x->shape, &whole, err);
 
     if (!st && x->dtype != DTYPE_F32 && x->dtype != DTYPE_F64)
-        st = error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
-                       node->op->name, dtype_name(x->dtype));
+        st = rule_undefined(node, x->dtype, err);
     if (st || !tensor_elements(x))
         return st;
 #pragma omp parallel for num_threads(                                          \
@@ -214,10 +214,11 @@ static enum assay_status softmax_kernel(const struct op_context *context,
         int64_t at = softmax_get_lines(&whole, i, &lines);
 
         if (x->dtype == DTYPE_F32)
-            run_f32(node->op, &lines, tensor_f32(x) + at, tensor_f32(y) + at);
+            softmax_run_f32(node->op, &lines, tensor_f32(x) + at,
+                            tensor_f32(y) + at);
         else
-            run_f64(node->op, &lines, (double *)tensor_data(x) + at,
-                    (double *)tensor_data(y) + at);
+            softmax_run_f64(node->op, &lines, (double *)tensor_data(x) + at,
+                            (double *)tensor_data(y) + at);
     }
     return ASSAY_OK;
 }
@@ -271,7 +272,7 @@ static enum assay_status softmax_backward(const struct op_context *context,
     const struct tensor *y = &pass->outputs[0];
     int parts = gradient_parts(context, tensor_elements(y));
     struct whole whole;
-    enum assay_status st = get_whole(node, &y->shape, &whole, err);
+    enum assay_status st = softmax_get_whole(node, &y->shape, &whole, err);
 
     if (st || !tensor_elements(y))
         return st;
@@ -314,8 +315,8 @@ static void softmax_to_onnx(struct onnx_sink *to)
 
     for (int i = axis + 1; attrs->is_flat && (!x || i < x->rank); i++) {
         if (!x || x->dims[i] != 1) {
-            onnx_refuse(to, "several dimensions as one came to an end with "
-                            "opset 13");
+            onnx_refuse(to, "opset 13 has no softmax over several "
+                            "dimensions");
             return;
         }
     }
@@ -330,12 +331,9 @@ ATTR_FIELDS(softmax,
 #define CLASS(symbol, text, passes, reads, ruled)                              \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
-        .attrs_bytes = sizeof(struct softmax_attrs),                           \
-        .fields = softmax_fields,                                              \
-        .min_inputs = 1,                                                       \
-        .max_inputs = 1,                                                       \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
+        OP_ATTRS(softmax),                                                     \
+        OP_TAKES(1, 1),                                                        \
+        OP_MAKES(1, 1),                                                        \
         .infer = softmax_infer,                                                \
         .forward = softmax_forward,                                            \
         .cost = rule_cost_elementwise,                                         \

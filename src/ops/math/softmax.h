@@ -1,6 +1,5 @@
-/* ops/math/softmax.h - shares of a whole along a dimension: Softmax, its
- * logarithm, and Hardmax, which is 1 for the first of the largest and 0 for the
- * others.
+/* ops/math/softmax.h - Softmax, LogSoftmax, and Hardmax, which is 1 for the
+ * first of the largest values and 0 for the others.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_SOFTMAX_H
@@ -9,8 +8,8 @@
 #include "graph/graph.h"
 
 struct softmax_attrs {
-    int axis;     /* negative: counted from the last one */
-    bool is_flat; /* over the axis and all behind it, as one */
+    int axis;     /* negative: from the end */
+    bool is_flat; /* the axis and all after it count as one */
 };
 
 #endif

@@ -5,41 +5,12 @@
 #include "ops/attr_fields.h"
 #include "ops/int_list_internal.h"
 #include "ops/math/score_rank_internal.h"
-#include "ops/math/sort_key_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 #include "ops/widen_internal.h"
 
 #include <stdlib.h>
-
-uint64_t sort_key(const struct tensor *tensor, size_t i)
-{
-    static const uint64_t sign = UINT64_C(1) << 63;
-    const void *data = tensor_data(tensor);
-    uint64_t bits;
-    double value;
-
-    switch (tensor->dtype) {
-    case DTYPE_F32:
-        value = (double)((const float *)data)[i];
-        break;
-    case DTYPE_F64:
-        value = ((const double *)data)[i];
-        break;
-    case DTYPE_I64:
-        return (uint64_t)((const int64_t *)data)[i] ^ sign;
-    case DTYPE_U64:
-        return ((const uint64_t *)data)[i];
-    default:
-        return ((const uint8_t *)data)[i];
-    }
-    if (value != value)
-        return UINT64_MAX;
-    value += 0.0; /* 0 and -0 are equal */
-    memcpy(&bits, &value, sizeof bits);
-    return bits & sign ? ~bits : bits | sign;
-}
 
 static enum assay_status top_k_infer(const struct node *node,
                                      const struct tensor *const *inputs,
@@ -55,8 +26,7 @@ static enum assay_status top_k_infer(const struct node *node,
         st = int_read(inputs[1], 0, &k, err);
     if (!st && (k < 0 || k > y.dims[axis] || y.dims[axis] > UINT32_MAX))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "%lld of %lld elements are asked "
-                       "for",
+                       "cannot take the top %lld of %lld elements",
                        (long long)k, (long long)y.dims[axis]);
     if (st)
         return st;
@@ -80,9 +50,9 @@ static int top_k_compare(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Memory for the line that is sorted. */
+/* The line being sorted. */
 struct line {
-    int64_t n, step; /* elements, which are `step` apart in x */
+    int64_t n, step; /* elements; how far apart they are in x */
     struct entry *entries;
     uint64_t *ranks, *scratch;
 };
@@ -99,7 +69,7 @@ static void sort_line(const struct tensor *x, bool is_smallest, int64_t first,
     qsort(line->entries, (size_t)line->n, sizeof *line->entries, top_k_compare);
 }
 
-/* Scores of detections are many, and float32. */
+/* Faster, for float32: scores of detections are many. */
 static void rank_line(const float *x, bool is_smallest, const struct line *line)
 {
     for (int64_t i = 0; i < line->n; i++) {
@@ -197,13 +167,11 @@ ATTR_FIELDS(top_k, FIELD_AXIS(top_k_attrs, axis),
 
 const struct op_class op_top_k = {
     .name = "TopK",
-    .attrs_bytes = sizeof(struct top_k_attrs),
-    .fields = top_k_fields,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .min_outputs = 2,
-    .max_outputs = 2,
+    OP_ATTRS(top_k),
+    OP_TAKES(2, 2),
+    OP_MAKES(2, 2),
     .infer = top_k_infer,
+    .host_inputs = OP_INPUT(1),
     .forward = top_k_forward,
     .to_onnx = top_k_to_onnx,
 };

@@ -1,7 +1,7 @@
-/* ops/math/top_k.h - the largest or smallest elements along an axis, and where
- * they stand.
+/* ops/math/top_k.h - the largest or smallest elements along an axis, and their
+ * indices.
  *
- * Inputs: x, and how many. Equal ones come in the order they stand.
+ * Inputs: x, and how many. Equal elements keep their order.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_TOP_K_H

@@ -1,15 +1,15 @@
 /* ops/math/unary_math.c - see unary_math.h.
  *
- * A line of the list makes an op: its expression is compiled for each type it
- * is defined for. */
+ * Each line of the lists makes an op: its expression is compiled for each type
+ * that it is defined for. */
 #include "ops/math/unary_math.h"
 
 #include "base/variants.h"
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
 #include "ops/gradient_internal.h"
-#include "ops/math/unary_onnx_internal.h"
 #include "ops/math/vector_math_internal.h"
+#include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -19,7 +19,6 @@
 
 enum { parallel_elements = 1 << 14 };
 
-/* A kernel: n elements of one type. */
 typedef void unary_row(const struct unary_attrs *attrs, const void *from,
                        void *to, size_t n);
 
@@ -50,7 +49,7 @@ typedef void unary_row(const struct unary_attrs *attrs, const void *from,
 #define TANH(x)    BY_TYPE(x, vector_tanh, tanh)
 #define ABS(x)     ((x) < 0 ? -(x) : (x))
 #define SIGN(x)    ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) == 0 ? 0 : (x))
-/* Without exp() of large numbers, which would overflow. */
+/* Written without exp() of large numbers, which would overflow. */
 #define SOFTPLUS(x)        (((x) > 0 ? (x) : 0) + LOG1P(EXP(-ABS(x))))
 #define HELD(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
 
@@ -59,9 +58,8 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* X(symbol, expression of x, a and b, what the slope is told by, slope):
- * in float32 and float64. Slopes are of float32, from x, from y, or from
- * neither. */
+/* X(symbol, expression of x, a and b, what the slope reads, slope): for float32
+ * and float64. Slopes are float32 and read x, y or neither. */
 #define FLOAT_UNARY_LIST(X)                                                    \
     X(acos, ACOS(x), x, -1 / SQRT(1 - x * x))                                  \
     X(acosh, ACOSH(x), x, 1 / SQRT(x * x - 1))                                 \
@@ -69,12 +67,14 @@ static double sigmoid(double x)
     X(asinh, ASINH(x), x, 1 / SQRT(x * x + 1))                                 \
     X(atan, ATAN(x), x, 1 / (1 + x * x))                                       \
     X(atanh, ATANH(x), x, 1 / (1 - x * x))                                     \
+    X(ceil, CEIL(x), none, 0)                                                  \
     X(celu, x > 0 ? x : a * EXPM1(x / a), y, y > 0 ? 1 : y / a + 1)            \
     X(cos, COS(x), x, -SIN(x))                                                 \
     X(cosh, COSH(x), x, SINH(x))                                               \
     X(elu, x > 0 ? x : a * EXPM1(x), y, y > 0 ? 1 : y + a)                     \
     X(erf, ERF(x), x, 2 * root_pi * EXP(-x * x))                               \
     X(exp, EXP(x), y, y)                                                       \
+    X(floor, FLOOR(x), none, 0)                                                \
     X(gelu, x *(1 + ERF(x * half_root)) / 2, x,                                \
       (1 + ERF(x * half_root)) / 2 +                                           \
           x * half_root * root_pi * EXP(-x * x / 2))                           \
@@ -87,6 +87,7 @@ static double sigmoid(double x)
     X(log, LOG(x), x, 1 / x)                                                   \
     X(mish, x *TANH(SOFTPLUS(x)), x, slope_of_mish(x))                         \
     X(reciprocal, 1 / x, y, -y * y)                                            \
+    X(round, RINT(x), none, 0)                                                 \
     X(selu, b *(x > 0 ? x : a * EXPM1(x)), y, y > 0 ? b : y + a * b)           \
     X(sigmoid, SIGMOID(x), y, y *(1 - y))                                      \
     X(silu, x *SIGMOID(x), x, SIGMOID(x) * (1 + x * (1 - SIGMOID(x))))         \
@@ -99,18 +100,12 @@ static double sigmoid(double x)
     X(tanh, TANH(x), y, 1 - y * y)                                             \
     X(thresholded_relu, x > a ? x : 0, x, x > a ? 1 : 0)
 
-/* Steps, of which no gradient passes. */
-#define STEP_UNARY_LIST(X)                                                     \
-    X(ceil, CEIL(x), none, 0)                                                  \
-    X(floor, FLOOR(x), none, 0)                                                \
-    X(round, RINT(x), none, 0)
-#define SIGNED_STEP_UNARY_LIST(X) X(sign, SIGN(x), none, 0)
-
-/* As the first list, for signed integers too. */
+/* The same, for signed integers too. */
 #define SIGNED_UNARY_LIST(X)                                                   \
     X(abs, ABS(x), x, SIGN(x))                                                 \
     X(neg, -x, none, -1)                                                       \
-    X(shrink, x<-a ? x + b : x> a ? x - b : 0, x, x<-a || x> a ? 1 : 0)
+    X(shrink, x<-a ? x + b : x> a ? x - b : 0, x, x<-a || x> a ? 1 : 0)        \
+    X(sign, SIGN(x), none, 0)
 
 /* From float32 and float64 to bool. */
 #define TEST_UNARY_LIST(X)                                                     \
@@ -146,14 +141,13 @@ static double sigmoid(double x)
     ROW(symbol##_f32, float, uint8_t, expression)                              \
     ROW(symbol##_f64, double, uint8_t, expression)
 FLOAT_UNARY_LIST(FLOAT_ROWS)
-STEP_UNARY_LIST(FLOAT_ROWS)
 SIGNED_UNARY_LIST(SIGNED_ROWS)
-SIGNED_STEP_UNARY_LIST(SIGNED_ROWS)
 TEST_UNARY_LIST(TEST_ROWS)
 ROW(not_bool, uint8_t, uint8_t, !x)
+ROW(bitwise_not_i64, int64_t, int64_t, ~x)
 
-/* A kernel of a gradient: `told` is x or y. */
-typedef void slope_row(const struct unary_attrs *attrs, const float *told,
+/* A kernel of a gradient: `read` is x or y. */
+typedef void slope_row(const struct unary_attrs *attrs, const float *read,
                        const float *dy, float *dx, size_t n);
 
 VARIANT_PART float slope_of_mish(float x)
@@ -163,11 +157,11 @@ VARIANT_PART float slope_of_mish(float x)
     return t + x * vector_sigmoid(x) * (1 - t * t);
 }
 
-#define SLOPE(symbol, expression, told_by, slope)                              \
+#define SLOPE(symbol, expression, reads, slope)                                \
     VARIANTS(void, symbol##_slope,                                             \
-             (const struct unary_attrs *attrs, const float *told,              \
+             (const struct unary_attrs *attrs, const float *read,              \
               const float *dy, float *dx, size_t n),                           \
-             (attrs, told, dy, dx, n))                                         \
+             (attrs, read, dy, dx, n))                                         \
     {                                                                          \
         const float half_root = 0.70710678F, root_pi = 0.56418958F,            \
                     half = .5F;                                                \
@@ -175,59 +169,41 @@ VARIANT_PART float slope_of_mish(float x)
                                                                                \
         (void)half_root, (void)root_pi, (void)half, (void)a, (void)b;          \
         for (size_t i = 0; i < n; i++) {                                       \
-            const float told_by = told[i];                                     \
+            const float reads = read[i];                                       \
                                                                                \
-            (void)told_by;                                                     \
+            (void)reads;                                                       \
             dx[i] = dy[i] * (slope);                                           \
         }                                                                      \
     }
 FLOAT_UNARY_LIST(SLOPE)
 SIGNED_UNARY_LIST(SLOPE)
 
-/* ---- the ops ---------------------------------------------------------- */
+enum slope_reads { READS_none, READS_x, READS_y };
 
 static const struct unary {
     const struct op_class *op;
     unary_row *f32, *f64, *i64, *truth;
     slope_row *slope;
-    struct op_reads reads; /* of a slope */
+    enum slope_reads reads; /* what the slope reads */
 } unaries[] = {
-#define TOLD_BY_x                                                              \
-    {                                                                          \
-        .inputs = 1                                                            \
-    }
-#define TOLD_BY_y                                                              \
-    {                                                                          \
-        .outputs = 1                                                           \
-    }
-#define TOLD_BY_none                                                           \
-    {                                                                          \
-        0                                                                      \
-    }
-#define FLOAT_ENTRY(symbol, ...)                                               \
-    {.op = &op_##symbol, .f32 = symbol##_f32, .f64 = symbol##_f64},
-#define SMOOTH_ENTRY(symbol, expression, told_by, ...)                         \
+#define FLOAT_ENTRY(symbol, expression, read, ...)                             \
     {.op = &op_##symbol,                                                       \
      .f32 = symbol##_f32,                                                      \
      .f64 = symbol##_f64,                                                      \
      .slope = symbol##_slope,                                                  \
-     .reads = TOLD_BY_##told_by},
-#define SIGNED_ENTRY(symbol, expression, told_by, ...)                         \
+     .reads = READS_##read},
+#define SIGNED_ENTRY(symbol, expression, read, ...)                            \
     {.op = &op_##symbol,                                                       \
      .f32 = symbol##_f32,                                                      \
      .f64 = symbol##_f64,                                                      \
      .i64 = symbol##_i64,                                                      \
      .slope = symbol##_slope,                                                  \
-     .reads = TOLD_BY_##told_by},
-#define SIGNED_STEP_ENTRY(symbol, ...)                                         \
-    {.op = &op_##symbol,                                                       \
-     .f32 = symbol##_f32,                                                      \
-     .f64 = symbol##_f64,                                                      \
-     .i64 = symbol##_i64},
-    FLOAT_UNARY_LIST(SMOOTH_ENTRY) STEP_UNARY_LIST(FLOAT_ENTRY)
-        SIGNED_UNARY_LIST(SIGNED_ENTRY)
-            SIGNED_STEP_UNARY_LIST(SIGNED_STEP_ENTRY)
-                TEST_UNARY_LIST(FLOAT_ENTRY){.op = &op_not, .truth = not_bool},
+     .reads = READS_##read},
+#define TEST_ENTRY(symbol, expression)                                         \
+    {.op = &op_##symbol, .f32 = symbol##_f32, .f64 = symbol##_f64},
+    FLOAT_UNARY_LIST(FLOAT_ENTRY) SIGNED_UNARY_LIST(SIGNED_ENTRY)
+        TEST_UNARY_LIST(TEST_ENTRY){.op = &op_not, .truth = not_bool},
+    {.op = &op_bitwise_not, .i64 = bitwise_not_i64},
 };
 
 static const struct unary *find_unary(const struct node *node)
@@ -250,7 +226,7 @@ static unary_row *unary_find_row(const struct node *node, enum dtype dtype)
     return dtype == DTYPE_BOOL ? unary->truth : unary->i64;
 }
 
-/* Elements of so many bytes, dealt out to the threads. */
+/* Runs a kernel on n elements; `read` and `write` are bytes per element. */
 static void run_row(const struct op_context *context, const struct node *node,
                     unary_row *row, const char *from, size_t read, char *to,
                     size_t write, size_t n)
@@ -280,8 +256,7 @@ static enum assay_status unary_kernel(const struct op_context *context,
     unary_row *row = unary_find_row(node, inputs[0]->dtype);
 
     if (!row)
-        return error_set(err, ASSAY_UNSUPPORTED, "%s of %s is not defined",
-                         node->op->name, dtype_name(inputs[0]->dtype));
+        return rule_undefined(node, inputs[0]->dtype, err);
     run_row(context, node, row, tensor_data(inputs[0]),
             dtype_bytes(inputs[0]->dtype), tensor_data(&outputs[0]),
             dtype_bytes(outputs[0].dtype), tensor_elements(inputs[0]));
@@ -289,15 +264,6 @@ static enum assay_status unary_kernel(const struct op_context *context,
 }
 
 WIDEN_FORWARD(unary_forward, unary_kernel)
-
-static enum assay_status infer_same(const struct node *node,
-                                    const struct tensor *const *inputs,
-                                    struct tensor *outputs, struct error *err)
-{
-    (void)node, (void)err;
-    rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
-    return ASSAY_OK;
-}
 
 static enum assay_status unary_infer_truth(const struct node *node,
                                            const struct tensor *const *inputs,
@@ -312,12 +278,15 @@ static enum assay_status unary_infer_truth(const struct node *node,
 static struct op_reads unary_backward_reads(const struct node *node,
                                             uint64_t wanted)
 {
+    enum slope_reads reads = find_unary(node)->reads;
+
     (void)wanted;
-    return find_unary(node)->reads;
+    return (struct op_reads){.inputs = reads == READS_x,
+                             .outputs = reads == READS_y};
 }
 
 void unary_backward_f32(const struct op_context *context,
-                        const struct node *node, const float *told,
+                        const struct node *node, const float *read,
                         const float *dy, float *dx, size_t n)
 {
     const struct unary *unary = find_unary(node);
@@ -327,7 +296,7 @@ void unary_backward_f32(const struct op_context *context,
     for (size_t i = 0; i < parts; i++) {
         size_t first = n * i / parts, last = n * (i + 1) / parts;
 
-        unary->slope(node->attrs, told + first, dy + first, dx + first,
+        unary->slope(node->attrs, read + first, dy + first, dx + first,
                      last - first);
     }
 }
@@ -337,18 +306,111 @@ static enum assay_status unary_backward(const struct op_context *context,
                                         const struct op_backward *pass,
                                         struct error *err)
 {
-    const struct unary *unary = find_unary(node);
-    const float *dy = tensor_f32(pass->dy[0]), *told = dy;
+    enum slope_reads reads = find_unary(node)->reads;
+    const float *dy = tensor_f32(pass->dy[0]), *read = dy;
 
     (void)err;
-    if (unary->reads.inputs)
-        told = tensor_f32(pass->inputs[0]);
-    if (unary->reads.outputs)
-        told = tensor_f32(&pass->outputs[0]);
-    unary_backward_f32(context, node, told, dy, tensor_f32(&pass->dx[0]),
+    if (reads == READS_x)
+        read = tensor_f32(pass->inputs[0]);
+    if (reads == READS_y)
+        read = tensor_f32(&pass->outputs[0]);
+    unary_backward_f32(context, node, read, dy, tensor_f32(&pass->dx[0]),
                        tensor_elements(pass->dy[0]));
     return ASSAY_OK;
 }
+
+/* ---- as ONNX ----------------------------------------------------------- */
+
+/* Activations with parameters, and ONNX's names for these. */
+static void unary_to_onnx(struct onnx_sink *to)
+{
+    static const struct {
+        const struct op_class *op;
+        const char *alpha, *beta;
+    } names[] = {
+        {&op_celu, "alpha", NULL},
+        {&op_elu, "alpha", NULL},
+        {&op_hard_sigmoid, "alpha", "beta"},
+        {&op_leaky_relu, "alpha", NULL},
+        {&op_selu, "alpha", "gamma"},
+        {&op_shrink, "lambd", "bias"},
+        {&op_thresholded_relu, "alpha", NULL},
+    };
+    const struct unary_attrs *attrs = to->node->attrs;
+    size_t i = 0;
+
+    while (names[i].op != to->node->op)
+        i++;
+    onnx_attr_float(to, names[i].alpha, attrs->alpha);
+    if (names[i].beta)
+        onnx_attr_float(to, names[i].beta, attrs->beta);
+    onnx_put_node(to, to->node->op->name, 1);
+}
+
+/* x times a gate that was computed from x. */
+static void unary_put_gated(struct onnx_sink *to, const char *gate)
+{
+    const char *x = onnx_name(to, to->node->inputs[0]);
+    const char *y = onnx_name(to, to->node->outputs[0]);
+    const char *pair[2] = {x, gate};
+
+    onnx_put_op(to, "Mul", pair, 2, &y, 1);
+}
+
+/* Opset 13 has no op for these four; each becomes several. */
+static void silu_to_onnx(struct onnx_sink *to)
+{
+    const char *x = onnx_name(to, to->node->inputs[0]);
+    const char *gate = onnx_add_name(to, "gate");
+
+    onnx_put_op(to, "Sigmoid", &x, 1, &gate, 1);
+    unary_put_gated(to, gate);
+}
+
+static void hard_swish_to_onnx(struct onnx_sink *to)
+{
+    const char *x = onnx_name(to, to->node->inputs[0]);
+    const char *gate = onnx_add_name(to, "gate");
+
+    onnx_attr_float(to, "alpha", 1.0 / 6);
+    onnx_attr_float(to, "beta", 0.5);
+    onnx_put_op(to, "HardSigmoid", &x, 1, &gate, 1);
+    unary_put_gated(to, gate);
+}
+
+static void mish_to_onnx(struct onnx_sink *to)
+{
+    const char *x = onnx_name(to, to->node->inputs[0]);
+    const char *soft = onnx_add_name(to, "soft");
+    const char *gate = onnx_add_name(to, "gate");
+
+    onnx_put_op(to, "Softplus", &x, 1, &soft, 1);
+    onnx_put_op(to, "Tanh", &soft, 1, &gate, 1);
+    unary_put_gated(to, gate);
+}
+
+/* x (1 + erf(x / sqrt 2)) / 2 */
+static void gelu_to_onnx(struct onnx_sink *to)
+{
+    const char *scaled = onnx_add_name(to, "scaled");
+    const char *erf_of = onnx_add_name(to, "erf");
+    const char *sum = onnx_add_name(to, "sum");
+    const char *gate = onnx_add_name(to, "gate");
+    const char *pair[2] = {onnx_name(to, to->node->inputs[0]),
+                           onnx_add_scalar(to, (float)sqrt(0.5))};
+
+    onnx_put_op(to, "Mul", pair, 2, &scaled, 1);
+    onnx_put_op(to, "Erf", &scaled, 1, &erf_of, 1);
+    pair[0] = erf_of;
+    pair[1] = onnx_add_scalar(to, 1);
+    onnx_put_op(to, "Add", pair, 2, &sum, 1);
+    pair[0] = sum;
+    pair[1] = onnx_add_scalar(to, 0.5F);
+    onnx_put_op(to, "Mul", pair, 2, &gate, 1);
+    unary_put_gated(to, gate);
+}
+
+/* ---- the classes -------------------------------------------------------- */
 
 ATTR_FIELDS(unary, FIELD_DOUBLE(unary_attrs, alpha),
             FIELD_DOUBLE(unary_attrs, beta));
@@ -356,12 +418,9 @@ ATTR_FIELDS(unary, FIELD_DOUBLE(unary_attrs, alpha),
 #define CLASS(symbol, text, inferred, passes, reads, ...)                      \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
-        .attrs_bytes = sizeof(struct unary_attrs),                             \
-        .fields = unary_fields,                                                \
-        .min_inputs = 1,                                                       \
-        .max_inputs = 1,                                                       \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
+        OP_ATTRS(unary),                                                       \
+        OP_TAKES(1, 1),                                                        \
+        OP_MAKES(1, 1),                                                        \
         .infer = inferred,                                                     \
         .forward = unary_forward,                                              \
         .cost = rule_cost_elementwise,                                         \
@@ -371,10 +430,10 @@ ATTR_FIELDS(unary, FIELD_DOUBLE(unary_attrs, alpha),
         __VA_ARGS__,                                                           \
     };
 #define SMOOTH_CLASS(symbol, text, ...)                                        \
-    CLASS(symbol, text, infer_same, unary_backward, unary_backward_reads,      \
+    CLASS(symbol, text, rule_same, unary_backward, unary_backward_reads,       \
           __VA_ARGS__)
 #define STEP_CLASS(symbol, text, ...)                                          \
-    CLASS(symbol, text, infer_same, NULL, NULL, __VA_ARGS__)
+    CLASS(symbol, text, rule_same, NULL, NULL, __VA_ARGS__)
 #define TRUTH_CLASS(symbol, text, ...)                                         \
     CLASS(symbol, text, unary_infer_truth, NULL, NULL, __VA_ARGS__)
 #define PASSES   .channels = channel_pass
@@ -420,6 +479,7 @@ STEP_CLASS(ceil, "Ceil", NAMED)
 STEP_CLASS(floor, "Floor", NAMED)
 STEP_CLASS(round, "Round", NAMED)
 STEP_CLASS(sign, "Sign", NO_ONNX)
+STEP_CLASS(bitwise_not, "BitwiseNot", NO_ONNX)
 SMOOTH_CLASS(abs, "Abs", PASSES, NAMED)
 SMOOTH_CLASS(neg, "Neg", PASSES, NAMED)
 SMOOTH_CLASS(shrink, "Shrink", NUMBERED)

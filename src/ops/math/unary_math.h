@@ -1,7 +1,6 @@
-/* ops/math/unary_math.h - ops that make each element from one element.
+/* ops/math/unary_math.h - elementwise ops of one input.
  *
- * One input of any type that the op is defined for; the output has its type
- * and shape (IsNaN, IsInf, Not: bool).
+ * The output has the type and shape of the input (IsNaN, IsInf, Not: bool).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_UNARY_MATH_H
@@ -9,7 +8,7 @@
 
 #include "graph/graph.h"
 
-/* What alpha and beta are, and ONNX's defaults:
+/* The meaning of alpha and beta, and ONNX's defaults:
  *   Elu, Celu, ThresholdedRelu, LeakyRelu   alpha (1, 1, 1, 0.01)
  *   HardSigmoid   max(0, min(1, alpha * x + beta)) (0.2, 0.5)
  *   Selu          beta * (x or alpha * (exp(x) - 1)) (1.6733, 1.0507)
@@ -19,14 +18,14 @@ struct unary_attrs {
     double alpha, beta;
 };
 
-/* For whoever has the elements of float32 in another order: n of them, y may
- * be x. The op must be one of one input. */
+/* Runs a node of these ops on n elements of float32, in any order; y may be x.
+ */
 void unary_run_f32(const struct op_context *context, const struct node *node,
                    const float *x, float *y, size_t n);
-/* The same backward: `told` is x, or y where backward_reads() asks for that; dx
+/* The same backward: `read` is x, or y if backward_reads() asks for that; dx
  * may be dy. */
 void unary_backward_f32(const struct op_context *context,
-                        const struct node *node, const float *told,
+                        const struct node *node, const float *read,
                         const float *dy, float *dx, size_t n);
 
 #endif

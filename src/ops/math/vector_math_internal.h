@@ -1,8 +1,8 @@
-/* ops/math/vector_math_internal.h - exp, tanh and the logistic function, in a
- * form that compilers turn into vector code.
+/* ops/math/vector_math_internal.h - exp, tanh and the logistic function in a
+ * form that compilers vectorise.
  *
- * Within 2 units in the last place of the exact value; a NaN stays one. The
- * polynomials are those of the Cephes library.
+ * Accurate to 2 units in the last place; NaNs are kept. The polynomials are
+ * those of the Cephes library.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_VECTOR_MATH_INTERNAL_H
@@ -38,7 +38,7 @@ VARIANT_PART float vector_power_of_2(int32_t n)
 
 VARIANT_PART float vector_exp(float x)
 {
-    /* Adding 1.5 * 2^23 leaves a whole number in the lowest bits. */
+    /* Adding 1.5 * 2^23 leaves an integer in the lowest bits. */
     static const float whole = 12582912;
     static const uint32_t whole_bits = 0x4b400000;
     float held = x > 89 ? 89 : x < -104 ? -104 : x;
@@ -46,7 +46,7 @@ VARIANT_PART float vector_exp(float x)
     float r = held - n * 0.693359375F + n * 2.12194440e-4F;
     float p = 1.9875691500e-4F;
     int32_t power = (int32_t)(vector_to_bits(shifted) - whole_bits);
-    /* In two steps, since 2^128 and denormals are no single factor. */
+    /* In two steps, because 2^128 and denormals do not fit one factor. */
     int32_t first = power >> 1, second = power - first;
 
     p = p * r + 1.3981999507e-3F;

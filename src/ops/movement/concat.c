@@ -4,27 +4,21 @@
 #include "ops/attr_fields.h"
 #include "ops/channels.h"
 #include "ops/gradient_internal.h"
+#include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
-#include <assert.h>
 #include <string.h>
-
-const struct concat_attrs *concat_attrs(const struct node *node)
-{
-    assert(node->op == &op_concat);
-    return node->attrs;
-}
 
 int concat_axis(const struct node *node, int rank)
 {
-    int axis = concat_attrs(node)->axis;
+    const struct concat_attrs *attrs = node->attrs;
 
-    return axis < 0 ? axis + rank : axis;
+    return attrs->axis < 0 ? attrs->axis + rank : attrs->axis;
 }
 
-/* Equal in type and in all dimensions but the axis. */
+/* Whether type and all dimensions but the axis are equal. */
 static bool concat_fits(const struct tensor *a, const struct tensor *b,
                         int axis)
 {
@@ -40,37 +34,34 @@ static enum assay_status concat_infer(const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
 {
+    const struct concat_attrs *attrs = node->attrs;
     struct shape y = inputs[0]->shape;
     int axis = concat_axis(node, y.rank);
     char a[64], b[64];
 
     if (axis < 0 || axis >= y.rank)
-        return error_set(
-            err, ASSAY_BAD_INPUT, "axis %d of %s cannot be; it has rank %d",
-            concat_attrs(node)->axis, shape_text(&y, a, sizeof a), y.rank);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "axis %d does not exist in %s, which has rank %d",
+                         attrs->axis, shape_text(&y, a, sizeof a), y.rank);
     for (size_t i = 1; i < node->n_inputs; i++) {
         if (!concat_fits(inputs[0], inputs[i], axis))
-            return error_set(
-                err, ASSAY_BAD_INPUT,
-                "%s %s and %s %s do not fit behind one another along axis %d",
-                dtype_name(inputs[0]->dtype),
-                shape_text(&inputs[0]->shape, a, sizeof a),
-                dtype_name(inputs[i]->dtype),
-                shape_text(&inputs[i]->shape, b, sizeof b), axis);
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "%s %s and %s %s cannot be joined along axis %d",
+                             dtype_name(inputs[0]->dtype),
+                             shape_text(&inputs[0]->shape, a, sizeof a),
+                             dtype_name(inputs[i]->dtype),
+                             shape_text(&inputs[i]->shape, b, sizeof b), axis);
         y.dims[axis] += inputs[i]->shape.dims[axis];
     }
     rule_set(&outputs[0], inputs[0]->dtype, &y);
     return ASSAY_OK;
 }
 
-/* Bytes that lie together: of one index of the dimensions before the axis. */
+/* Bytes that are contiguous: from the axis to the last dimension. */
 static size_t run_bytes(const struct tensor *tensor, int axis)
 {
-    size_t bytes = dtype_bytes(tensor->dtype);
-
-    for (int i = axis; i < tensor->shape.rank; i++)
-        bytes *= (size_t)tensor->shape.dims[i];
-    return bytes;
+    return (size_t)shape_span(&tensor->shape, axis, tensor->shape.rank) *
+           dtype_bytes(tensor->dtype);
 }
 
 static enum assay_status concat_forward(const struct op_context *context,
@@ -146,7 +137,7 @@ static struct labels concat_labels(struct channels *channels,
     return has_any ? (struct labels){n, atoms} : (struct labels){0};
 }
 
-/* A dimension that all inputs share. */
+/* Joins a dimension that all inputs have in common. */
 static void concat_join_across(struct channels *channels,
                                const struct node *node, int d)
 {
@@ -161,16 +152,11 @@ static void concat_join_across(struct channels *channels,
 
 static void concat_channels(struct channels *channels, const struct node *node)
 {
-    const struct shape *y = channels_shape(channels, node->outputs[0]);
-    bool is_known = y != NULL;
+    const struct shape *y = channels_all_shapes(channels, node);
     int axis;
 
-    for (size_t i = 0; i < node->n_inputs; i++)
-        is_known &= channels_shape(channels, node->inputs[i]) != NULL;
-    if (!is_known) {
-        channels_fix_inputs(channels, node);
+    if (!y)
         return;
-    }
     axis = concat_axis(node, y->rank);
     for (int d = 0; d < y->rank; d++) {
         if (d != axis)
@@ -182,7 +168,9 @@ static void concat_channels(struct channels *channels, const struct node *node)
 
 static void concat_to_onnx(struct onnx_sink *to)
 {
-    onnx_attr_int(to, "axis", concat_attrs(to->node)->axis);
+    const struct concat_attrs *attrs = to->node->attrs;
+
+    onnx_attr_int(to, "axis", attrs->axis);
     onnx_put_node(to, "Concat", ONNX_ALL_INPUTS);
 }
 
@@ -191,12 +179,9 @@ ATTR_FIELDS(concat,
 
 const struct op_class op_concat = {
     .name = "Concat",
-    .attrs_bytes = sizeof(struct concat_attrs),
-    .fields = concat_fields,
-    .min_inputs = 1,
-    .max_inputs = SIZE_MAX,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(concat),
+    OP_TAKES(1, SIZE_MAX),
+    OP_MAKES(1, 1),
     .infer = concat_infer,
     .forward = concat_forward,
     .backward = concat_backward,

@@ -1,4 +1,4 @@
-/* ops/movement/concat.h - tensors one behind the other along a dimension.
+/* ops/movement/concat.h - joins tensors along one dimension.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MOVEMENT_CONCAT_H
@@ -10,8 +10,7 @@ struct concat_attrs {
     int axis; /* negative: counted from the last one */
 };
 
-const struct concat_attrs *concat_attrs(const struct node *node);
-/* The axis from 0 on, for tensors of that rank. */
+/* The axis, counted from 0, for tensors of that rank. */
 int concat_axis(const struct node *node, int rank);
 
 #endif

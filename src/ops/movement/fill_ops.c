@@ -5,63 +5,46 @@
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
+#include "ops/strided_internal.h"
 #include "ops/widen_internal.h"
-#include "tensor/convert.h"
 
 #include <math.h>
 #include <string.h>
 
-static void fill_fill(const struct tensor *y, const void *element)
-{
-    size_t bytes = dtype_bytes(y->dtype), n = tensor_elements(y);
-    char *data = tensor_data(y);
-
-    for (size_t i = 0; i < n; i++)
-        memcpy(data + i * bytes, element, bytes);
-}
-
 /* ---- ConstantOfShape -------------------------------------------------- */
 
 static enum assay_status
-infer_constant_of_shape(const struct node *node,
+constant_of_shape_infer(const struct node *node,
                         const struct tensor *const *inputs,
                         struct tensor *outputs, struct error *err)
 {
-    struct shape shape = {0};
-    struct int_list list;
-    enum assay_status st = int_list_read(inputs[0], &list, err);
+    struct shape shape;
+    enum assay_status st = shape_read(inputs[0], &shape, err);
 
     (void)node;
-    if (!st && list.n > SHAPE_MAX_RANK)
-        st =
-            error_set(err, ASSAY_UNSUPPORTED, "%zu dimensions; %d are the most",
-                      list.n, SHAPE_MAX_RANK);
-    if (st)
-        return st;
-    shape.rank = (int)list.n;
-    for (size_t i = 0; i < list.n; i++)
-        shape.dims[i] = list.of[i];
-    rule_set(&outputs[0], inputs[1]->dtype, &shape);
-    return ASSAY_OK;
+    if (!st)
+        rule_set(&outputs[0], inputs[1]->dtype, &shape);
+    return st;
 }
 
 static enum assay_status
-forward_constant_of_shape(const struct op_context *context,
+constant_of_shape_forward(const struct op_context *context,
                           const struct node *node,
                           const struct tensor *const *inputs,
                           struct tensor *outputs, struct error *err)
 {
     (void)context, (void)node;
     if (tensor_elements(inputs[1]) != 1)
-        return error_set(err, ASSAY_BAD_INPUT, "%zu values to fill with",
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%zu values to fill with; expected 1",
                          tensor_elements(inputs[1]));
-    fill_fill(&outputs[0], tensor_data(inputs[1]));
+    strided_fill(&outputs[0], tensor_data(inputs[1]));
     return ASSAY_OK;
 }
 
 /* ---- EyeLike ---------------------------------------------------------- */
 
-static enum assay_status infer_eye_like(const struct node *node,
+static enum assay_status eye_like_infer(const struct node *node,
                                         const struct tensor *const *inputs,
                                         struct tensor *outputs,
                                         struct error *err)
@@ -73,33 +56,29 @@ static enum assay_status infer_eye_like(const struct node *node,
     return rule_rank(inputs, 0, 2, err);
 }
 
-static enum assay_status forward_eye_like(const struct op_context *context,
+static enum assay_status eye_like_forward(const struct op_context *context,
                                           const struct node *node,
                                           const struct tensor *const *inputs,
                                           struct tensor *outputs,
                                           struct error *err)
 {
-    static const float one = 1;
     const struct eye_like_attrs *attrs = node->attrs;
     int64_t rows = inputs[0]->shape.dims[0], cols = inputs[0]->shape.dims[1];
-    size_t bytes = dtype_bytes(outputs[0].dtype);
-    char *data = tensor_data(&outputs[0]), element[8];
 
     (void)context, (void)err;
-    convert_elements(DTYPE_F32, &one, outputs[0].dtype, element, 1);
-    memset(data, 0, tensor_bytes(&outputs[0]));
+    memset(tensor_data(&outputs[0]), 0, tensor_bytes(&outputs[0]));
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = i + attrs->diagonal;
 
         if (at >= 0 && at < cols)
-            memcpy(data + (size_t)(i * cols + at) * bytes, element, bytes);
+            number_put(&outputs[0], (size_t)(i * cols + at), 1);
     }
     return ASSAY_OK;
 }
 
 /* ---- Range ------------------------------------------------------------ */
 
-static enum assay_status infer_range(const struct node *node,
+static enum assay_status range_infer(const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
@@ -110,30 +89,30 @@ static enum assay_status infer_range(const struct node *node,
     for (size_t i = 0; i < 3; i++) {
         enum assay_status st = rule_dtype(inputs, i, inputs[0]->dtype, err);
 
-        if (!st && !inputs[i]->buffer)
-            st = error_set(err, ASSAY_UNSUPPORTED,
-                           "the shape depends on what is computed before");
+        if (!st)
+            st = setting_check(inputs[i], err);
         if (!st && tensor_elements(inputs[i]) != 1)
-            st = error_set(err, ASSAY_BAD_INPUT, "%zu values for one bound",
+            st = error_set(err, ASSAY_BAD_INPUT,
+                           "input %zu has %zu values; expected 1", i,
                            tensor_elements(inputs[i]));
         if (st)
             return st;
-        convert_elements(inputs[i]->dtype, tensor_data(inputs[i]), DTYPE_F64,
-                         &bounds[i], 1);
+        bounds[i] = number_at(inputs[i], 0);
     }
     n = ceil((bounds[1] - bounds[0]) / bounds[2]);
     if (isnan(n) || n > 0x1p62)
-        return error_set(err, ASSAY_BAD_INPUT, "%g to %g by steps of %g",
-                         bounds[0], bounds[1], bounds[2]);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%g to %g in steps of %g is not a range", bounds[0],
+                         bounds[1], bounds[2]);
     shape = shape_of(1, (int64_t)(n > 0 ? n : 0));
     rule_set(&outputs[0], inputs[0]->dtype, &shape);
     return ASSAY_OK;
 }
 
-static enum assay_status run_range(const struct op_context *context,
-                                   const struct node *node,
-                                   const struct tensor *const *inputs,
-                                   struct tensor *outputs, struct error *err)
+static enum assay_status range_kernel(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
 {
     size_t n = tensor_elements(&outputs[0]);
     const void *start = tensor_data(inputs[0]), *delta = tensor_data(inputs[2]);
@@ -154,54 +133,44 @@ static enum assay_status run_range(const struct op_context *context,
     return ASSAY_OK;
 }
 
-WIDEN_FORWARD(forward_range, run_range)
+WIDEN_FORWARD(range_forward, range_kernel)
 
 /* ---- OneHot ----------------------------------------------------------- */
 
 enum one_hot_input { ONE_HOT_INDICES, ONE_HOT_DEPTH, ONE_HOT_VALUES };
 
-static enum assay_status get_depth(const struct tensor *depth, int64_t *value,
-                                   struct error *err)
-{
-    if (!depth->buffer)
-        return error_set(err, ASSAY_UNSUPPORTED,
-                         "the shape depends on what is computed before");
-    if (tensor_elements(depth) != 1)
-        return error_set(err, ASSAY_BAD_INPUT, "%zu depths, one is wanted",
-                         tensor_elements(depth));
-    convert_elements(depth->dtype, tensor_data(depth), DTYPE_I64, value, 1);
-    return ASSAY_OK;
-}
-
-static enum assay_status infer_one_hot(const struct node *node,
+static enum assay_status one_hot_infer(const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
                                        struct error *err)
 {
     const struct one_hot_attrs *attrs = node->attrs;
     const struct shape *indices = &inputs[ONE_HOT_INDICES]->shape;
+    const struct tensor *depth = inputs[ONE_HOT_DEPTH];
     struct shape y = {.rank = indices->rank + 1};
-    int64_t depth;
     int axis, from = 0;
     enum assay_status st = axis_resolve(attrs->axis, y.rank, &axis, err);
 
     if (!st)
-        st = get_depth(inputs[ONE_HOT_DEPTH], &depth, err);
-    if (!st && y.rank > SHAPE_MAX_RANK)
-        st = error_set(err, ASSAY_UNSUPPORTED, "%d dimensions; %d are the most",
-                       y.rank, SHAPE_MAX_RANK);
+        st = setting_check(depth, err);
+    if (!st && tensor_elements(depth) != 1)
+        st = error_set(err, ASSAY_BAD_INPUT, "%zu depths; expected 1",
+                       tensor_elements(depth));
+    if (!st)
+        st = rank_check((size_t)y.rank, err);
     if (!st && tensor_elements(inputs[ONE_HOT_VALUES]) != 2)
-        st = error_set(err, ASSAY_BAD_INPUT, "%zu values for off and on",
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%zu values for off and on; expected 2",
                        tensor_elements(inputs[ONE_HOT_VALUES]));
     if (st)
         return st;
     for (int i = 0; i < y.rank; i++)
-        y.dims[i] = i == axis ? depth : indices->dims[from++];
+        y.dims[i] = i == axis ? int_at(depth, 0) : indices->dims[from++];
     rule_set(&outputs[0], inputs[ONE_HOT_VALUES]->dtype, &y);
     return ASSAY_OK;
 }
 
-static enum assay_status forward_one_hot(const struct op_context *context,
+static enum assay_status one_hot_forward(const struct op_context *context,
                                          const struct node *node,
                                          const struct tensor *const *inputs,
                                          struct tensor *outputs,
@@ -213,7 +182,6 @@ static enum assay_status forward_one_hot(const struct op_context *context,
     size_t bytes = dtype_bytes(outputs[0].dtype);
     const char *values = tensor_data(inputs[ONE_HOT_VALUES]);
     char *write = tensor_data(&outputs[0]);
-    const char *read = tensor_data(indices);
     int64_t depth, inner;
     int axis;
     enum assay_status st = axis_resolve(attrs->axis, y->rank, &axis, err);
@@ -223,13 +191,10 @@ static enum assay_status forward_one_hot(const struct op_context *context,
         return st;
     depth = y->dims[axis];
     inner = shape_span(y, axis + 1, y->rank);
-    fill_fill(&outputs[0], values);
+    strided_fill(&outputs[0], values);
     for (int64_t i = 0; i < (int64_t)tensor_elements(indices); i++) {
-        int64_t at;
+        int64_t at = int_at(indices, (size_t)i);
 
-        convert_elements(indices->dtype,
-                         read + (size_t)i * dtype_bytes(indices->dtype),
-                         DTYPE_I64, &at, 1);
         at = at < 0 ? at + depth : at;
         if (at >= 0 && at < depth)
             memcpy(write +
@@ -242,7 +207,7 @@ static enum assay_status forward_one_hot(const struct op_context *context,
 
 /* ---- Trilu ------------------------------------------------------------ */
 
-static enum assay_status infer_trilu(const struct node *node,
+static enum assay_status trilu_infer(const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
@@ -251,7 +216,7 @@ static enum assay_status infer_trilu(const struct node *node,
     return inputs[0]->shape.rank < 2 ? rule_rank(inputs, 0, 2, err) : ASSAY_OK;
 }
 
-static enum assay_status forward_trilu(const struct op_context *context,
+static enum assay_status trilu_forward(const struct op_context *context,
                                        const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
@@ -265,7 +230,7 @@ static enum assay_status forward_trilu(const struct op_context *context,
     const char *read = tensor_data(inputs[0]);
     char *write = tensor_data(&outputs[0]);
     enum assay_status st =
-        int_read(node->n_inputs > 1 ? inputs[1] : NULL, 0, &diagonal, err);
+        int_read(op_input(node, inputs, 1), 0, &diagonal, err);
 
     (void)context;
     if (st)
@@ -288,7 +253,7 @@ static enum assay_status forward_trilu(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* The value, repeated: Expand has it as an input, as we do. */
+/* As Expand, because our value is an input and ONNX's is an attribute. */
 static void constant_of_shape_to_onnx(struct onnx_sink *to)
 {
     const char *y = onnx_name(to, to->node->outputs[0]);
@@ -298,20 +263,22 @@ static void constant_of_shape_to_onnx(struct onnx_sink *to)
     onnx_put_op(to, "Expand", inputs, 2, &y, 1);
 }
 
-#define CLASS(symbol, text, bytes, least, most, written)                       \
+#define CLASS(symbol, text, bytes, least, most, numbers, written)              \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = bytes,                                                  \
-        .min_inputs = least,                                                   \
-        .max_inputs = most,                                                    \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
-        .infer = infer_##symbol,                                               \
-        .forward = forward_##symbol,                                           \
+        OP_TAKES(least, most),                                                 \
+        OP_MAKES(1, 1),                                                        \
+        .infer = symbol##_infer,                                               \
+        .host_inputs = numbers,                                                \
+        .forward = symbol##_forward,                                           \
         .to_onnx = written,                                                    \
     };
-CLASS(constant_of_shape, "ConstantOfShape", 0, 2, 2, constant_of_shape_to_onnx)
-CLASS(eye_like, "EyeLike", sizeof(struct eye_like_attrs), 1, 1, NULL)
-CLASS(range, "Range", 0, 3, 3, onnx_put_named)
-CLASS(one_hot, "OneHot", sizeof(struct one_hot_attrs), 3, 3, NULL)
-CLASS(trilu, "Trilu", sizeof(struct trilu_attrs), 1, 2, NULL)
+CLASS(constant_of_shape, "ConstantOfShape", 0, 2, 2, OP_INPUT(0),
+      constant_of_shape_to_onnx)
+CLASS(eye_like, "EyeLike", sizeof(struct eye_like_attrs), 1, 1, 0, NULL)
+CLASS(range, "Range", 0, 3, 3, OP_INPUT(0) | OP_INPUT(1) | OP_INPUT(2),
+      onnx_put_named)
+CLASS(one_hot, "OneHot", sizeof(struct one_hot_attrs), 3, 3,
+      OP_INPUT(ONE_HOT_DEPTH), NULL)
+CLASS(trilu, "Trilu", sizeof(struct trilu_attrs), 1, 2, OP_INPUT(1), NULL)

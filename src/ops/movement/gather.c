@@ -13,16 +13,24 @@
 #include <string.h>
 
 enum gather_input { GATHER_X, GATHER_INDICES };
+enum scatter_input { SCATTER_X, SCATTER_INDICES, SCATTER_UPDATES };
 
-static enum assay_status too_many(int rank, struct error *err)
+/* An index counted from 0; ASSAY_BAD_INPUT if it is outside. */
+static enum assay_status index_resolve(int64_t index, int64_t size,
+                                       int64_t *resolved, struct error *err)
 {
-    return error_set(err, ASSAY_UNSUPPORTED, "%d dimensions; %d are the most",
-                     rank, SHAPE_MAX_RANK);
+    *resolved = index < 0 ? index + size : index;
+    if (*resolved >= 0 && *resolved < size)
+        return ASSAY_OK;
+    *resolved = 0; /* callers compute an offset from it */
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "index %lld is outside an axis of %lld elements",
+                     (long long)index, (long long)size);
 }
 
 /* ---- Gather: whole slices along an axis -------------------------------- */
 
-static enum assay_status infer_gather(const struct node *node,
+static enum assay_status gather_infer(const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
 {
@@ -35,8 +43,8 @@ static enum assay_status infer_gather(const struct node *node,
 
     if (!st)
         st = indices_check(inputs, GATHER_INDICES, err);
-    if (!st && x->rank - 1 + indices->rank > SHAPE_MAX_RANK)
-        st = too_many(x->rank - 1 + indices->rank, err);
+    if (!st)
+        st = rank_check((size_t)x->rank + (size_t)indices->rank - 1, err);
     if (st)
         return st;
     for (int i = 0; i < axis; i++)
@@ -49,10 +57,11 @@ static enum assay_status infer_gather(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status run_gather(const struct op_context *context,
-                                    const struct node *node,
-                                    const struct tensor *const *inputs,
-                                    struct tensor *outputs, struct error *err)
+static enum assay_status gather_kernel(const struct op_context *context,
+                                       const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
 {
     const struct gather_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[GATHER_X]->shape;
@@ -81,15 +90,8 @@ static enum assay_status run_gather(const struct op_context *context,
     return st;
 }
 
-static struct op_reads gather_backward_reads(const struct node *node,
-                                             uint64_t wanted)
-{
-    (void)node, (void)wanted;
-    return (struct op_reads){.inputs = 1 << GATHER_INDICES};
-}
-
-/* Slices that were picked several times get the sum. */
-static enum assay_status backward_gather(const struct op_context *context,
+/* A slice that was picked several times gets the sum. */
+static enum assay_status gather_backward(const struct op_context *context,
                                          const struct node *node,
                                          const struct op_backward *pass,
                                          struct error *err)
@@ -122,10 +124,10 @@ static enum assay_status backward_gather(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* ---- GatherElements: one element an index ------------------------------ */
+/* ---- GatherElements, ScatterElements: one element per index ------------ */
 
 static enum assay_status
-infer_gather_elements(const struct node *node,
+gather_elements_infer(const struct node *node,
                       const struct tensor *const *inputs,
                       struct tensor *outputs, struct error *err)
 {
@@ -138,22 +140,111 @@ infer_gather_elements(const struct node *node,
     return st ? st : rule_rank(inputs, GATHER_INDICES, x->rank, err);
 }
 
-static enum assay_status run_gather_elements(const struct op_context *context,
-                                             const struct node *node,
-                                             const struct tensor *const *inputs,
-                                             struct tensor *outputs,
-                                             struct error *err)
+static enum assay_status scatter_infer(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
+{
+    enum assay_status st = indices_check(inputs, SCATTER_INDICES, err);
+
+    (void)node;
+    rule_set(&outputs[0], inputs[SCATTER_X]->dtype, &inputs[SCATTER_X]->shape);
+    return st ? st
+              : rule_dtype(inputs, SCATTER_UPDATES, inputs[SCATTER_X]->dtype,
+                           err);
+}
+
+static enum assay_status scatter_check(const struct tensor *const *inputs,
+                                       int axis, struct error *err)
+{
+    const struct shape *x = &inputs[SCATTER_X]->shape;
+    const struct shape *updates = &inputs[SCATTER_UPDATES]->shape;
+    bool fits = updates->rank == x->rank &&
+                shape_equal(updates, &inputs[SCATTER_INDICES]->shape);
+
+    for (int i = 0; fits && i < x->rank; i++)
+        fits = i == axis || updates->dims[i] <= x->dims[i];
+    return fits ? ASSAY_OK : rule_misfit("updates", updates, "x", x, err);
+}
+
+/* Applies n updates to n consecutive elements. */
+static void scatter_put(enum dtype dtype, enum scatter_reduction reduction,
+                        const char *updates, char *elements, size_t n)
+{
+#define PUT(type)                                                              \
+    for (size_t i = 0; i < n; i++) {                                           \
+        type update = ((const type *)(const void *)updates)[i];                \
+        type *element = &((type *)(void *)elements)[i];                        \
+                                                                               \
+        if (reduction == SCATTER_ADD)                                          \
+            *element = (type)(*element + update);                              \
+        else if (reduction == SCATTER_MUL)                                     \
+            *element = (type)(*element * update);                              \
+        else if (reduction == SCATTER_MIN)                                     \
+            *element = *element < update ? *element : update;                  \
+        else                                                                   \
+            *element = *element > update ? *element : update;                  \
+    }
+
+    if (reduction == SCATTER_NONE)
+        memcpy(elements, updates, n * dtype_bytes(dtype));
+    else if (dtype == DTYPE_F32)
+        PUT(float)
+    else if (dtype == DTYPE_F64)
+        PUT(double)
+    else if (dtype == DTYPE_I64)
+        PUT(int64_t)
+    else if (dtype == DTYPE_U64)
+        PUT(uint64_t)
+    else
+        PUT(uint8_t)
+#undef PUT
+}
+
+/* Visits the element of x that each index names and the element of y in the
+ * index's place: copies from x to y, or applies y as an update to x. */
+static enum assay_status run_elements(const struct tensor *x, int axis,
+                                      const struct tensor *indices,
+                                      const struct tensor *y, bool is_scatter,
+                                      enum scatter_reduction reduction,
+                                      struct error *err)
+{
+    struct strides strides[] = {strides_dense(&x->shape),
+                                strides_dense(&y->shape)};
+    int64_t jump = strides[0].of[axis], bytes = (int64_t)dtype_bytes(x->dtype);
+    char *x_data = tensor_data(x), *y_data = tensor_data(y);
+    struct walk walk;
+    enum assay_status st = ASSAY_OK;
+
+    strides[0].of[axis] = 0;
+    walk = walk_start(&y->shape, strides, 2);
+    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
+        for (int64_t i = 0; !st && i < walk.length; i++) {
+            int64_t in_y = walk.at[1] + i * walk.steps[1], in_x;
+
+            st = index_resolve(tensor_i64(indices)[in_y], x->shape.dims[axis],
+                               &in_x, err);
+            in_x = walk.at[0] + i * walk.steps[0] + in_x * jump;
+            if (!st && is_scatter)
+                scatter_put(x->dtype, reduction, y_data + in_y * bytes,
+                            x_data + in_x * bytes, 1);
+            else if (!st)
+                memcpy(y_data + in_y * bytes, x_data + in_x * bytes,
+                       (size_t)bytes);
+        }
+    }
+    return st;
+}
+
+static enum assay_status
+gather_elements_kernel(const struct op_context *context,
+                       const struct node *node,
+                       const struct tensor *const *inputs,
+                       struct tensor *outputs, struct error *err)
 {
     const struct gather_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[GATHER_X]->shape;
     const struct shape *y = &outputs[0].shape;
-    const int64_t *indices = tensor_data(inputs[GATHER_INDICES]);
-    size_t bytes = dtype_bytes(outputs[0].dtype);
-    struct strides strides[] = {strides_dense(x), strides_dense(y)};
-    const char *read = tensor_data(inputs[GATHER_X]);
-    char *write = tensor_data(&outputs[0]);
-    struct walk walk;
-    int64_t jump;
     int axis;
     enum assay_status st = axis_resolve(attrs->axis, x->rank, &axis, err);
 
@@ -166,26 +257,35 @@ static enum assay_status run_gather_elements(const struct op_context *context,
     }
     if (st)
         return st;
-    jump = strides[0].of[axis];
-    strides[0].of[axis] = 0;
-    walk = walk_start(y, strides, 2);
-    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
-        for (int64_t i = 0; !st && i < walk.length; i++) {
-            int64_t to = walk.at[1] + i * walk.steps[1], at;
-
-            st = index_resolve(indices[to], x->dims[axis], &at, err);
-            at = walk.at[0] + i * walk.steps[0] + at * jump;
-            if (!st)
-                memcpy(write + (size_t)to * bytes, read + (size_t)at * bytes,
-                       bytes);
-        }
-    }
-    return st;
+    return run_elements(inputs[GATHER_X], axis, inputs[GATHER_INDICES],
+                        &outputs[0], false, SCATTER_NONE, err);
 }
 
-/* ---- GatherND: slices, an index for each leading axis ------------------- */
+static enum assay_status
+scatter_elements_kernel(const struct op_context *context,
+                        const struct node *node,
+                        const struct tensor *const *inputs,
+                        struct tensor *outputs, struct error *err)
+{
+    const struct scatter_attrs *attrs = node->attrs;
+    int axis;
+    enum assay_status st =
+        axis_resolve(attrs->axis, outputs[0].shape.rank, &axis, err);
 
-static enum assay_status infer_gather_nd(const struct node *node,
+    (void)context;
+    if (!st)
+        st = scatter_check(inputs, axis, err);
+    if (st)
+        return st;
+    memcpy(tensor_data(&outputs[0]), tensor_data(inputs[SCATTER_X]),
+           tensor_bytes(&outputs[0]));
+    return run_elements(&outputs[0], axis, inputs[SCATTER_INDICES],
+                        inputs[SCATTER_UPDATES], true, attrs->reduction, err);
+}
+
+/* ---- GatherND, ScatterND: slices, an index for each leading axis -------- */
+
+static enum assay_status gather_nd_infer(const struct node *node,
                                          const struct tensor *const *inputs,
                                          struct tensor *outputs,
                                          struct error *err)
@@ -200,10 +300,11 @@ static enum assay_status infer_gather_nd(const struct node *node,
     if (depth < 1 || attrs->batch_dims < 0 || batch >= indices->rank ||
         batch + depth > x->rank)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "indices of %lld axes behind %d do not fit rank %d",
+                         "indices into %lld axes after %d do not fit rank %d",
                          (long long)depth, batch, x->rank);
-    if (indices->rank - 1 + x->rank - batch - (int)depth > SHAPE_MAX_RANK)
-        return too_many(indices->rank + x->rank, err);
+    if (rank_check((size_t)(indices->rank - 1 + x->rank - batch - (int)depth),
+                   err))
+        return ASSAY_UNSUPPORTED;
     for (int i = 0; i < indices->rank - 1; i++)
         y.dims[y.rank++] = indices->dims[i];
     for (int i = batch + (int)depth; i < x->rank; i++)
@@ -211,14 +312,14 @@ static enum assay_status infer_gather_nd(const struct node *node,
     for (int i = 0; i < batch; i++) {
         if (x->dims[i] != indices->dims[i])
             return error_set(
-                err, ASSAY_BAD_INPUT, "batches of %lld and of %lld",
+                err, ASSAY_BAD_INPUT, "batches of %lld and %lld differ",
                 (long long)x->dims[i], (long long)indices->dims[i]);
     }
     rule_set(&outputs[0], inputs[GATHER_X]->dtype, &y);
     return indices_check(inputs, GATHER_INDICES, err);
 }
 
-/* The element where the slice of an index tuple begins. */
+/* Where the slice that an index tuple names begins. */
 static enum assay_status slice_start(const struct shape *x, int first,
                                      const int64_t *tuple, int depth,
                                      int64_t *start, struct error *err)
@@ -236,11 +337,11 @@ static enum assay_status slice_start(const struct shape *x, int first,
     return st;
 }
 
-static enum assay_status run_gather_nd(const struct op_context *context,
-                                       const struct node *node,
-                                       const struct tensor *const *inputs,
-                                       struct tensor *outputs,
-                                       struct error *err)
+static enum assay_status gather_nd_kernel(const struct op_context *context,
+                                          const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
 {
     const struct gather_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[GATHER_X]->shape;
@@ -270,13 +371,44 @@ static enum assay_status run_gather_nd(const struct op_context *context,
     return st;
 }
 
-/* Of the data, no more is read than comes out. */
-static void gather_count_cost(const struct node *node,
-                              const struct tensor *const *inputs,
-                              const struct tensor *outputs, struct cost *cost)
+static enum assay_status scatter_nd_kernel(const struct op_context *context,
+                                           const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           struct tensor *outputs,
+                                           struct error *err)
 {
-    (void)node;
-    cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
+    const struct scatter_attrs *attrs = node->attrs;
+    const struct shape *x = &outputs[0].shape;
+    const struct shape *indices = &inputs[SCATTER_INDICES]->shape;
+    int64_t depth = indices->rank ? indices->dims[indices->rank - 1] : -1;
+    size_t bytes = dtype_bytes(outputs[0].dtype), slice, tuples;
+    const int64_t *tuple = tensor_data(inputs[SCATTER_INDICES]);
+    const char *read = tensor_data(inputs[SCATTER_UPDATES]);
+    char *write = tensor_data(&outputs[0]);
+    enum assay_status st = ASSAY_OK;
+
+    (void)context;
+    if (depth < 0 || depth > x->rank)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "indices into %lld axes of a tensor of rank %d",
+                         (long long)depth, x->rank);
+    slice = (size_t)shape_span(x, (int)depth, x->rank);
+    tuples = (size_t)shape_span(indices, 0, indices->rank - 1);
+    if (tensor_elements(inputs[SCATTER_UPDATES]) != tuples * slice)
+        return error_set(
+            err, ASSAY_BAD_INPUT, "%zu updates for %zu indexed elements",
+            tensor_elements(inputs[SCATTER_UPDATES]), tuples * slice);
+    memcpy(write, tensor_data(inputs[SCATTER_X]), tensor_bytes(&outputs[0]));
+    for (size_t i = 0; !st && i < tuples; i++, tuple += depth) {
+        int64_t start;
+
+        st = slice_start(x, 0, tuple, (int)depth, &start, err);
+        if (!st)
+            scatter_put(outputs[0].dtype, attrs->reduction,
+                        read + i * slice * bytes, write + (size_t)start * bytes,
+                        slice);
+    }
+    return st;
 }
 
 static void gather_to_onnx(struct onnx_sink *to)
@@ -293,27 +425,38 @@ static void gather_to_onnx(struct onnx_sink *to)
 ATTR_FIELDS(gather, FIELD_AXIS(gather_attrs, axis),
             FIELD_AMOUNT(gather_attrs, batch_dims));
 
-/* X(symbol, name, backward, what it reads) */
-#define GATHER_LIST(X)                                                         \
-    X(gather, "Gather", backward_gather, gather_backward_reads)                \
-    X(gather_elements, "GatherElements", NULL, NULL)                           \
-    X(gather_nd, "GatherND", NULL, NULL)
-
-#define CLASS(symbol, text, passes, reads)                                     \
-    WIDEN_FORWARD(forward_##symbol, run_##symbol)                              \
+#define GATHER_CLASS(symbol, text, passes, reads)                              \
+    WIDEN_FORWARD(symbol##_forward, symbol##_kernel)                           \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
-        .attrs_bytes = sizeof(struct gather_attrs),                            \
-        .fields = gather_fields,                                               \
-        .min_inputs = 2,                                                       \
-        .max_inputs = 2,                                                       \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
-        .infer = infer_##symbol,                                               \
-        .forward = forward_##symbol,                                           \
-        .cost = gather_count_cost,                                             \
+        OP_ATTRS(gather),                                                      \
+        OP_TAKES(2, 2),                                                        \
+        OP_MAKES(1, 1),                                                        \
+        .infer = symbol##_infer,                                               \
+        .forward = symbol##_forward,                                           \
+        .cost = rule_cost_taken,                                               \
         .backward = passes,                                                    \
         .backward_reads = reads,                                               \
         .to_onnx = gather_to_onnx,                                             \
     };
-GATHER_LIST(CLASS)
+GATHER_CLASS(gather, "Gather", gather_backward, gradient_reads_settings)
+GATHER_CLASS(gather_elements, "GatherElements", NULL, NULL)
+GATHER_CLASS(gather_nd, "GatherND", NULL, NULL)
+
+static const char *const reductions[] = {"none", "add", "mul",
+                                         "min",  "max", NULL};
+ATTR_FIELDS(scatter, FIELD_AXIS(scatter_attrs, axis),
+            FIELD_WORD(scatter_attrs, reduction, reductions));
+
+#define SCATTER_CLASS(symbol, text)                                            \
+    WIDEN_FORWARD(symbol##_forward, symbol##_kernel)                           \
+    const struct op_class op_##symbol = {                                      \
+        .name = text,                                                          \
+        OP_ATTRS(scatter),                                                     \
+        OP_TAKES(3, 3),                                                        \
+        OP_MAKES(1, 1),                                                        \
+        .infer = scatter_infer,                                                \
+        .forward = symbol##_forward,                                           \
+    };
+SCATTER_CLASS(scatter_elements, "ScatterElements")
+SCATTER_CLASS(scatter_nd, "ScatterND")

@@ -16,26 +16,21 @@ static enum assay_status grid_sample_infer(const struct node *node,
 {
     const struct shape *x = &inputs[0]->shape, *grid = &inputs[1]->shape;
     struct shape y;
-    char a[64], b[64];
-    enum assay_status st = rule_rank(inputs, 0, 4, err);
+    enum assay_status st = rule_ranks(inputs, 2, 4, err);
 
     (void)node;
-    if (!st)
-        st = rule_rank(inputs, 1, 4, err);
     if (st)
         return st;
     if (x->dims[0] != grid->dims[0] || grid->dims[3] != 2 || x->dims[2] < 1 ||
         x->dims[3] < 1)
-        return error_set(err, ASSAY_BAD_INPUT, "x %s and places %s do not fit",
-                         shape_text(x, a, sizeof a),
-                         shape_text(grid, b, sizeof b));
+        return rule_misfit("x", x, "places", grid, err);
     y = shape_of(4, x->dims[0], x->dims[1], grid->dims[1], grid->dims[2]);
     rule_set(&outputs[0], DTYPE_F32, &y);
     return ASSAY_OK;
 }
 
-/* Mirrored between the outermost centres, or the outermost edges. */
-static float reflect(float at, int64_t size, bool aligns_corners)
+/* Mirrors a place at the outermost centres or edges. */
+static float grid_reflect(float at, int64_t size, bool aligns_corners)
 {
     float low = aligns_corners ? 0 : -0.5F;
     float span = aligns_corners ? (float)(size - 1) : (float)size, away;
@@ -51,23 +46,23 @@ static float grid_sample_clamp(float at, int64_t size)
     return at < 0 ? 0 : at > (float)(size - 1) ? (float)(size - 1) : at;
 }
 
-/* The place inside of x that stands for one that may be outside. */
-static float padded(const struct grid_sample_attrs *attrs, float at,
-                    int64_t size)
+/* The place in x to read instead of one that may be outside. */
+static float grid_padded(const struct grid_sample_attrs *attrs, float at,
+                         int64_t size)
 {
     if (attrs->padding == GRID_REFLECTION)
-        at = reflect(at, size, attrs->aligns_corners);
+        at = grid_reflect(at, size, attrs->aligns_corners);
     return attrs->padding == GRID_ZEROS ? at : grid_sample_clamp(at, size);
 }
 
-/* Elements along one side that a value is made of; -1: a zero. */
+/* The elements along one side that make up a value; -1: a zero. */
 struct taps {
     int n;
     int64_t at[max_taps];
     float weights[max_taps];
 };
 
-/* The cubic of Keys with a = -0.75, as in PyTorch. */
+/* Keys's cubic with a = -0.75, as in PyTorch. */
 static float grid_sample_cubic_weight(float distance)
 {
     static const float a = -0.75F;
@@ -78,8 +73,8 @@ static float grid_sample_cubic_weight(float distance)
     return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-static struct taps make_taps(const struct grid_sample_attrs *attrs, float place,
-                             int64_t size)
+static struct taps grid_make_taps(const struct grid_sample_attrs *attrs,
+                                  float place, int64_t size)
 {
     struct taps taps = {.n = attrs->mode == GRID_BICUBIC   ? 4
                              : attrs->mode == GRID_NEAREST ? 1
@@ -88,9 +83,9 @@ static struct taps make_taps(const struct grid_sample_attrs *attrs, float place,
                                      : ((place + 1) * (float)size - 1) / 2;
     float base;
 
-    /* Cubics look beyond the edge themselves, tap by tap. */
+    /* For cubics, each tap is padded by itself. */
     if (attrs->mode != GRID_BICUBIC)
-        at = padded(attrs, at, size);
+        at = grid_padded(attrs, at, size);
     base = attrs->mode == GRID_NEAREST ? rintf(at) : floorf(at);
     for (int i = 0; i < taps.n; i++) {
         float tap = base + (float)(taps.n == 4 ? i - 1 : i);
@@ -98,7 +93,7 @@ static struct taps make_taps(const struct grid_sample_attrs *attrs, float place,
         taps.weights[i] = taps.n == 4   ? grid_sample_cubic_weight(at - tap)
                           : taps.n == 2 ? 1 - fabsf(at - tap)
                                         : 1;
-        tap = padded(attrs, tap, size);
+        tap = grid_padded(attrs, tap, size);
         taps.at[i] = tap >= 0 && tap < (float)size ? (int64_t)tap : -1;
     }
     return taps;
@@ -137,8 +132,8 @@ static enum assay_status grid_sample_forward(const struct op_context *context,
 #pragma omp parallel for num_threads(op_threads(context))
     for (int64_t i = 0; i < y[0] * places; i++) {
         const float *place = tensor_f32(inputs[1]) + 2 * i;
-        struct taps across = make_taps(node->attrs, place[0], x[3]);
-        struct taps down = make_taps(node->attrs, place[1], x[2]);
+        struct taps across = grid_make_taps(node->attrs, place[0], x[3]);
+        struct taps down = grid_make_taps(node->attrs, place[1], x[2]);
         int64_t image = i / places;
 
         for (int64_t c = 0; c < y[1]; c++)
@@ -152,10 +147,8 @@ static enum assay_status grid_sample_forward(const struct op_context *context,
 const struct op_class op_grid_sample = {
     .name = "GridSample",
     .attrs_bytes = sizeof(struct grid_sample_attrs),
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(2, 2),
+    OP_MAKES(1, 1),
     .infer = grid_sample_infer,
     .forward = grid_sample_forward,
     .is_f32 = true,

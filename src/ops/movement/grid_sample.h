@@ -1,6 +1,7 @@
-/* ops/movement/grid_sample.h - values of pictures at given places.
+/* ops/movement/grid_sample.h - samples pictures at given places.
  *
- * Inputs: x [n,c,h,w], places [n,h',w',2]: across and down, from -1 to 1.
+ * Inputs: x [n,c,h,w], places [n,h',w',2]: horizontal and vertical, from -1 to
+ * 1.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MOVEMENT_GRID_SAMPLE_H
@@ -13,7 +14,7 @@ enum grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
 
 struct grid_sample_attrs {
     enum grid_mode mode;
-    enum grid_padding padding; /* what is seen outside of x */
+    enum grid_padding padding; /* the values outside x */
     bool aligns_corners;       /* -1 and 1 are the outermost centres */
 };
 

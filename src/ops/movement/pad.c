@@ -19,15 +19,8 @@ struct pads {
     int64_t before[SHAPE_MAX_RANK], after[SHAPE_MAX_RANK];
 };
 
-static const struct tensor *pad_input_at(const struct node *node,
-                                         const struct tensor *const *inputs,
-                                         size_t i)
-{
-    return i < node->n_inputs ? inputs[i] : NULL;
-}
-
-/* More than any memory, and little enough to be added to sizes. */
-static bool is_absurd(int64_t pad)
+/* The limit exceeds any memory, but can be added to sizes. */
+static bool pad_is_absurd(int64_t pad)
 {
     const int64_t most = INT64_C(1) << 48;
 
@@ -44,10 +37,10 @@ static enum assay_status get_pads(const struct node *node,
 
     *pads = (struct pads){0};
     if (!st)
-        st = int_list_read(pad_input_at(node, inputs, PAD_AXES), &axes, err);
+        st = int_list_read(op_input(node, inputs, PAD_AXES), &axes, err);
     if (st)
         return st;
-    if (!pad_input_at(node, inputs, PAD_AXES)) {
+    if (!op_input(node, inputs, PAD_AXES)) {
         axes.n = (size_t)rank;
         for (int i = 0; i < rank; i++)
             axes.of[i] = i;
@@ -61,11 +54,11 @@ static enum assay_status get_pads(const struct node *node,
         st = axis_resolve(axes.of[i], rank, &axis, err);
         pads->before[axis] = list.of[i];
         pads->after[axis] = list.of[axes.n + i];
-        if (!st &&
-            (is_absurd(pads->before[axis]) || is_absurd(pads->after[axis])))
-            st = error_set(err, ASSAY_BAD_INPUT, "pads of %lld and %lld",
-                           (long long)list.of[i],
-                           (long long)list.of[axes.n + i]);
+        if (!st && (pad_is_absurd(pads->before[axis]) ||
+                    pad_is_absurd(pads->after[axis])))
+            st = error_set(
+                err, ASSAY_BAD_INPUT, "pads of %lld and %lld are too large",
+                (long long)list.of[i], (long long)list.of[axes.n + i]);
     }
     return st;
 }
@@ -91,31 +84,16 @@ static enum assay_status pad_infer(const struct node *node,
     return st;
 }
 
-static void pad_fill(const struct tensor *y, const struct tensor *value)
-{
-    size_t bytes = dtype_bytes(y->dtype), n = tensor_elements(y);
-    static const char zeros[8];
-    const char *with = value ? tensor_data(value) : zeros;
-    char *data = tensor_data(y);
-
-    if (memcmp(with, zeros, bytes) == 0) {
-        memset(data, 0, n * bytes);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        memcpy(data + i * bytes, with, bytes);
-}
-
-/* The part of x that is not cut off: where it begins in x and in y. */
+/* The part of x that is not cropped, and where it begins in x and y. */
 struct inside {
     struct shape shape;
     struct strides in_x, in_y;
     int64_t from_x, from_y;
 };
 
-/* False where nothing is left. */
-static bool find_inside(const struct shape *x, const struct shape *y,
-                        const struct pads *pads, struct inside *inside)
+/* False if nothing is left. */
+static bool pad_find_inside(const struct shape *x, const struct shape *y,
+                            const struct pads *pads, struct inside *inside)
 {
     *inside = (struct inside){
         .shape = *x, .in_x = strides_dense(x), .in_y = strides_dense(y)};
@@ -132,22 +110,22 @@ static bool find_inside(const struct shape *x, const struct shape *y,
     return true;
 }
 
-static void copy_inside(const struct op_context *context,
-                        const struct tensor *x, const struct tensor *y,
-                        const struct pads *pads)
+static void pad_copy_inside(const struct op_context *context,
+                            const struct tensor *x, const struct tensor *y,
+                            const struct pads *pads)
 {
     int64_t bytes = (int64_t)dtype_bytes(x->dtype);
     struct inside inside;
 
-    if (find_inside(&x->shape, &y->shape, pads, &inside))
+    if (pad_find_inside(&x->shape, &y->shape, pads, &inside))
         strided_copy(
             context, &inside.shape, (size_t)bytes,
             (char *)tensor_data(x) + inside.from_x * bytes, &inside.in_x,
             (char *)tensor_data(y) + inside.from_y * bytes, &inside.in_y);
 }
 
-/* Which of `size` elements stands at a position that may lie outside. */
-static int64_t source(enum pad_mode mode, int64_t at, int64_t size)
+/* Which of `size` elements a position that may lie outside repeats. */
+static int64_t pad_source(enum pad_mode mode, int64_t at, int64_t size)
 {
     int64_t period = 2 * (size - 1);
 
@@ -161,11 +139,11 @@ static int64_t source(enum pad_mode mode, int64_t at, int64_t size)
     return at < size ? at : period - at;
 }
 
-/* Copies element by element through a table of positions for each axis. */
-static enum assay_status copy_mapped(const struct tensor *x,
-                                     const struct tensor *y,
-                                     const struct pads *pads,
-                                     enum pad_mode mode, struct error *err)
+/* Copies element by element, through a table of columns. */
+static enum assay_status pad_copy_mapped(const struct tensor *x,
+                                         const struct tensor *y,
+                                         const struct pads *pads,
+                                         enum pad_mode mode, struct error *err)
 {
     struct strides from = strides_dense(&x->shape);
     int last = y->shape.rank - 1;
@@ -177,7 +155,8 @@ static enum assay_status copy_mapped(const struct tensor *x,
     if (!columns)
         return error_nomem(err, (size_t)width * sizeof *columns, "a pad");
     for (int64_t i = 0; i < width; i++)
-        columns[i] = source(mode, i - pads->before[last], x->shape.dims[last]);
+        columns[i] =
+            pad_source(mode, i - pads->before[last], x->shape.dims[last]);
     for (int64_t row = 0; row < shape_span(&y->shape, 0, last); row++) {
         const char *read = tensor_data(x);
         int64_t rest = row;
@@ -186,7 +165,7 @@ static enum assay_status copy_mapped(const struct tensor *x,
             int64_t at = rest % y->shape.dims[i];
 
             rest /= y->shape.dims[i];
-            read += source(mode, at - pads->before[i], x->shape.dims[i]) *
+            read += pad_source(mode, at - pads->before[i], x->shape.dims[i]) *
                     from.of[i] * (int64_t)bytes;
         }
         for (int64_t i = 0; i < width; i++, write += bytes)
@@ -202,28 +181,30 @@ static enum assay_status pad_forward(const struct op_context *context,
                                      struct tensor *outputs, struct error *err)
 {
     const struct pad_attrs *attrs = node->attrs;
-    const struct tensor *value = pad_input_at(node, inputs, PAD_VALUE);
+    static const char zeros[8];
+    const struct tensor *value = op_input(node, inputs, PAD_VALUE);
     struct pads pads;
     enum assay_status st = get_pads(node, inputs, &pads, err);
 
     if (!st && value &&
         (value->dtype != inputs[PAD_X]->dtype || !tensor_elements(value)))
-        st = error_set(err, ASSAY_BAD_INPUT, "a %s cannot pad %s",
-                       dtype_name(value->dtype),
-                       dtype_name(inputs[PAD_X]->dtype));
+        st = error_set(err, ASSAY_BAD_INPUT, "cannot pad %s with %s",
+                       dtype_name(inputs[PAD_X]->dtype),
+                       dtype_name(value->dtype));
     if (st || !tensor_elements(&outputs[0]))
         return st;
     if (attrs->mode != PAD_CONSTANT && inputs[PAD_X]->shape.rank > 0 &&
         tensor_elements(inputs[PAD_X]))
-        return copy_mapped(inputs[PAD_X], &outputs[0], &pads, attrs->mode, err);
-    pad_fill(&outputs[0], value);
-    copy_inside(context, inputs[PAD_X], &outputs[0], &pads);
+        return pad_copy_mapped(inputs[PAD_X], &outputs[0], &pads, attrs->mode,
+                               err);
+    strided_fill(&outputs[0], value ? tensor_data(value) : zeros);
+    pad_copy_inside(context, inputs[PAD_X], &outputs[0], &pads);
     return ASSAY_OK;
 }
 
-/* dy of each element of y goes to the one of x that it repeats. */
-static void add_mapped(const struct tensor *dy, const struct tensor *dx,
-                       const struct pads *pads, enum pad_mode mode)
+/* Adds each dy to the element of dx that y repeats there. */
+static void pad_add_mapped(const struct tensor *dy, const struct tensor *dx,
+                           const struct pads *pads, enum pad_mode mode)
 {
     struct strides to = strides_dense(&dx->shape);
     const struct shape *y = &dy->shape;
@@ -232,8 +213,8 @@ static void add_mapped(const struct tensor *dy, const struct tensor *dx,
         int64_t rest = (int64_t)k, at = 0;
 
         for (int i = y->rank - 1; i >= 0; i--) {
-            at += source(mode, rest % y->dims[i] - pads->before[i],
-                         dx->shape.dims[i]) *
+            at += pad_source(mode, rest % y->dims[i] - pads->before[i],
+                             dx->shape.dims[i]) *
                   to.of[i];
             rest /= y->dims[i];
         }
@@ -241,9 +222,10 @@ static void add_mapped(const struct tensor *dy, const struct tensor *dx,
     }
 }
 
-/* Of the value: what of dy does not come from x. */
-static void sum_outside(const struct tensor *dy, const struct shape *x,
-                        const struct pads *pads, const struct tensor *dvalue)
+/* The value's gradient: the sum of dy wherever y does not come from x. */
+static void pad_sum_outside(const struct tensor *dy, const struct shape *x,
+                            const struct pads *pads,
+                            const struct tensor *dvalue)
 {
     struct inside inside;
     struct walk walk = {0};
@@ -251,7 +233,7 @@ static void sum_outside(const struct tensor *dy, const struct shape *x,
 
     for (size_t i = 0; i < tensor_elements(dy); i++)
         sum += (double)tensor_f32(dy)[i];
-    if (find_inside(x, &dy->shape, pads, &inside))
+    if (pad_find_inside(x, &dy->shape, pads, &inside))
         walk = walk_start(&inside.shape, &inside.in_y, 1);
     for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
         const float *from = tensor_f32(dy) + inside.from_y + walk.at[0];
@@ -286,12 +268,12 @@ static enum assay_status pad_backward(const struct op_context *context,
     if (st)
         return st;
     if (attrs->mode == PAD_CONSTANT && op_wants(pass, PAD_VALUE))
-        sum_outside(dy, x, &pads, &pass->dx[PAD_VALUE]);
+        pad_sum_outside(dy, x, &pads, &pass->dx[PAD_VALUE]);
     if (!op_wants(pass, PAD_X) || !tensor_elements(dx))
         return ASSAY_OK;
     if (attrs->mode != PAD_CONSTANT)
-        add_mapped(dy, dx, &pads, attrs->mode);
-    else if (find_inside(x, &dy->shape, &pads, &inside))
+        pad_add_mapped(dy, dx, &pads, attrs->mode);
+    else if (pad_find_inside(x, &dy->shape, &pads, &inside))
         strided_copy(context, &inside.shape, sizeof(float),
                      tensor_f32(dy) + inside.from_y, &inside.in_y,
                      tensor_f32(dx) + inside.from_x, &inside.in_x);
@@ -307,7 +289,7 @@ static void pad_to_onnx(struct onnx_sink *to)
 
     if (attrs->mode == PAD_WRAP ||
         (to->node->n_inputs > 3 && to->node->inputs[3] != GRAPH_NONE)) {
-        onnx_refuse(to, "this way of padding came with later opsets");
+        onnx_refuse(to, "its padding mode needs a later opset");
         return;
     }
     onnx_attr_text(to, "mode", modes[attrs->mode]);
@@ -320,13 +302,12 @@ ATTR_FIELDS(pad, FIELD_WORD(pad_attrs, mode, pad_modes));
 
 const struct op_class op_pad = {
     .name = "Pad",
-    .attrs_bytes = sizeof(struct pad_attrs),
-    .fields = pad_fields,
-    .min_inputs = 2,
-    .max_inputs = 4,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(pad),
+    OP_TAKES(2, 4),
+    OP_MAKES(1, 1),
     .infer = pad_infer,
+    .host_inputs =
+        OP_INPUT(PAD_PADS) | OP_INPUT(PAD_VALUE) | OP_INPUT(PAD_AXES),
     .forward = pad_forward,
     .backward = pad_backward,
     .backward_reads = pad_backward_reads,

@@ -1,7 +1,7 @@
-/* ops/movement/pad.h - a tensor with more around it.
+/* ops/movement/pad.h - pads a tensor.
  *
- * Inputs: x, the pads (before each axis, then behind each; negative ones cut
- * off), the value (left out: 0), the axes they are for (left out: all).
+ * Inputs: x, the pads (before each axis, then after each; negative ones crop),
+ * the value (left out: 0), the axes to pad (left out: all).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MOVEMENT_PAD_H
@@ -12,8 +12,8 @@
 enum pad_mode {
     PAD_CONSTANT,
     PAD_REFLECT, /* mirrored at the outermost elements */
-    PAD_EDGE,    /* the outermost elements again */
-    PAD_WRAP     /* from the other side */
+    PAD_EDGE,    /* repeats the outermost elements */
+    PAD_WRAP     /* continues at the other side */
 };
 
 struct pad_attrs {

@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-/* x and y of [n, c, h, w], both cut into n, c, and h and w in blocks. */
-static enum assay_status infer_depth(const struct node *node,
+static enum assay_status depth_infer(const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
@@ -39,8 +38,8 @@ static enum assay_status infer_depth(const struct node *node,
     return ASSAY_OK;
 }
 
-/* Between the deep side and the wide one, which is seen as n, c, h, block, w,
- * block; strides of both sides in that order. */
+/* Copies between the deep side and the wide one. Both are walked as n, c, h,
+ * block, w, block. */
 static void move_depth(const struct op_context *context,
                        const struct depth_attrs *attrs,
                        const struct shape *deep, bool to_space, size_t bytes,
@@ -62,7 +61,7 @@ static void move_depth(const struct op_context *context,
                  to_space ? &wide : &stacked);
 }
 
-static enum assay_status forward_depth(const struct op_context *context,
+static enum assay_status depth_forward(const struct op_context *context,
                                        const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
@@ -78,7 +77,7 @@ static enum assay_status forward_depth(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status backward_depth(const struct op_context *context,
+static enum assay_status depth_backward(const struct op_context *context,
                                         const struct node *node,
                                         const struct op_backward *pass,
                                         struct error *err)
@@ -95,7 +94,7 @@ static enum assay_status backward_depth(const struct op_context *context,
 
 /* ---- ReverseSequence -------------------------------------------------- */
 
-static enum assay_status infer_reverse(const struct node *node,
+static enum assay_status reverse_infer(const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
                                        struct error *err)
@@ -110,11 +109,11 @@ static enum assay_status infer_reverse(const struct node *node,
         inputs[1]->shape.dims[0] == x->dims[attrs->batch_axis])
         return ASSAY_OK;
     return error_set(err, ASSAY_BAD_INPUT,
-                     "lengths for axis %lld do not fit the sequences",
+                     "the lengths do not fit the sequences along axis %lld",
                      (long long)attrs->batch_axis);
 }
 
-static enum assay_status forward_reverse(const struct op_context *context,
+static enum assay_status reverse_forward(const struct op_context *context,
                                          const struct node *node,
                                          const struct tensor *const *inputs,
                                          struct tensor *outputs,
@@ -136,8 +135,9 @@ static enum assay_status forward_reverse(const struct op_context *context,
 
         if (length < 0 || length > x->shape.dims[attrs->time_axis])
             return error_set(err, ASSAY_BAD_INPUT,
-                             "a sequence of %lld does not fit",
-                             (long long)length);
+                             "a sequence of %lld does not fit into %lld",
+                             (long long)length,
+                             (long long)x->shape.dims[attrs->time_axis]);
         if (*time < length)
             *time = length - 1 - *time;
         memcpy(to + (size_t)i * bytes,
@@ -146,7 +146,7 @@ static enum assay_status forward_reverse(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* Channels of which block * block make one: where the k-th of the i-th is. */
+/* The deep channel that holds element k of wide channel i's blocks. */
 static size_t depth_block_place(const struct depth_attrs *attrs, size_t n,
                                 size_t i, size_t k)
 {
@@ -214,19 +214,17 @@ ATTR_FIELDS(depth, FIELD_SIZE(depth_attrs, block),
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct attrs),                                   \
-        .min_inputs = n,                                                       \
-        .max_inputs = n,                                                       \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
-        .infer = infer_##kind,                                                 \
-        .forward = forward_##kind,                                             \
+        OP_TAKES(n, n),                                                        \
+        OP_MAKES(1, 1),                                                        \
+        .infer = kind##_infer,                                                 \
+        .forward = kind##_forward,                                             \
         .backward = passes,                                                    \
         __VA_ARGS__,                                                           \
     };
-CLASS(depth_to_space, "DepthToSpace", depth, depth_attrs, 1, backward_depth,
+CLASS(depth_to_space, "DepthToSpace", depth, depth_attrs, 1, depth_backward,
       .fields = depth_fields, .channels = depth_to_space_channels,
       .to_onnx = depth_to_onnx)
-CLASS(space_to_depth, "SpaceToDepth", depth, depth_attrs, 1, backward_depth,
+CLASS(space_to_depth, "SpaceToDepth", depth, depth_attrs, 1, depth_backward,
       .fields = depth_fields, .channels = space_to_depth_channels,
       .to_onnx = depth_to_onnx)
 CLASS(reverse_sequence, "ReverseSequence", reverse, reverse_sequence_attrs, 2,

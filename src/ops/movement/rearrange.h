@@ -1,7 +1,7 @@
-/* ops/movement/rearrange.h - elements moved between axes: DepthToSpace,
+/* ops/movement/rearrange.h - moves elements between axes: DepthToSpace,
  * SpaceToDepth, ReverseSequence.
  *
- * Inputs: x [n,c,h,w]; of ReverseSequence x and the lengths of the sequences.
+ * Inputs: x [n,c,h,w]; for ReverseSequence x and the lengths of the sequences.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MOVEMENT_REARRANGE_H
@@ -11,7 +11,7 @@
 
 struct depth_attrs {
     int64_t block;
-    bool is_depth_first; /* channels come before the places in a block */
+    bool is_depth_first; /* ONNX's mode CRD rather than DCR */
 };
 
 struct reverse_sequence_attrs {

@@ -1,7 +1,7 @@
-/* ops/movement/repeat.c - more of the same: Expand and Tile.
+/* ops/movement/repeat.c - repeats a tensor: Expand and Tile.
  *
- * Expand: x and a shape to broadcast it with. Tile: x and how often to repeat
- * it along each axis. */
+ * Inputs: Expand: x, and the shape to broadcast it with. Tile: x, and how often
+ * to repeat it along each axis. */
 #include "ops/gradient_internal.h"
 #include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
@@ -9,49 +9,37 @@
 #include "ops/shape_rules.h"
 #include "ops/strided_internal.h"
 
-static enum assay_status infer_expand(const struct node *node,
+static enum assay_status expand_infer(const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
 {
-    struct tensor wanted = {0};
+    struct tensor target = {0};
     struct shape shape;
-    struct int_list list;
-    enum assay_status st = int_list_read(inputs[1], &list, err);
+    enum assay_status st = shape_read(inputs[1], &target.shape, err);
 
     (void)node;
-    if (!st && list.n > SHAPE_MAX_RANK)
-        st =
-            error_set(err, ASSAY_UNSUPPORTED, "%zu dimensions; %d are the most",
-                      list.n, SHAPE_MAX_RANK);
-    if (st)
-        return st;
-    wanted.shape.rank = (int)list.n;
-    for (size_t i = 0; i < list.n; i++)
-        wanted.shape.dims[i] = list.of[i];
-    st = strided_broadcast((const struct tensor *const[]){inputs[0], &wanted},
-                           2, &shape, err);
+    if (!st)
+        st = strided_broadcast(
+            (const struct tensor *const[]){inputs[0], &target}, 2, &shape, err);
     if (!st)
         rule_set(&outputs[0], inputs[0]->dtype, &shape);
     return st;
 }
 
-static enum assay_status forward_expand(const struct op_context *context,
+static enum assay_status expand_forward(const struct op_context *context,
                                         const struct node *node,
                                         const struct tensor *const *inputs,
                                         struct tensor *outputs,
                                         struct error *err)
 {
-    const struct tensor *x = inputs[0], *y = &outputs[0];
-    struct strides from = strides_repeat(&x->shape, &y->shape);
-    struct strides to = strides_dense(&y->shape);
+    struct strides from = strides_repeat(&inputs[0]->shape, &outputs[0].shape);
 
     (void)node, (void)err;
-    strided_copy(context, &y->shape, dtype_bytes(x->dtype), tensor_data(x),
-                 &from, tensor_data(y), &to);
+    strided_take(context, inputs[0], 0, &from, &outputs[0]);
     return ASSAY_OK;
 }
 
-static enum assay_status infer_tile(const struct node *node,
+static enum assay_status tile_infer(const struct node *node,
                                     const struct tensor *const *inputs,
                                     struct tensor *outputs, struct error *err)
 {
@@ -65,8 +53,9 @@ static enum assay_status infer_tile(const struct node *node,
                        "%zu repetitions for %d dimensions", list.n, shape.rank);
     for (int i = 0; !st && i < shape.rank; i++) {
         if (list.of[i] < 0 || list.of[i] > INT32_MAX)
-            st = error_set(err, ASSAY_BAD_INPUT, "%lld repetitions",
-                           (long long)list.of[i]);
+            st = error_set(err, ASSAY_BAD_INPUT,
+                           "%lld repetitions along axis %d",
+                           (long long)list.of[i], i);
         else
             shape.dims[i] *= list.of[i];
     }
@@ -75,11 +64,10 @@ static enum assay_status infer_tile(const struct node *node,
     return st;
 }
 
-/* The first copy of x, at the beginning of y; then along each axis, from the
- * last, what is there is copied behind itself. */
-static void repeat_axis(const struct op_context *context,
-                        const struct shape *done, int axis, size_t bytes,
-                        const struct tensor *y)
+/* Repeats along an axis what y already holds, its first `done` elements. */
+static void tile_repeat_axis(const struct op_context *context,
+                             const struct shape *done, int axis, size_t bytes,
+                             const struct tensor *y)
 {
     struct strides strides = strides_dense(&y->shape);
     int64_t step = done->dims[axis] * strides.of[axis] * (int64_t)bytes;
@@ -93,30 +81,27 @@ static void repeat_axis(const struct op_context *context,
     }
 }
 
-static enum assay_status forward_tile(const struct op_context *context,
+static enum assay_status tile_forward(const struct op_context *context,
                                       const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
 {
     const struct tensor *x = inputs[0], *y = &outputs[0];
-    struct strides from = strides_dense(&x->shape);
     struct strides to = strides_dense(&y->shape);
     struct shape done = x->shape;
-    size_t bytes = dtype_bytes(x->dtype);
 
     (void)node, (void)err;
     if (!tensor_elements(y))
         return ASSAY_OK;
-    strided_copy(context, &x->shape, bytes, tensor_data(x), &from,
-                 tensor_data(y), &to);
+    strided_put(context, x, y, 0, &to);
     for (int i = done.rank - 1; i >= 0; i--) {
-        repeat_axis(context, &done, i, bytes, y);
+        tile_repeat_axis(context, &done, i, dtype_bytes(x->dtype), y);
         done.dims[i] = y->shape.dims[i];
     }
     return ASSAY_OK;
 }
 
-static enum assay_status backward_expand(const struct op_context *context,
+static enum assay_status expand_backward(const struct op_context *context,
                                          const struct node *node,
                                          const struct op_backward *pass,
                                          struct error *err)
@@ -126,9 +111,9 @@ static enum assay_status backward_expand(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* Where the row of x begins that a row of y repeats. */
-static int64_t source_row(const struct shape *x, const struct shape *y,
-                          int64_t row)
+/* Where in x the row begins that this row of y repeats. */
+static int64_t tile_source_row(const struct shape *x, const struct shape *y,
+                               int64_t row)
 {
     int64_t at = 0, step = x->dims[x->rank - 1];
 
@@ -140,7 +125,7 @@ static int64_t source_row(const struct shape *x, const struct shape *y,
     return at;
 }
 
-static enum assay_status backward_tile(const struct op_context *context,
+static enum assay_status tile_backward(const struct op_context *context,
                                        const struct node *node,
                                        const struct op_backward *pass,
                                        struct error *err)
@@ -155,7 +140,7 @@ static enum assay_status backward_tile(const struct op_context *context,
     if (x->rank == 0 || !tensor_elements(pass->dy[0]))
         return ASSAY_OK;
     for (int64_t row = 0; row < shape_span(y, 0, last); row++) {
-        float *to = tensor_f32(&pass->dx[0]) + source_row(x, y, row);
+        float *to = tensor_f32(&pass->dx[0]) + tile_source_row(x, y, row);
 
         for (int64_t i = 0; i < y->dims[last]; i++)
             to[i % x->dims[last]] += *dy++;
@@ -166,13 +151,12 @@ static enum assay_status backward_tile(const struct op_context *context,
 #define CLASS(symbol, text)                                                    \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
-        .min_inputs = 2,                                                       \
-        .max_inputs = 2,                                                       \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
-        .infer = infer_##symbol,                                               \
-        .forward = forward_##symbol,                                           \
-        .backward = backward_##symbol,                                         \
+        OP_TAKES(2, 2),                                                        \
+        OP_MAKES(1, 1),                                                        \
+        .infer = symbol##_infer,                                               \
+        .host_inputs = OP_INPUT(1),                                            \
+        .forward = symbol##_forward,                                           \
+        .backward = symbol##_backward,                                         \
         .to_onnx = onnx_put_named,                                             \
     };
 CLASS(expand, "Expand")

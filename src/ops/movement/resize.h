@@ -1,9 +1,8 @@
-/* ops/movement/resize.h - a tensor with more or fewer elements along its axes,
- * between which values are interpolated.
+/* ops/movement/resize.h - resizes the axes of a tensor by interpolation.
  *
- * Inputs: x, the region to crop (starts, then ends, as shares; for
- * RESIZE_CROP), the scales of the axes or the sizes of the result; what is not
- * needed is left out.
+ * Inputs: x, the region to crop (for RESIZE_CROP: starts, then ends, as
+ * fractions), the scales of the axes, the sizes of the result. Either scales or
+ * sizes are left out.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MOVEMENT_RESIZE_H
@@ -15,13 +14,17 @@ enum resize_mode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
 
 /* Which place in x an element of the result comes from. */
 enum resize_place {
-    RESIZE_HALF_PIXEL, /* elements are squares: their centres */
+    RESIZE_HALF_PIXEL, /* elements are squares: maps their centres */
     RESIZE_PYTORCH_HALF_PIXEL,
-    RESIZE_ALIGN_CORNERS, /* elements are points: the ends are the same */
-    RESIZE_ASYMMETRIC,    /* left edges are */
+    RESIZE_ALIGN_CORNERS, /* elements are points: maps the ends */
+    RESIZE_ASYMMETRIC,    /* maps the left edges */
     RESIZE_HALF_PIXEL_FOR_NEAREST,
-    RESIZE_CROP
+    RESIZE_CROP,
+    RESIZE_HALF_PIXEL_SYMMETRIC /* the same from both ends, for any scale */
 };
+
+/* Whether the sizes that are given may be changed to keep the proportions. */
+enum resize_aspect { RESIZE_STRETCH, RESIZE_NOT_LARGER, RESIZE_NOT_SMALLER };
 
 /* Which element is nearest to a place between two. */
 enum resize_nearest {
@@ -35,9 +38,13 @@ struct resize_attrs {
     enum resize_mode mode;
     enum resize_place place;
     enum resize_nearest nearest;
-    float cubic;           /* the coefficient of cubic interpolation: -0.75 */
-    bool excludes_outside; /* weights of elements that are not there are 0 */
-    float outside;         /* RESIZE_CROP: the value beyond x */
+    float cubic;           /* coefficient of the cubic: -0.75 */
+    bool excludes_outside; /* elements outside x have weight 0 */
+    float outside;         /* RESIZE_CROP: the value outside x */
+    bool antialias;        /* a smaller result averages over all of x */
+    enum resize_aspect aspect;
+    size_t n_axes; /* which axes the inputs name; 0: all */
+    int64_t axes[SHAPE_MAX_RANK];
 };
 
 #endif

@@ -11,12 +11,10 @@ resize_nearest_infer(const struct node *node,
                      const struct tensor *const *inputs, struct tensor *outputs,
                      struct error *err)
 {
-    enum assay_status st = rule_rank(inputs, 0, 4, err);
+    enum assay_status st = rule_ranks(inputs, 2, 4, err);
     struct shape y = inputs[0]->shape;
 
     (void)node;
-    if (!st)
-        st = rule_rank(inputs, 1, 4, err);
     if (st)
         return st;
     y.dims[2] = inputs[1]->shape.dims[2];
@@ -83,7 +81,7 @@ resize_nearest_backward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* Of the second map only the shape is read. */
+/* Only the shape of the second map is read. */
 static void resize_nearest_count_cost(const struct node *node,
                                       const struct tensor *const *inputs,
                                       const struct tensor *outputs,
@@ -95,10 +93,8 @@ static void resize_nearest_count_cost(const struct node *node,
 
 const struct op_class op_resize_nearest = {
     .name = "ResizeNearest",
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(2, 2),
+    OP_MAKES(1, 1),
     .infer = resize_nearest_infer,
     .forward = resize_nearest_forward,
     .cost = resize_nearest_count_cost,

@@ -13,7 +13,7 @@
 
 /* ---- Where ------------------------------------------------------------ */
 
-static enum assay_status infer_where(const struct node *node,
+static enum assay_status where_infer(const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
@@ -52,7 +52,7 @@ static void select_choose(size_t bytes, const struct walk *walk,
 #undef CHOOSE
 }
 
-static enum assay_status forward_where(const struct op_context *context,
+static enum assay_status where_forward(const struct op_context *context,
                                        const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
@@ -82,7 +82,7 @@ static struct op_reads where_reads(const struct node *node, uint64_t wanted)
     return (struct op_reads){.inputs = 1};
 }
 
-/* dy where x was taken (or y was), 0 elsewhere. */
+/* dy wherever x (or else y) was taken, 0 elsewhere. */
 static void take_chosen(const struct tensor *condition, const struct tensor *dy,
                         bool is_x, const struct tensor *to)
 {
@@ -102,7 +102,7 @@ static void take_chosen(const struct tensor *condition, const struct tensor *dy,
     }
 }
 
-static enum assay_status backward_where(const struct op_context *context,
+static enum assay_status where_backward(const struct op_context *context,
                                         const struct node *node,
                                         const struct op_backward *pass,
                                         struct error *err)
@@ -128,7 +128,7 @@ static enum assay_status backward_where(const struct op_context *context,
 
 /* ---- NonZero ---------------------------------------------------------- */
 
-/* Whether an element is 0; a negative zero is one too. */
+/* Whether an element is 0 or -0. */
 static bool select_is_zero(enum dtype dtype, const char *element)
 {
     static const char zeros[8];
@@ -136,13 +136,15 @@ static bool select_is_zero(enum dtype dtype, const char *element)
     char copy[8];
 
     memcpy(copy, element, bytes);
-    if (dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_F16 ||
-        dtype == DTYPE_BF16)
+    if (dtype == DTYPE_F4E2M1)
+        copy[0] &= 0x7;
+    else if (dtype <= DTYPE_BF16 || dtype == DTYPE_F8E4M3FN ||
+             dtype == DTYPE_F8E5M2)
         copy[bytes - 1] &= 0x7f;
     return memcmp(copy, zeros, bytes) == 0;
 }
 
-static enum assay_status forward_non_zero(const struct op_context *context,
+static enum assay_status non_zero_forward(const struct op_context *context,
                                           const struct node *node,
                                           const struct tensor *const *inputs,
                                           struct tensor *outputs,
@@ -155,7 +157,8 @@ static enum assay_status forward_non_zero(const struct op_context *context,
     struct shape shape;
     enum assay_status st;
 
-    (void)node;
+    if (inputs[0]->dtype == DTYPE_SEQUENCE)
+        return rule_undefined(node, DTYPE_SEQUENCE, err);
     for (size_t i = 0; i < n; i++)
         found += !select_is_zero(x->dtype, data + i * bytes);
     shape = shape_of(2, (int64_t)x->shape.rank, found);
@@ -176,7 +179,7 @@ static enum assay_status forward_non_zero(const struct op_context *context,
 
 /* ---- Compress --------------------------------------------------------- */
 
-/* The part of x that counts, as outer x size x inner. */
+/* x as outer x size x inner. */
 static enum assay_status select_get_rows(const struct select_attrs *attrs,
                                          const struct shape *x, int *axis,
                                          struct shape *rows, struct error *err)
@@ -196,7 +199,7 @@ static enum assay_status select_get_rows(const struct select_attrs *attrs,
     return ASSAY_OK;
 }
 
-static enum assay_status forward_compress(const struct op_context *context,
+static enum assay_status compress_forward(const struct op_context *context,
                                           const struct node *node,
                                           const struct tensor *const *inputs,
                                           struct tensor *outputs,
@@ -213,6 +216,8 @@ static enum assay_status forward_compress(const struct op_context *context,
     int axis;
     enum assay_status st = rule_dtype(inputs, 1, DTYPE_BOOL, err);
 
+    if (inputs[0]->dtype == DTYPE_SEQUENCE)
+        return rule_undefined(node, DTYPE_SEQUENCE, err);
     if (!st)
         st = select_get_rows(attrs, &x->shape, &axis, &rows, err);
     if (st)
@@ -246,13 +251,11 @@ SHARED_ATTR_FIELDS(select, FIELD_FLAG(select_attrs, has_axis),
 
 const struct op_class op_where = {
     .name = "Where",
-    .min_inputs = 3,
-    .max_inputs = 3,
-    .min_outputs = 1,
-    .max_outputs = 1,
-    .infer = infer_where,
-    .forward = forward_where,
-    .backward = backward_where,
+    OP_TAKES(3, 3),
+    OP_MAKES(1, 1),
+    .infer = where_infer,
+    .forward = where_forward,
+    .backward = where_backward,
     .backward_reads = where_reads,
     .cost = rule_cost_elementwise,
     .to_onnx = onnx_put_named,
@@ -260,21 +263,16 @@ const struct op_class op_where = {
 
 const struct op_class op_non_zero = {
     .name = "NonZero",
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .min_outputs = 1,
-    .max_outputs = 1,
-    .forward = forward_non_zero,
+    OP_TAKES(1, 1),
+    OP_MAKES(1, 1),
+    .forward = non_zero_forward,
     .to_onnx = onnx_put_named,
 };
 
 const struct op_class op_compress = {
     .name = "Compress",
-    .attrs_bytes = sizeof(struct select_attrs),
-    .fields = select_fields,
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .min_outputs = 1,
-    .max_outputs = 1,
-    .forward = forward_compress,
+    OP_ATTRS(select),
+    OP_TAKES(2, 2),
+    OP_MAKES(1, 1),
+    .forward = compress_forward,
 };

@@ -1,9 +1,9 @@
-/* ops/movement/select_ops.h - elements chosen by what they are, or by a
- * condition: Where, NonZero, Compress, Unique.
+/* ops/movement/select_ops.h - selects elements by value or by a condition:
+ * Where, NonZero, Compress, Unique.
  *
  * Inputs: Where: condition, x, y. NonZero: x. Compress: x, condition. Unique:
- * x; it makes the values, where each first stands, which of them each element
- * is, and how often each comes.
+ * x. Unique makes the values, the first index of each, the index into them for
+ * each element, and their counts.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MOVEMENT_SELECT_OPS_H
@@ -12,9 +12,9 @@
 #include "graph/graph.h"
 
 struct select_attrs {
-    bool has_axis; /* false: of all elements, as one row */
+    bool has_axis; /* false: x is flattened */
     int64_t axis;
-    bool is_sorted; /* Unique; false: in the order they come */
+    bool is_sorted; /* Unique; false: in order of first occurrence */
 };
 
 extern const struct attr_field select_fields[];

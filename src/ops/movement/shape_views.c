@@ -24,16 +24,7 @@ static enum assay_status view_as(const struct tensor *x,
     return ASSAY_OK;
 }
 
-static enum assay_status infer_identity(const struct node *node,
-                                        const struct tensor *const *inputs,
-                                        struct tensor *outputs,
-                                        struct error *err)
-{
-    (void)node;
-    return view_as(inputs[0], &inputs[0]->shape, &outputs[0], err);
-}
-
-/* Puts what remains into the dimension that is -1. */
+/* Gives the first dimension of -1 the elements that remain. */
 static void fill_rest(const struct shape *x, struct shape *shape)
 {
     int64_t have = shape_span(x, 0, x->rank), known = 1;
@@ -49,77 +40,87 @@ static void fill_rest(const struct shape *x, struct shape *shape)
         shape->dims[unknown] = known ? have / known : 0;
 }
 
-static enum assay_status infer_reshape(const struct node *node,
+static enum assay_status reshape_infer(const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
                                        struct error *err)
 {
     const struct shape_view_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[0]->shape;
-    struct shape shape = {0};
-    struct int_list list;
-    enum assay_status st = int_list_read(inputs[1], &list, err);
+    struct shape shape;
+    enum assay_status st = shape_read(inputs[1], &shape, err);
 
-    if (!st && list.n > SHAPE_MAX_RANK)
-        st =
-            error_set(err, ASSAY_UNSUPPORTED, "%zu dimensions; %d are the most",
-                      list.n, SHAPE_MAX_RANK);
     if (st)
         return st;
-    shape.rank = (int)list.n;
     for (int i = 0; i < shape.rank; i++) {
-        shape.dims[i] = list.of[i];
-        if (list.of[i] == 0 && !attrs->allows_zero && i < x->rank)
+        if (shape.dims[i] == 0 && !attrs->allows_zero && i < x->rank)
             shape.dims[i] = x->dims[i];
     }
     fill_rest(x, &shape);
     return view_as(inputs[0], &shape, &outputs[0], err);
 }
 
-static enum assay_status infer_flatten(const struct node *node,
-                                       const struct tensor *const *inputs,
-                                       struct tensor *outputs,
-                                       struct error *err)
+/* [a, b, ...] as a matrix, whose second dimension begins at an axis. */
+static enum assay_status flatten_from(const struct tensor *x, int axis,
+                                      struct tensor *y, struct error *err)
 {
-    const struct shape_view_attrs *attrs = node->attrs;
-    const struct shape *x = &inputs[0]->shape;
-    int64_t axis = attrs->axis < 0 ? attrs->axis + x->rank : attrs->axis;
-    struct shape shape;
+    struct shape shape = shape_of(2, shape_span(&x->shape, 0, axis),
+                                  shape_span(&x->shape, axis, x->shape.rank));
 
-    if (axis < 0 || axis > x->rank)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "axis %lld does not exist in %d dimensions",
-                         (long long)attrs->axis, x->rank);
-    shape = shape_of(2, shape_span(x, 0, (int)axis),
-                     shape_span(x, (int)axis, x->rank));
-    return view_as(inputs[0], &shape, &outputs[0], err);
+    return view_as(x, &shape, y, err);
 }
 
-static enum assay_status infer_squeeze(const struct node *node,
+static enum assay_status flatten_infer(const struct node *node,
+                                       const struct tensor *const *inputs,
+                                       struct tensor *outputs,
+                                       struct error *err)
+{
+    (void)node;
+    if (inputs[0]->shape.rank < 1)
+        return rule_rank(inputs, 0, 2, err);
+    return flatten_from(inputs[0], 1, &outputs[0], err);
+}
+
+static enum assay_status flatten_at_infer(const struct node *node,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
+{
+    const struct shape_view_attrs *attrs = node->attrs;
+    int rank = inputs[0]->shape.rank;
+    int64_t axis = attrs->axis < 0 ? attrs->axis + rank : attrs->axis;
+
+    if (axis < 0 || axis > rank)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "axis %lld does not exist in %d dimensions",
+                         (long long)attrs->axis, rank);
+    return flatten_from(inputs[0], (int)axis, &outputs[0], err);
+}
+
+static enum assay_status squeeze_infer(const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
                                        struct error *err)
 {
     const struct shape *x = &inputs[0]->shape;
-    bool is_listed = node->n_inputs > 1 && inputs[1];
+    const struct tensor *listed = op_input(node, inputs, 1);
     struct shape shape = {0};
     struct int_list list;
     unsigned axes;
-    enum assay_status st =
-        int_list_read(is_listed ? inputs[1] : NULL, &list, err);
+    enum assay_status st = int_list_read(listed, &list, err);
 
     if (!st)
         st = axes_resolve(&list, x->rank, &axes, err);
     if (st)
         return st;
     for (int i = 0; i < x->rank; i++) {
-        if (is_listed ? !(axes >> i & 1) : x->dims[i] != 1)
+        if (listed ? !(axes >> i & 1) : x->dims[i] != 1)
             shape.dims[shape.rank++] = x->dims[i];
     }
     return view_as(inputs[0], &shape, &outputs[0], err);
 }
 
-static enum assay_status infer_unsqueeze(const struct node *node,
+static enum assay_status unsqueeze_infer(const struct node *node,
                                          const struct tensor *const *inputs,
                                          struct tensor *outputs,
                                          struct error *err)
@@ -132,10 +133,8 @@ static enum assay_status infer_unsqueeze(const struct node *node,
     enum assay_status st = int_list_read(inputs[1], &list, err);
 
     (void)node;
-    if (!st && list.n + (size_t)x->rank > SHAPE_MAX_RANK)
-        st =
-            error_set(err, ASSAY_UNSUPPORTED, "%zu dimensions; %d are the most",
-                      list.n + (size_t)x->rank, SHAPE_MAX_RANK);
+    if (!st)
+        st = rank_check(list.n + (size_t)x->rank, err);
     if (!st)
         st = axes_resolve(&list, x->rank + (int)list.n, &axes, err);
     if (st)
@@ -159,11 +158,11 @@ static enum assay_status shape_views_forward(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static void flatten_at_to_onnx(struct onnx_sink *to)
+static void flatten_to_onnx(struct onnx_sink *to)
 {
     const struct shape_view_attrs *attrs = to->node->attrs;
 
-    onnx_attr_int(to, "axis", attrs->axis);
+    onnx_attr_int(to, "axis", to->node->op == &op_flatten ? 1 : attrs->axis);
     onnx_put_node(to, "Flatten", 1);
 }
 
@@ -181,26 +180,34 @@ static void reshape_to_onnx(struct onnx_sink *to)
 ATTR_FIELDS(shape_view, FIELD_FLAG(shape_view_attrs, allows_zero),
             FIELD_AXIS(shape_view_attrs, axis));
 
-/* X(symbol, name, least inputs, most inputs, infer) */
 #define CLASS(symbol, text, least, most, inferred, ruled, written)             \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
-        .attrs_bytes = sizeof(struct shape_view_attrs),                        \
-        .fields = shape_view_fields,                                           \
-        .min_inputs = least,                                                   \
-        .max_inputs = most,                                                    \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
+        OP_ATTRS(shape_view),                                                  \
+        OP_TAKES(least, most),                                                 \
+        OP_MAKES(1, 1),                                                        \
         .infer = inferred,                                                     \
+        .host_inputs = OP_INPUT(1),                                            \
         .forward = shape_views_forward,                                        \
         .is_view = true,                                                       \
         .channels = ruled,                                                     \
         .to_onnx = written,                                                    \
     };
-CLASS(identity, "Identity", 1, 1, infer_identity, channel_pass, onnx_put_named)
-CLASS(reshape, "Reshape", 2, 2, infer_reshape, channel_reshape, reshape_to_onnx)
-CLASS(flatten_at, "FlattenAt", 1, 1, infer_flatten, channel_reshape,
-      flatten_at_to_onnx)
-CLASS(squeeze, "Squeeze", 1, 2, infer_squeeze, channel_reshape, onnx_put_named)
-CLASS(unsqueeze, "Unsqueeze", 2, 2, infer_unsqueeze, channel_reshape,
+CLASS(identity, "Identity", 1, 1, rule_same, channel_pass, onnx_put_named)
+CLASS(reshape, "Reshape", 2, 2, reshape_infer, channel_reshape, reshape_to_onnx)
+CLASS(flatten_at, "FlattenAt", 1, 1, flatten_at_infer, channel_reshape,
+      flatten_to_onnx)
+CLASS(squeeze, "Squeeze", 1, 2, squeeze_infer, channel_reshape, onnx_put_named)
+CLASS(unsqueeze, "Unsqueeze", 2, 2, unsqueeze_infer, channel_reshape,
       onnx_put_named)
+
+const struct op_class op_flatten = {
+    .name = "Flatten",
+    OP_TAKES(1, 1),
+    OP_MAKES(1, 1),
+    .infer = flatten_infer,
+    .forward = shape_views_forward,
+    .is_view = true,
+    .channels = channel_reshape,
+    .to_onnx = flatten_to_onnx,
+};

@@ -10,7 +10,7 @@
 #include "ops/shape_rules.h"
 #include "ops/strided_internal.h"
 
-/* Where a slice begins and how it goes on, for each dimension. */
+/* The start and step of a slice in each dimension. */
 struct slices {
     struct shape shape;
     int64_t start[SHAPE_MAX_RANK], step[SHAPE_MAX_RANK];
@@ -21,8 +21,8 @@ static int64_t slice_held(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* One dimension; positions count from the end where negative, and those
- * outside mean the edge. */
+/* One dimension. Negative positions count from the end; those outside mean the
+ * edge. */
 static void slice_axis(struct slices *slices, int axis, int64_t start,
                        int64_t end, int64_t step)
 {
@@ -53,14 +53,13 @@ static enum assay_status read_lists(const struct node *node,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = SLICE_STARTS; !st && i <= SLICE_STEPS; i++)
-        st = int_list_read(i < node->n_inputs ? inputs[i] : NULL, &lists[i],
-                           err);
+        st = int_list_read(op_input(node, inputs, i), &lists[i], err);
     for (size_t i = SLICE_ENDS; !st && i <= SLICE_STEPS; i++) {
-        bool is_there = i == SLICE_ENDS || (i < node->n_inputs && inputs[i]);
+        bool is_there = i == SLICE_ENDS || op_input(node, inputs, i);
 
         if (is_there && lists[i].n != lists[SLICE_STARTS].n)
             st = error_set(err, ASSAY_BAD_INPUT,
-                           "%zu starts and %zu ends, axes or steps",
+                           "%zu starts, but %zu ends, axes or steps",
                            lists[SLICE_STARTS].n, lists[i].n);
         if (!is_there) {
             lists[i].n = lists[SLICE_STARTS].n;
@@ -91,7 +90,8 @@ static enum assay_status get_slices(const struct node *node,
                           err);
         if (!st && (lists[SLICE_STEPS].of[i] == 0 ||
                     lists[SLICE_STEPS].of[i] == INT64_MIN))
-            st = error_set(err, ASSAY_BAD_INPUT, "a step of %lld",
+            st = error_set(err, ASSAY_BAD_INPUT,
+                           "a step of %lld is not supported",
                            (long long)lists[SLICE_STEPS].of[i]);
         if (!st)
             slice_axis(slices, axis, lists[SLICE_STARTS].of[i],
@@ -100,7 +100,7 @@ static enum assay_status get_slices(const struct node *node,
     return st;
 }
 
-static enum assay_status infer_slice(const struct node *node,
+static enum assay_status slice_infer(const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
@@ -112,21 +112,7 @@ static enum assay_status infer_slice(const struct node *node,
     return st;
 }
 
-/* Copies a part of x that begins at an element and has strides. */
-static void slice_copy_part(const struct op_context *context,
-                            const struct tensor *x, int64_t start,
-                            const struct strides *from, const struct tensor *y)
-{
-    struct strides to = strides_dense(&y->shape);
-    size_t bytes = dtype_bytes(x->dtype);
-
-    if (tensor_elements(y))
-        strided_copy(context, &y->shape, bytes,
-                     (char *)tensor_data(x) + start * (int64_t)bytes, from,
-                     tensor_data(y), &to);
-}
-
-/* The first element of the slice in x, and the strides from there. */
+/* The slice's first element in x, and its strides. */
 static enum assay_status find_slice(const struct node *node,
                                     const struct tensor *const *inputs,
                                     int64_t *start, struct strides *strides,
@@ -139,26 +125,13 @@ static enum assay_status find_slice(const struct node *node,
     *strides = strides_dense(&inputs[0]->shape);
     for (int i = 0; !st && i < slices.shape.rank; i++) {
         *start += slices.start[i] * strides->of[i];
-        /* A step past the only element is never taken, but must not
-         * overflow. */
+        /* With one element the step is not taken, but must not overflow. */
         strides->of[i] *= slices.shape.dims[i] > 1 ? slices.step[i] : 1;
     }
     return st;
 }
 
-/* Puts dy where its part of x lies. */
-static void copy_back(const struct op_context *context, const struct tensor *dy,
-                      int64_t start, const struct strides *to,
-                      const struct tensor *dx)
-{
-    struct strides from = strides_dense(&dy->shape);
-
-    if (tensor_elements(dy))
-        strided_copy(context, &dy->shape, sizeof(float), tensor_data(dy), &from,
-                     tensor_f32(dx) + start, to);
-}
-
-static enum assay_status backward_slice(const struct op_context *context,
+static enum assay_status slice_backward(const struct op_context *context,
                                         const struct node *node,
                                         const struct op_backward *pass,
                                         struct error *err)
@@ -168,11 +141,11 @@ static enum assay_status backward_slice(const struct op_context *context,
     enum assay_status st = find_slice(node, pass->inputs, &start, &to, err);
 
     if (!st)
-        copy_back(context, pass->dy[0], start, &to, &pass->dx[0]);
+        strided_put(context, pass->dy[0], &pass->dx[0], start, &to);
     return st;
 }
 
-static enum assay_status forward_slice(const struct op_context *context,
+static enum assay_status slice_forward(const struct op_context *context,
                                        const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
@@ -183,7 +156,7 @@ static enum assay_status forward_slice(const struct op_context *context,
     enum assay_status st = find_slice(node, inputs, &start, &from, err);
 
     if (!st)
-        slice_copy_part(context, inputs[0], start, &from, &outputs[0]);
+        strided_take(context, inputs[0], start, &from, &outputs[0]);
     return st;
 }
 
@@ -194,32 +167,32 @@ static enum assay_status slice_get_sizes(const struct node *node,
                                          int axis, struct int_list *sizes,
                                          struct error *err)
 {
-    bool is_listed = node->n_inputs > 1 && inputs[1];
+    const struct tensor *listed = op_input(node, inputs, 1);
     int64_t size = inputs[0]->shape.dims[axis], sum = 0;
     int64_t n = (int64_t)node->n_outputs, each = (size + n - 1) / n;
-    enum assay_status st =
-        int_list_read(is_listed ? inputs[1] : NULL, sizes, err);
+    enum assay_status st = int_list_read(listed, sizes, err);
 
     if (st)
         return st;
-    for (int64_t i = 0; !is_listed && i < n; i++)
+    for (int64_t i = 0; !listed && i < n; i++)
         sizes->of[sizes->n++] = slice_held(size - i * each, 0, each);
     for (size_t i = 0; i < sizes->n; i++) {
         if (sizes->of[i] < 0 || sizes->of[i] > size)
-            return error_set(err, ASSAY_BAD_INPUT, "a part of %lld of %lld",
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "a part of %lld does not fit into %lld",
                              (long long)sizes->of[i], (long long)size);
         sum += sizes->of[i];
     }
     if (sum != size || sizes->n != node->n_outputs)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "%zu parts of %lld in all; %zu outputs and a size of "
-                         "%lld",
+                         "%zu parts that sum to %lld, for %zu outputs and a "
+                         "size of %lld",
                          sizes->n, (long long)sum, node->n_outputs,
                          (long long)size);
     return ASSAY_OK;
 }
 
-static enum assay_status infer_split(const struct node *node,
+static enum assay_status split_infer(const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
@@ -238,7 +211,7 @@ static enum assay_status infer_split(const struct node *node,
     return st;
 }
 
-static enum assay_status forward_split(const struct op_context *context,
+static enum assay_status split_forward(const struct op_context *context,
                                        const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
@@ -252,14 +225,14 @@ static enum assay_status forward_split(const struct op_context *context,
         axis_resolve(attrs->axis, inputs[0]->shape.rank, &axis, err);
 
     for (size_t i = 0; !st && i < node->n_outputs; i++) {
-        slice_copy_part(context, inputs[0], start * from.of[axis], &from,
-                        &outputs[i]);
+        strided_take(context, inputs[0], start * from.of[axis], &from,
+                     &outputs[i]);
         start += outputs[i].shape.dims[axis];
     }
     return st;
 }
 
-static enum assay_status backward_split(const struct op_context *context,
+static enum assay_status split_backward(const struct op_context *context,
                                         const struct node *node,
                                         const struct op_backward *pass,
                                         struct error *err)
@@ -274,19 +247,10 @@ static enum assay_status backward_split(const struct op_context *context,
 
     for (size_t i = 0; !st && i < node->n_outputs; i++) {
         if (pass->dy[i])
-            copy_back(context, pass->dy[i], start * to.of[axis], &to, dx);
+            strided_put(context, pass->dy[i], dx, start * to.of[axis], &to);
         start += pass->outputs[i].shape.dims[axis];
     }
     return st;
-}
-
-/* Of the data, no more is read than comes out. */
-static void slice_count_cost(const struct node *node,
-                             const struct tensor *const *inputs,
-                             const struct tensor *outputs, struct cost *cost)
-{
-    (void)node;
-    cost_touches(cost, inputs[0], tensor_bytes(&outputs[0]));
 }
 
 static struct labels slice_part_of(struct labels labels, int64_t first,
@@ -297,7 +261,7 @@ static struct labels slice_part_of(struct labels labels, int64_t first,
     return (struct labels){(size_t)n, labels.atoms + first};
 }
 
-/* Parts of equal size stay so: the same places of all of them go together. */
+/* Parts of equal size stay equal: joins the same place of every part. */
 static void split_join_parts(struct channels *channels, struct labels x,
                              size_t n)
 {
@@ -332,7 +296,7 @@ static void split_channels(struct channels *channels, const struct node *node)
     }
 }
 
-/* What a Slice does to a dimension: which of the lists' entries, or -1. */
+/* Which entry of the lists slices this dimension; -1: none. */
 static int slice_entry(struct channels *channels, const struct node *node,
                        int axis, int rank)
 {
@@ -409,14 +373,14 @@ ATTR_FIELDS(split, FIELD_AXIS(split_attrs, axis));
 
 const struct op_class op_slice = {
     .name = "Slice",
-    .min_inputs = 3,
-    .max_inputs = 5,
-    .min_outputs = 1,
-    .max_outputs = 1,
-    .infer = infer_slice,
-    .forward = forward_slice,
-    .cost = slice_count_cost,
-    .backward = backward_slice,
+    OP_TAKES(3, 5),
+    OP_MAKES(1, 1),
+    .infer = slice_infer,
+    .host_inputs = OP_INPUT(SLICE_STARTS) | OP_INPUT(SLICE_ENDS) |
+                   OP_INPUT(SLICE_AXES) | OP_INPUT(SLICE_STEPS),
+    .forward = slice_forward,
+    .cost = rule_cost_taken,
+    .backward = slice_backward,
     .backward_reads = gradient_reads_settings,
     .channels = slice_channels,
     .to_onnx = onnx_put_named,
@@ -424,15 +388,13 @@ const struct op_class op_slice = {
 
 const struct op_class op_split = {
     .name = "Split",
-    .attrs_bytes = sizeof(struct split_attrs),
-    .fields = split_fields,
-    .min_inputs = 1,
-    .max_inputs = 2,
-    .min_outputs = 1,
-    .max_outputs = SIZE_MAX,
-    .infer = infer_split,
-    .forward = forward_split,
-    .backward = backward_split,
+    OP_ATTRS(split),
+    OP_TAKES(1, 2),
+    OP_MAKES(1, SIZE_MAX),
+    .infer = split_infer,
+    .host_inputs = OP_INPUT(1),
+    .forward = split_forward,
+    .backward = split_backward,
     .channels = split_channels,
     .to_onnx = split_to_onnx,
 };

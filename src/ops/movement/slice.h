@@ -1,7 +1,7 @@
 /* ops/movement/slice.h - parts of a tensor: Slice and Split.
  *
- * Slice reads x, starts, ends, axes (left out: the first ones) and steps (left
- * out: 1). Split reads x and the sizes of the parts (left out: equal ones).
+ * Inputs: Slice: x, starts, ends, axes (left out: the first ones), steps (left
+ * out: 1). Split: x, and the sizes of the parts (left out: equal ones).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MOVEMENT_SLICE_H

@@ -54,39 +54,34 @@ static enum assay_status transpose_forward(const struct op_context *context,
                                            struct tensor *outputs,
                                            struct error *err)
 {
-    const struct tensor *x = inputs[0], *y = &outputs[0];
-    struct strides from = strides_dense(&x->shape), moved = {{0}};
-    struct strides to = strides_dense(&y->shape);
+    const struct tensor *x = inputs[0];
+    struct strides dense = strides_dense(&x->shape), moved = {{0}};
     int order[SHAPE_MAX_RANK];
     enum assay_status st = get_order(node->attrs, &x->shape, order, err);
 
     if (st)
         return st;
     for (int i = 0; i < x->shape.rank; i++)
-        moved.of[i] = from.of[order[i]];
-    strided_copy(context, &y->shape, dtype_bytes(x->dtype), tensor_data(x),
-                 &moved, tensor_data(y), &to);
+        moved.of[i] = dense.of[order[i]];
+    strided_take(context, x, 0, &moved, &outputs[0]);
     return ASSAY_OK;
 }
 
-/* The other way round. */
 static enum assay_status transpose_backward(const struct op_context *context,
                                             const struct node *node,
                                             const struct op_backward *pass,
                                             struct error *err)
 {
     const struct tensor *dx = &pass->dx[0], *dy = pass->dy[0];
-    struct strides to = strides_dense(&dx->shape);
-    struct strides from = strides_dense(&dy->shape), moved = {{0}};
+    struct strides dense = strides_dense(&dy->shape), moved = {{0}};
     int order[SHAPE_MAX_RANK];
     enum assay_status st = get_order(node->attrs, &dx->shape, order, err);
 
     if (st)
         return st;
     for (int i = 0; i < dx->shape.rank; i++)
-        moved.of[order[i]] = from.of[i];
-    strided_copy(context, &dx->shape, sizeof(float), tensor_data(dy), &moved,
-                 tensor_data(dx), &to);
+        moved.of[order[i]] = dense.of[i];
+    strided_take(context, dy, 0, &moved, dx);
     return ASSAY_OK;
 }
 
@@ -120,12 +115,9 @@ ATTR_FIELDS(transpose, FIELD_SMALL(transpose_attrs, rank, 0, SHAPE_MAX_RANK),
 
 const struct op_class op_transpose = {
     .name = "Transpose",
-    .attrs_bytes = sizeof(struct transpose_attrs),
-    .fields = transpose_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(transpose),
+    OP_TAKES(1, 1),
+    OP_MAKES(1, 1),
     .infer = transpose_infer,
     .forward = transpose_forward,
     .backward = transpose_backward,

@@ -1,4 +1,4 @@
-/* ops/movement/transpose.h - the dimensions in another order.
+/* ops/movement/transpose.h - reorders the dimensions.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MOVEMENT_TRANSPOSE_H

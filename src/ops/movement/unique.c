@@ -1,20 +1,21 @@
-/* ops/movement/unique.c - each value, or each slice along an axis, once; see
+/* ops/movement/unique.c - each distinct value, or slice along an axis; see
  * select_ops.h. */
 #include "base/mem.h"
 #include "ops/int_list_internal.h"
-#include "ops/math/sort_key_internal.h"
+#include "ops/math/score_rank_internal.h"
 #include "ops/movement/select_ops.h"
 #include "ops/ops.h"
+#include "ops/shape_rules.h"
 #include "tensor/convert.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Slices to compare: `n` of them, `length` keys each. */
+/* n slices of x, of `length` elements each. */
 struct slices {
     int64_t n, length, outer, inner;
-    uint64_t *keys;  /* of slice i from i * length on */
-    int64_t *order;  /* slices, sorted; equal ones as they stand */
+    uint64_t *keys;  /* those of slice i start at i * length */
+    int64_t *order;  /* the slices sorted, stable */
     int64_t *group;  /* of each slice */
     int64_t *first;  /* slice of each group */
     int64_t *counts; /* of each group */
@@ -83,14 +84,14 @@ static enum assay_status make_slices(const struct select_attrs *attrs,
     return ASSAY_OK;
 }
 
-/* Where element k of slice i stands in x. */
+/* Where element k of slice i is in x. */
 static size_t element_at(const struct slices *slices, int64_t i, int64_t k)
 {
     return (size_t)((k / slices->inner * slices->n + i) * slices->inner +
                     k % slices->inner);
 }
 
-/* Groups of equal slices, in the order of their values. */
+/* Groups equal slices, ordered by value. */
 static void find_groups(struct slices *slices, const struct tensor *x)
 {
     for (int64_t i = 0; i < slices->n; i++) {
@@ -111,10 +112,10 @@ static void find_groups(struct slices *slices, const struct tensor *x)
     }
 }
 
-/* The groups in the order in which they come first. */
+/* Reorders the groups by first occurrence. */
 static void order_by_place(struct slices *slices)
 {
-    int64_t *number = slices->order; /* of each old group; no longer needed */
+    int64_t *number = slices->order; /* reused: the new number of each group */
     int64_t n = 0;
 
     for (int64_t i = 0; i < slices->n_groups; i++)
@@ -201,6 +202,8 @@ static enum assay_status unique_forward(const struct op_context *context,
     enum assay_status st =
         tensor_convert(context->pool, x, dtype_wide(x->dtype), &wide, err);
 
+    if (inputs[0]->dtype == DTYPE_SEQUENCE)
+        return rule_undefined(node, DTYPE_SEQUENCE, err);
     if (!st)
         st = make_slices(attrs, x, &slices, err);
     if (!st) {
@@ -216,11 +219,8 @@ static enum assay_status unique_forward(const struct op_context *context,
 
 const struct op_class op_unique = {
     .name = "Unique",
-    .attrs_bytes = sizeof(struct select_attrs),
-    .fields = select_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .min_outputs = 1,
-    .max_outputs = 4,
+    OP_ATTRS(select),
+    OP_TAKES(1, 1),
+    OP_MAKES(1, 4),
     .forward = unique_forward,
 };

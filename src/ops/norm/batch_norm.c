@@ -61,17 +61,15 @@ static enum assay_status batch_norm_forward(const struct op_context *context,
     const float *x = tensor_f32(inputs[BATCH_NORM_X]);
     const struct shape *shape = &inputs[BATCH_NORM_X]->shape;
     float *y = tensor_f32(&outputs[0]);
-    size_t plane = 1;
+    int64_t plane = shape_span(shape, 2, shape->rank);
 
     (void)context, (void)err;
-    for (int i = 2; i < shape->rank; i++)
-        plane *= (size_t)shape->dims[i];
     for (int64_t n = 0; n < shape->dims[0]; n++) {
         for (int64_t c = 0; c < shape->dims[1]; c++) {
             float scale, shift;
 
             batch_norm_affine(node, inputs, c, &scale, &shift);
-            for (size_t i = 0; i < plane; i++)
+            for (int64_t i = 0; i < plane; i++)
                 *y++ = *x++ * scale + shift;
         }
     }
@@ -117,7 +115,7 @@ static double deviation(const struct node *node, const struct op_backward *pass,
                 (double)batch_norm_attrs(node)->eps);
 }
 
-/* Sums of dy and of dy * (x - mean), the latter where x has data. */
+/* Sums of dy and, if x has data, of dy * (x - mean). */
 static void batch_norm_sum_channel(const struct op_backward *pass,
                                    int64_t channel, double *sum,
                                    double *product)
@@ -141,7 +139,7 @@ static void batch_norm_sum_channel(const struct op_backward *pass,
     }
 }
 
-/* The gradients of the four lists, of one channel. */
+/* The gradients of weight, bias, mean and variance, for one channel. */
 static void pass_lists(const struct node *node, const struct op_backward *pass,
                        int64_t c)
 {
@@ -212,12 +210,9 @@ ATTR_FIELDS(batch_norm, FIELD_FLOAT(batch_norm_attrs, eps),
 
 const struct op_class op_batch_norm = {
     .name = "BatchNorm",
-    .attrs_bytes = sizeof(struct batch_norm_attrs),
-    .fields = batch_norm_fields,
-    .min_inputs = BATCH_NORM_INPUTS,
-    .max_inputs = BATCH_NORM_INPUTS,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(batch_norm),
+    OP_TAKES(BATCH_NORM_INPUTS, BATCH_NORM_INPUTS),
+    OP_MAKES(1, 1),
     .infer = batch_norm_infer,
     .forward = batch_norm_forward,
     .cost = batch_norm_count_cost,

@@ -1,4 +1,4 @@
-/* ops/norm/batch_norm.h - normalising channels with statistics that are given.
+/* ops/norm/batch_norm.h - normalises channels with given statistics.
  *
  * Inputs: x [n,c,...], weight, bias, running mean, running variance, all [c].
  * y = (x - mean) / sqrt(variance + eps) * weight + bias
@@ -16,19 +16,19 @@ enum batch_norm_input {
     BATCH_NORM_MEAN,
     BATCH_NORM_VARIANCE,
     BATCH_NORM_INPUTS,
-    /* Of BatchNormTraining, where fusing found one: see normalize.h. */
+    /* Only BatchNormTraining has one: see normalize.h. */
     BATCH_NORM_RESIDUAL = BATCH_NORM_INPUTS
 };
 
 struct batch_norm_attrs {
     float eps;
-    float momentum; /* the share of a batch in the running statistics, in
-                       training; 0: a tenth, as in PyTorch */
+    float momentum; /* in training: the weight of a batch in the running
+                       statistics; 0: a tenth, as in PyTorch */
 };
 
 const struct batch_norm_attrs *batch_norm_attrs(const struct node *node);
 
-/* y = x * scale + shift for a channel: what it comes down to. */
+/* Scale and shift of a channel: y = x * scale + shift. */
 void batch_norm_affine(const struct node *node,
                        const struct tensor *const *inputs, int64_t channel,
                        float *scale, float *shift);

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* What is saved: a row of the channels each. */
+/* The rows that are saved, one element per channel. */
 enum saved_row { SAVED_MEAN, SAVED_FACTOR, SAVED_VARIANCE, SAVED_ROWS };
 
 static enum assay_status
@@ -20,6 +20,7 @@ batch_norm_training_infer(const struct node *node,
 {
     const struct shape *x = &inputs[BATCH_NORM_X]->shape;
     struct shape channels;
+    enum assay_status st;
 
     if (x->rank < 2)
         return rule_rank(inputs, BATCH_NORM_X, 4, err);
@@ -27,18 +28,13 @@ batch_norm_training_infer(const struct node *node,
     rule_set(&outputs[0], DTYPE_F32, x);
     for (size_t i = 1; i < node->n_outputs; i++)
         rule_set(&outputs[i], DTYPE_F32, &channels);
-    for (size_t i = 1; i < BATCH_NORM_INPUTS; i++) {
-        if (tensor_elements(inputs[i]) != (size_t)x->dims[1])
-            return error_set(err, ASSAY_BAD_INPUT,
-                             "input %zu has %zu elements for %lld channels", i,
-                             tensor_elements(inputs[i]), (long long)x->dims[1]);
-    }
-    return norm_has_residual(node)
-               ? rule_summand(inputs[BATCH_NORM_RESIDUAL], x, err)
-               : ASSAY_OK;
+    st = rule_per_channel(inputs, BATCH_NORM_INPUTS, x->dims[1], err);
+    return st ? st
+              : rule_summand(op_input(node, inputs, BATCH_NORM_RESIDUAL), x,
+                             err);
 }
 
-/* A channel of all images: planes that lie apart. */
+/* A channel in all images: one plane per image. */
 struct channel {
     int64_t images, step, plane, first;
 };
@@ -77,7 +73,7 @@ static void find_moments(const struct channel *channel, const float *x,
     *variance = n > 0 ? squares / n : 0;
 }
 
-/* Statistics of the batch, as saved. */
+/* Saves the statistics of the batch for a channel. */
 static void batch_norm_training_find_statistics(const struct node *node,
                                                 const struct tensor *x,
                                                 int64_t c,
@@ -123,7 +119,7 @@ static void clip_plane(const struct normalize_attrs *attrs, int64_t n, float *y)
 {
     float high = attrs->relu_limit > 0 ? attrs->relu_limit : INFINITY;
 
-    /* Written so that a NaN stays one, as PyTorch keeps it. */
+    /* Keeps NaNs, as PyTorch does. */
     for (int64_t i = 0; i < n; i++)
         y[i] = y[i] < 0 ? 0 : y[i] > high ? high : y[i];
 }
@@ -157,7 +153,7 @@ static float batch_norm_training_blend(const struct normalize_attrs *attrs,
     return old * attrs->momentum + new *(1 - attrs->momentum);
 }
 
-/* The running statistics with this batch in them. */
+/* Updates the running statistics with this batch. */
 static void write_running(const struct node *node,
                           const struct tensor *const *inputs,
                           const struct tensor *statistics, int64_t c,
@@ -220,8 +216,8 @@ batch_norm_training_backward_reads(const struct node *node, uint64_t wanted)
     const struct normalize_attrs *attrs = node->attrs;
     struct op_reads reads = {0};
 
-    /* Whether its ReLU let something pass is seen from what it was given; with
-     * a residual, from what came out, which the layer behind it keeps. */
+    /* What the ReLU lets pass is recomputed from the inputs. With a residual it
+     * is read from the output, which the next layer keeps anyway. */
     if (wanted && attrs->has_relu && norm_has_residual(node))
         reads.outputs = 1;
     else if (wanted && attrs->has_relu)
@@ -234,8 +230,8 @@ batch_norm_training_backward_reads(const struct node *node, uint64_t wanted)
     return reads;
 }
 
-/* What says which gradients pass the ReLU, where the norm has one: its output,
- * or what that is made of. */
+/* Which gradients pass the ReLU, if there is one: by the output y, or by x and
+ * the norm. */
 struct gate {
     const struct normalize_attrs *attrs;
     const float *x, *y;
@@ -258,7 +254,7 @@ static struct gate gate_of(const struct node *node,
     return gate;
 }
 
-/* A gradient as it comes out of the ReLU. */
+/* dy at an element, or 0 if the ReLU blocks it. */
 static float slope_at(const struct gate *gate, int64_t at, float dy)
 {
     float y;
@@ -271,7 +267,7 @@ static float slope_at(const struct gate *gate, int64_t at, float dy)
     return norm_passes(gate->attrs, y) ? dy : 0;
 }
 
-/* Sums of dy, and of dy times the normalised x where that is there. */
+/* Sums of dy and, if x has data, of dy times the normalised x. */
 static void batch_norm_training_sum_channel(const struct node *node,
                                             const struct op_backward *pass,
                                             int64_t c, double *sum,
@@ -300,7 +296,7 @@ static void batch_norm_training_sum_channel(const struct node *node,
     *product *= (double)saved[SAVED_FACTOR * x->shape.dims[1]];
 }
 
-/* Moving one x moves the mean and the deviation of its whole channel. */
+/* Each x also changes the mean and the deviation of its channel. */
 static void batch_norm_training_pass_channel(const struct node *node,
                                              const struct op_backward *pass,
                                              int64_t c, double sum,
@@ -331,7 +327,7 @@ static void batch_norm_training_pass_channel(const struct node *node,
     }
 }
 
-/* The residual gets what passes the ReLU. */
+/* The residual gets the gradients that pass the ReLU. */
 static void pass_residual(const struct node *node,
                           const struct op_backward *pass, int64_t c)
 {
@@ -359,7 +355,7 @@ batch_norm_training_backward(const struct op_context *context,
 
     (void)err;
     if (!pass->dy[0])
-        return ASSAY_OK; /* the running statistics pass nothing on */
+        return ASSAY_OK; /* the running statistics have no gradient */
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t c = 0; c < channels; c++) {
         double sum, product;
@@ -388,7 +384,7 @@ static void batch_norm_training_count_cost(const struct node *node,
         (norm_has_residual(node) ? 7 : 6) * tensor_elements(&outputs[0]);
 }
 
-/* Sums of dy and of its products, then what is left of dy. */
+/* The sums of dy and of its products, then dx. */
 static void count_backward_cost(const struct node *node,
                                 const struct op_backward *pass,
                                 struct cost *cost)
@@ -401,12 +397,9 @@ static void count_backward_cost(const struct node *node,
 
 const struct op_class op_batch_norm_training = {
     .name = "BatchNormTraining",
-    .attrs_bytes = sizeof(struct normalize_attrs),
-    .fields = normalize_fields,
-    .min_inputs = BATCH_NORM_INPUTS,
-    .max_inputs = BATCH_NORM_INPUTS + 1,
-    .min_outputs = 1,
-    .max_outputs = 3,
+    OP_ATTRS(normalize),
+    OP_TAKES(BATCH_NORM_INPUTS, BATCH_NORM_INPUTS + 1),
+    OP_MAKES(1, 3),
     .infer = batch_norm_training_infer,
     .forward = batch_norm_training_forward,
     .cost = batch_norm_training_count_cost,

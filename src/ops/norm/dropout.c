@@ -15,16 +15,6 @@ const struct dropout_attrs *dropout_attrs(const struct node *node)
     return node->attrs;
 }
 
-static enum assay_status dropout_infer(const struct node *node,
-                                       const struct tensor *const *inputs,
-                                       struct tensor *outputs,
-                                       struct error *err)
-{
-    (void)node, (void)err;
-    rule_set(&outputs[0], inputs[0]->dtype, &inputs[0]->shape);
-    return ASSAY_OK;
-}
-
 static enum assay_status dropout_forward(const struct op_context *context,
                                          const struct node *node,
                                          const struct tensor *const *inputs,
@@ -50,13 +40,10 @@ ATTR_FIELDS(dropout, FIELD_FLOAT(dropout_attrs, ratio));
 
 const struct op_class op_dropout = {
     .name = "Dropout",
-    .attrs_bytes = sizeof(struct dropout_attrs),
-    .fields = dropout_fields,
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .min_outputs = 1,
-    .max_outputs = 1,
-    .infer = dropout_infer,
+    OP_ATTRS(dropout),
+    OP_TAKES(1, 1),
+    OP_MAKES(1, 1),
+    .infer = rule_same,
     .forward = dropout_forward,
     .is_view = true,
     .channels = channel_pass,

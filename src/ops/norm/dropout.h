@@ -1,6 +1,6 @@
-/* ops/norm/dropout.h - what drops values while a model is trained and lets them
- * all pass when it is used. The pass that makes a graph for training puts
- * DropoutTraining in its place.
+/* ops/norm/dropout.h - dropout in a model that is used, not trained: passes all
+ * values. The pass that makes a graph for training replaces it by
+ * DropoutTraining.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_NORM_DROPOUT_H
@@ -9,7 +9,7 @@
 #include "graph/graph.h"
 
 struct dropout_attrs {
-    float ratio; /* the share that training drops; 0: none */
+    float ratio; /* of values that training drops; 0: none */
 };
 
 const struct dropout_attrs *dropout_attrs(const struct node *node);

@@ -1,7 +1,7 @@
 /* ops/norm/dropout_training.c - see dropout_training.h.
  *
- * Nothing is kept for a backward pass: what was dropped follows from the seed
- * again. */
+ * Nothing is saved for the backward pass: the seed gives the same draws again.
+ */
 #include "ops/norm/dropout_training.h"
 
 #include "ops/attr_fields.h"
@@ -11,7 +11,6 @@
 #include "ops/ops.h"
 #include "ops/random/twister_internal.h"
 #include "ops/shape_rules.h"
-#include "tensor/convert.h"
 
 #include <string.h>
 
@@ -29,45 +28,34 @@ dropout_training_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static const struct tensor *
-dropout_training_input_at(const struct node *node,
-                          const struct tensor *const *inputs, size_t i)
+/* The number that an input holds; `fallback` if it is left out or empty. */
+static double dropout_scalar(const struct node *node,
+                             const struct tensor *const *inputs, size_t i,
+                             double fallback)
 {
-    bool is_there =
-        i < node->n_inputs && inputs[i] && tensor_elements(inputs[i]) > 0;
+    const struct tensor *tensor = op_input(node, inputs, i);
 
-    return is_there ? inputs[i] : NULL;
+    return tensor && tensor_elements(tensor) ? number_at(tensor, 0) : fallback;
 }
 
-static double scalar(const struct tensor *tensor, double fallback)
-{
-    double value = fallback;
-
-    if (tensor)
-        convert_elements(tensor->dtype, tensor_data(tensor), DTYPE_F64, &value,
-                         1);
-    return value;
-}
-
-/* 0 where nothing is to be dropped. */
-static enum assay_status get_ratio(const struct node *node,
-                                   const struct tensor *const *inputs,
-                                   double *ratio, struct error *err)
+/* 0 if nothing is to be dropped. */
+static enum assay_status dropout_get_ratio(const struct node *node,
+                                           const struct tensor *const *inputs,
+                                           double *ratio, struct error *err)
 {
     const struct dropout_training_attrs *attrs = node->attrs;
 
-    *ratio = scalar(dropout_training_input_at(node, inputs, DROPOUT_RATIO),
-                    (double)attrs->ratio);
+    *ratio = dropout_scalar(node, inputs, DROPOUT_RATIO, (double)attrs->ratio);
     if (!(*ratio >= 0 && *ratio < 1))
-        return error_set(err, ASSAY_BAD_INPUT, "%g of all are to be dropped",
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "a dropout ratio of %g; expected 0 to less than 1",
                          *ratio);
-    if (scalar(dropout_training_input_at(node, inputs, DROPOUT_TRAINING),
-               attrs->is_on) == 0)
+    if (dropout_scalar(node, inputs, DROPOUT_TRAINING, attrs->is_on) == 0)
         *ratio = 0;
     return ASSAY_OK;
 }
 
-/* The last step of SplitMix64: every bit of the key decides on every bit. */
+/* The last step of SplitMix64: every bit of the key affects every bit. */
 static uint64_t dropout_training_mix(uint64_t key)
 {
     key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9U;
@@ -75,7 +63,7 @@ static uint64_t dropout_training_mix(uint64_t key)
     return key ^ key >> 31;
 }
 
-/* One byte an element: whether it is kept. */
+/* One byte per element: whether it is kept. */
 static void dropout_training_draw(const struct op_context *context,
                                   const struct node *node,
                                   const struct tensor *seed, double ratio,
@@ -107,7 +95,7 @@ static void dropout_training_apply(const struct op_context *context,
                                    const struct tensor *x,
                                    const struct tensor *y)
 {
-    size_t n = tensor_elements(x), bytes = dtype_bytes(x->dtype);
+    size_t n = tensor_elements(x);
     int parts = gradient_parts(context, n);
     float scale = (float)(1 / (1 - ratio));
 
@@ -120,18 +108,12 @@ static void dropout_training_apply(const struct op_context *context,
             to[i] = kept[i] ? from[i] * scale : 0;
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        double value;
-
-        convert_elements(x->dtype, (char *)tensor_data(x) + i * bytes,
-                         DTYPE_F64, &value, 1);
-        value = kept[i] ? value / (1 - ratio) : 0;
-        convert_elements(DTYPE_F64, &value, y->dtype,
-                         (char *)tensor_data(y) + i * bytes, 1);
-    }
+    for (size_t i = 0; i < n; i++)
+        number_put(y, i, kept[i] ? number_at(x, i) / (1 - ratio) : 0);
 }
 
-/* Into y, and what was kept into `mask` where it has data. */
+/* Drops values of x into y. Writes which were kept to `mask`, if it is not
+ * NULL. */
 static enum assay_status
 dropout_training_drop(const struct op_context *context, const struct node *node,
                       const struct tensor *const *inputs,
@@ -139,22 +121,22 @@ dropout_training_drop(const struct op_context *context, const struct node *node,
                       const struct tensor *mask, struct error *err)
 {
     size_t n = tensor_elements(x);
+    const struct tensor *seed = op_input(node, inputs, DROPOUT_SEED);
     struct buffer *memory = NULL;
     double ratio;
     uint8_t *kept;
-    enum assay_status st = get_ratio(node, inputs, &ratio, err);
+    enum assay_status st = dropout_get_ratio(node, inputs, &ratio, err);
 
     if (!st && !mask)
-        st = pool_take_scratch(context->pool, n, "what is dropped", &memory,
-                               err);
+        st =
+            pool_take_scratch(context->pool, n, "a dropout mask", &memory, err);
     if (st)
         return st;
     kept = mask ? tensor_data(mask) : buffer_data(memory);
     if (ratio > 0) {
-        dropout_training_draw(
-            context, node,
-            dropout_training_input_at(node, inputs, DROPOUT_SEED), ratio, n,
-            kept);
+        if (seed && !tensor_elements(seed))
+            seed = NULL;
+        dropout_training_draw(context, node, seed, ratio, n, kept);
         dropout_training_apply(context, kept, ratio, x, y);
     } else {
         memset(kept, 1, n);
@@ -192,13 +174,11 @@ ATTR_FIELDS(dropout_training, FIELD_SEED(dropout_training_attrs, seed),
 
 const struct op_class op_dropout_training = {
     .name = "DropoutTraining",
-    .attrs_bytes = sizeof(struct dropout_training_attrs),
-    .fields = dropout_training_fields,
-    .min_inputs = 1,
-    .max_inputs = DROPOUT_INPUTS,
-    .min_outputs = 1,
-    .max_outputs = 2,
+    OP_ATTRS(dropout_training),
+    OP_TAKES(1, DROPOUT_INPUTS),
+    OP_MAKES(1, 2),
     .infer = dropout_training_infer,
+    .host_inputs = OP_INPUT(DROPOUT_SEED),
     .forward = dropout_training_forward,
     .backward = dropout_training_backward,
     .backward_reads = gradient_reads_settings,

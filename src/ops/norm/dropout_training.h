@@ -1,11 +1,11 @@
-/* ops/norm/dropout_training.h - drops values at random and makes up for them
- * with the others.
+/* ops/norm/dropout_training.h - drops values at random and scales the others
+ * up.
  *
- * Inputs: x, the share to drop and whether to drop any (left out: as the
- * attributes say), a seed [1] of integers or left out. Makes y and, where asked
- * for, what was kept (bool). With a seed among the inputs, what is drawn for an
- * element follows from it, the node's own and the element's place; without one
- * the numbers are those that ONNX's reference draws.
+ * Inputs: x, the ratio to drop, whether to drop any (both left out: as the
+ * attributes say), a seed [1] of integers or left out. Makes y and optionally
+ * which values were kept (bool). With a seed as input, the draw for an element
+ * depends on it, on the node's seed and on the element's index; without one, it
+ * is that of ONNX's reference.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_NORM_DROPOUT_TRAINING_H
@@ -22,7 +22,7 @@ enum dropout_training_input {
 };
 
 struct dropout_training_attrs {
-    uint32_t seed; /* the node's own: tells those of a graph apart */
+    uint32_t seed; /* differs between the nodes of a graph */
     float ratio;   /* from 0 to less than 1 */
     bool is_on;
 };

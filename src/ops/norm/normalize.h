@@ -1,13 +1,13 @@
-/* ops/norm/normalize.h - norms with statistics of the data itself.
+/* ops/norm/normalize.h - norms that take their statistics from the data.
  *
- * InstanceNorm: x [n,c,...], scale [c], bias [c]; each plane by itself.
- * LayerNorm: x, scale, bias (left out: 0), of the dimensions from an axis on;
- *   makes y, and where asked for the means and 1 / deviations.
- * BatchNormTraining: the inputs of BatchNorm and, where fusing found one, a
- *   residual of y's shape; makes y and, where asked for, the new running mean
- *   and variance. The residual is added to y, then a ReLU may follow. Leaves
- *   for a backward pass [3,c]: means, 1 / deviations, variances of the batch.
- * LocalResponseNorm: x [n,c,...]; each by the squares of neighbouring
+ * InstanceNorm: x [n,c,...], scale [c], bias [c]; normalises each plane.
+ * LayerNorm: x, scale, bias (left out: 0); normalises the dimensions from an
+ *   axis on. Makes y and optionally the means and 1 / deviations.
+ * BatchNormTraining: the inputs of BatchNorm and, after fusing, optionally a
+ *   residual of y's shape, which is added to y; then a ReLU may follow. Makes y
+ *   and optionally the new running mean and variance. Saves for the backward
+ *   pass [3,c]: means, 1 / deviations and variances of the batch.
+ * LocalResponseNorm: x [n,c,...]; divides by the squares of neighbouring
  *   channels.
  *
  * SPDX-License-Identifier: MIT */
@@ -20,22 +20,20 @@
 struct normalize_attrs {
     float eps;
     int64_t axis;     /* LayerNorm */
-    float momentum;   /* BatchNormTraining: the share of the old statistics; 1
-                         less PyTorch's */
-    bool is_unbiased; /* BatchNormTraining: the running variance is that of the
-                         population, as PyTorch estimates it */
+    float momentum;   /* BatchNormTraining: the weight of the old statistics, 1
+                         minus PyTorch's */
+    bool is_unbiased; /* BatchNormTraining: the running variance is unbiased,
+                         as in PyTorch */
     bool has_relu;    /* BatchNormTraining: y below 0 becomes 0 */
-    float relu_limit; /* and above it, the limit; 0: none */
+    float relu_limit; /* y above it becomes the limit; 0: none */
 };
 
-/* A node that the residual is left out of has fewer inputs. */
 static inline bool norm_has_residual(const struct node *node)
 {
     return node->n_inputs > BATCH_NORM_RESIDUAL;
 }
 
-/* Whether a gradient passes the ReLU of a norm that made this, or would have
- * without it. */
+/* Whether a gradient passes the ReLU at y, before or after the ReLU. */
 static inline bool norm_passes(const struct normalize_attrs *attrs, float y)
 {
     return !attrs->has_relu ||

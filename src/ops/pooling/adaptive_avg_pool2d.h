@@ -1,5 +1,6 @@
 /* ops/pooling/adaptive_avg_pool2d.h - means of windows that divide a map into a
- * given number of rows and columns; 1x1 is the global mean.
+ * given number of rows and columns; 1x1 is the global mean. Window i of n over
+ * size pixels goes from floor(i * size / n) to ceil((i + 1) * size / n).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_POOLING_ADAPTIVE_AVG_POOL2D_H
@@ -10,8 +11,5 @@
 struct adaptive_avg_pool2d_attrs {
     int64_t size[2]; /* rows, columns */
 };
-
-const struct adaptive_avg_pool2d_attrs *
-adaptive_avg_pool2d_attrs(const struct node *node);
 
 #endif

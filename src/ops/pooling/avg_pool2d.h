@@ -7,10 +7,10 @@
 #include "graph/graph.h"
 
 struct avg_pool2d_attrs {
-    int64_t kernel[2], stride[2]; /* down, across */
+    int64_t kernel[2], stride[2]; /* vertical, horizontal */
     int64_t before[2], after[2];  /* padding with zeros */
-    bool ceil;           /* a last window that is only partly inside counts */
-    bool counts_padding; /* the zeros are among what is divided by */
+    bool ceil;           /* counts a last window that is only partly inside */
+    bool counts_padding; /* the mean includes the zeros */
 };
 
 const struct avg_pool2d_attrs *avg_pool2d_attrs(const struct node *node);

@@ -7,9 +7,9 @@
 #include "graph/graph.h"
 
 struct max_pool2d_attrs {
-    int64_t kernel[2], stride[2]; /* down, across */
+    int64_t kernel[2], stride[2]; /* vertical, horizontal */
     int64_t before[2], after[2];  /* padding, which never wins */
-    bool ceil; /* a last window that is only partly inside counts */
+    bool ceil; /* counts a last window that is only partly inside */
 };
 
 const struct max_pool2d_attrs *max_pool2d_attrs(const struct node *node);

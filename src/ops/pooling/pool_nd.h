@@ -1,9 +1,9 @@
-/* ops/pooling/pool_nd.h - poolings of any kind: in 1 to 3 dimensions, dilated,
- * with the places of the largest values, of any power. MaxPool2d and AvgPool2d
- * do the common ones faster.
+/* ops/pooling/pool_nd.h - general poolings: in 1 to 3 dimensions, dilated, with
+ * the indices of the largest values, or of any power; and MaxUnpool, which puts
+ * the largest values back. MaxPool2d and AvgPool2d do the common ones faster.
  *
- * Inputs: x [n,c,...]; MaxUnpool also the places [n,c,...] and, or left out,
- * the shape of y.
+ * Inputs: x [n,c,...]; for MaxUnpool also the indices [n,c,...] and the shape
+ * of y (left out: from the window).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_POOLING_POOL_ND_H
@@ -13,11 +13,9 @@
 
 struct pool_nd_attrs {
     struct window window;
-    bool counts_padding; /* AvgPoolNd: zeros are among what is divided by */
-    bool is_by_column;   /* MaxPoolNd: places count down the columns first */
+    bool counts_padding; /* AvgPoolNd: the mean includes the zeros */
+    bool is_by_column;   /* MaxPoolNd: indices go down the columns first */
     int64_t power;       /* LpPoolNd: p of the norm */
 };
-
-extern const struct attr_field pool_nd_fields[];
 
 #endif

@@ -1,7 +1,7 @@
 /* ops/product/einsum.c - see einsum.h.
  *
- * Every letter becomes an axis of one loop nest: those of the result outside,
- * the others inside; an input has a stride of 0 along the letters it lacks. */
+ * Every letter becomes an axis of one loop nest, those of the result outermost.
+ * An input has a stride of 0 along letters that it does not have. */
 #include "ops/product/einsum.h"
 
 #include "ops/ops.h"
@@ -14,19 +14,19 @@
 enum {
     max_axes = 2 * SHAPE_MAX_RANK,
     max_inputs = 8,
-    dots = 128 /* the labels of the dimensions behind "..." */
+    dots = 128 /* labels above this are dimensions of "..." */
 };
 
-/* The loop nest: one entry an axis. */
+/* The loop nest, one entry per axis. */
 struct nest {
     unsigned char labels[max_axes];
     int64_t sizes[max_axes];
     int64_t strides[max_inputs][max_axes];
-    int n_axes, n_kept; /* the first n_kept ones are the result's */
+    int n_axes, n_kept; /* the first n_kept are the result's */
     size_t n_inputs;
 };
 
-/* The labels of one operand, up to the comma or arrow behind it. */
+/* The labels of one operand. */
 struct term {
     unsigned char labels[SHAPE_MAX_RANK];
     int n;
@@ -49,9 +49,9 @@ static bool einsum_push(struct term *term, int label)
     return true;
 }
 
-/* Dimensions behind the dots count from the last, which is broadcast with the
- * last of the others. Returns what follows the term; NULL: it is wrong. */
-static const char *read_term(const char *text, int rank, struct term *term)
+/* Reads a term. Dimensions of "..." are numbered from the last, because they
+ * are broadcast. Returns what follows the term; NULL if it is wrong. */
+static const char *term_read(const char *text, int rank, struct term *term)
 {
     size_t length = strcspn(text, ",-");
     const char *end = text + length;
@@ -77,7 +77,7 @@ static const char *read_term(const char *text, int rank, struct term *term)
     return term->n == rank ? end : NULL;
 }
 
-static int find_axis(struct nest *nest, unsigned char label, bool may_add)
+static int nest_find_axis(struct nest *nest, unsigned char label, bool may_add)
 {
     for (int i = 0; i < nest->n_axes; i++) {
         if (nest->labels[i] == label)
@@ -90,9 +90,9 @@ static int find_axis(struct nest *nest, unsigned char label, bool may_add)
     return nest->n_axes++;
 }
 
-/* The axes of the result first, in its order. */
-static bool add_result(struct nest *nest, const struct term *terms,
-                       const char *result, int n_dots)
+/* Adds the axes of the result, in its order. */
+static bool nest_add_result(struct nest *nest, const struct term *terms,
+                            const char *result, int n_dots)
 {
     int counts[256] = {0};
     struct term term;
@@ -104,10 +104,10 @@ static bool add_result(struct nest *nest, const struct term *terms,
             letters += *c != '.';
         if (!strchr(result, '.'))
             n_dots = 0;
-        if (!read_term(result, letters + n_dots, &term))
+        if (!term_read(result, letters + n_dots, &term))
             return false;
         for (int i = 0; i < term.n; i++)
-            find_axis(nest, term.labels[i], true);
+            nest_find_axis(nest, term.labels[i], true);
         nest->n_kept = nest->n_axes;
         return true;
     }
@@ -117,11 +117,11 @@ static bool add_result(struct nest *nest, const struct term *terms,
     }
     for (int label = 255; label > dots; label--) {
         if (counts[label])
-            find_axis(nest, (unsigned char)label, true);
+            nest_find_axis(nest, (unsigned char)label, true);
     }
     for (int label = 0; label < dots; label++) {
         if (counts[label] == 1)
-            find_axis(nest, (unsigned char)label, true);
+            nest_find_axis(nest, (unsigned char)label, true);
     }
     nest->n_kept = nest->n_axes;
     return true;
@@ -133,7 +133,7 @@ static bool einsum_add_input(struct nest *nest, const struct term *term,
     struct strides dense = strides_dense(shape);
 
     for (int i = 0; i < term->n; i++) {
-        int axis = find_axis(nest, term->labels[i], true);
+        int axis = nest_find_axis(nest, term->labels[i], true);
 
         if (axis < 0)
             return false;
@@ -147,7 +147,7 @@ static bool einsum_add_input(struct nest *nest, const struct term *term,
     return true;
 }
 
-static enum assay_status make_nest(const struct node *node,
+static enum assay_status nest_make(const struct node *node,
                                    const struct tensor *const *inputs,
                                    struct nest *nest, struct error *err)
 {
@@ -162,7 +162,7 @@ static enum assay_status make_nest(const struct node *node,
     for (size_t i = 0; i < node->n_inputs; i++) {
         int of_dots = 0;
 
-        text = read_term(text, inputs[i]->shape.rank, &terms[i]);
+        text = term_read(text, inputs[i]->shape.rank, &terms[i]);
         if (!text || (*text == ',') != (i + 1 < node->n_inputs))
             return einsum_bad(node, err);
         text += *text == ',';
@@ -170,7 +170,7 @@ static enum assay_status make_nest(const struct node *node,
             of_dots += terms[i].labels[k] > dots;
         n_dots = of_dots > n_dots ? of_dots : n_dots;
     }
-    if (!add_result(nest, terms, arrow ? arrow + 2 : NULL, n_dots) ||
+    if (!nest_add_result(nest, terms, arrow ? arrow + 2 : NULL, n_dots) ||
         nest->n_kept > SHAPE_MAX_RANK)
         return einsum_bad(node, err);
     for (size_t i = 0; i < node->n_inputs; i++) {
@@ -187,7 +187,7 @@ static enum assay_status einsum_infer(const struct node *node,
 {
     struct shape shape = {0};
     struct nest nest;
-    enum assay_status st = make_nest(node, inputs, &nest, err);
+    enum assay_status st = nest_make(node, inputs, &nest, err);
 
     for (size_t i = 1; !st && i < node->n_inputs; i++)
         st = rule_dtype(inputs, i, inputs[0]->dtype, err);
@@ -200,9 +200,9 @@ static enum assay_status einsum_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* Goes to the next place along axes [first, last); false after the last. */
-static bool advance(const struct nest *nest, int first, int last,
-                    int64_t *index, int64_t *at)
+/* Goes to the next index along axes [first, last); false after the last. */
+static bool nest_advance(const struct nest *nest, int first, int last,
+                         int64_t *index, int64_t *at)
 {
     for (int a = last - 1; a >= first; a--) {
         index[a]++;
@@ -232,14 +232,15 @@ static bool advance(const struct nest *nest, int first, int last,
                 for (size_t i = 0; i < nest->n_inputs; i++)                    \
                     product *= ((type *)tensor_data(inputs[i]))[at[i]];        \
                 sum += product;                                                \
-            } while (advance(nest, nest->n_kept, nest->n_axes, index, at));    \
+            } while (                                                          \
+                nest_advance(nest, nest->n_kept, nest->n_axes, index, at));    \
             y[k] = sum;                                                        \
-            advance(nest, 0, nest->n_kept, index, at);                         \
+            nest_advance(nest, 0, nest->n_kept, index, at);                    \
         }                                                                      \
     }
 SUM(sum_f32, float)
 SUM(sum_f64, double)
-SUM(sum_u64, uint64_t) /* as good for signed ones */
+SUM(sum_u64, uint64_t) /* for signed integers too */
 
 static enum assay_status einsum_kernel(const struct op_context *context,
                                        const struct node *node,
@@ -250,7 +251,7 @@ static enum assay_status einsum_kernel(const struct op_context *context,
     size_t n = tensor_elements(&outputs[0]);
     void *y = tensor_data(&outputs[0]);
     struct nest nest;
-    enum assay_status st = make_nest(node, inputs, &nest, err);
+    enum assay_status st = nest_make(node, inputs, &nest, err);
 
     (void)context;
     if (st)
@@ -266,7 +267,7 @@ static enum assay_status einsum_kernel(const struct op_context *context,
     else if (outputs[0].dtype == DTYPE_F64)
         sum_f64(&nest, inputs, y, n);
     else if (outputs[0].dtype == DTYPE_BOOL)
-        return error_set(err, ASSAY_UNSUPPORTED, "truth values are no factors");
+        return rule_undefined(node, DTYPE_BOOL, err);
     else
         sum_u64(&nest, inputs, y, n);
     return ASSAY_OK;
@@ -282,7 +283,7 @@ static void einsum_count_cost(const struct node *node,
     uint64_t products = node->n_inputs - 1;
 
     (void)outputs;
-    if (make_nest(node, inputs, &nest, NULL))
+    if (nest_make(node, inputs, &nest, NULL))
         return;
     for (int i = 0; i < nest.n_axes; i++)
         products *= (uint64_t)nest.sizes[i];
@@ -292,10 +293,8 @@ static void einsum_count_cost(const struct node *node,
 const struct op_class op_einsum = {
     .name = "Einsum",
     .attrs_bytes = sizeof(struct einsum_attrs),
-    .min_inputs = 1,
-    .max_inputs = SIZE_MAX,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(1, SIZE_MAX),
+    OP_MAKES(1, 1),
     .infer = einsum_infer,
     .forward = einsum_forward,
     .cost = einsum_count_cost,

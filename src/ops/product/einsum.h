@@ -1,8 +1,8 @@
 /* ops/product/einsum.h - sums of products by Einstein's notation:
  * "bij,bjk->bik".
  *
- * Any number of inputs. Letters name dimensions, "..." those that are
- * broadcast; without "->" the result has the letters that come once, in
+ * Takes any number of inputs. Letters name dimensions, "..." those that are
+ * broadcast. Without "->" the result has the letters that occur once, in
  * alphabetical order.
  *
  * SPDX-License-Identifier: MIT */

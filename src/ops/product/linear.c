@@ -23,19 +23,14 @@ static enum assay_status linear_infer(const struct node *node,
 {
     const struct shape *x = &inputs[LINEAR_X]->shape;
     const struct shape *w = &inputs[LINEAR_WEIGHT]->shape;
-    enum assay_status st = rule_rank(inputs, LINEAR_X, 2, err);
-    char x_text[64], w_text[64];
+    enum assay_status st = rule_ranks(inputs, 2, 2, err);
     struct shape y;
 
     (void)node;
-    if (!st)
-        st = rule_rank(inputs, LINEAR_WEIGHT, 2, err);
     if (st)
         return st;
     if (x->dims[1] != w->dims[1])
-        return error_set(err, ASSAY_BAD_INPUT, "x %s and weight %s do not fit",
-                         shape_text(x, x_text, sizeof x_text),
-                         shape_text(w, w_text, sizeof w_text));
+        return rule_misfit("x", x, "weight", w, err);
     y = shape_of(2, x->dims[0], w->dims[0]);
     rule_set(&outputs[0], DTYPE_F32, &y);
     return rule_bias(inputs[LINEAR_BIAS], y.dims[1], err);
@@ -80,12 +75,9 @@ static void linear_count_cost(const struct node *node,
 static struct op_reads linear_backward_reads(const struct node *node,
                                              uint64_t wanted)
 {
-    struct op_reads reads = {.outputs = linear_attrs(node)->has_relu};
+    struct op_reads reads = gradient_reads_factors(node, wanted);
 
-    if (wanted >> LINEAR_X & 1)
-        reads.inputs |= 1 << LINEAR_WEIGHT;
-    if (wanted >> LINEAR_WEIGHT & 1)
-        reads.inputs |= 1 << LINEAR_X;
+    reads.outputs = linear_attrs(node)->has_relu;
     return reads;
 }
 
@@ -135,7 +127,7 @@ static void linear_channels(struct channels *channels, const struct node *node)
 static void linear_to_onnx(struct onnx_sink *to)
 {
     if (linear_attrs(to->node)->has_relu) {
-        onnx_refuse(to, "something is fused into it");
+        onnx_refuse(to, "another op is fused into it");
         return;
     }
     onnx_attr_int(to, "transB", 1);
@@ -157,12 +149,9 @@ ATTR_FIELDS(linear, FIELD_FLAG(linear_attrs, has_relu));
 
 const struct op_class op_linear = {
     .name = "Linear",
-    .attrs_bytes = sizeof(struct linear_attrs),
-    .fields = linear_fields,
-    .min_inputs = LINEAR_INPUTS,
-    .max_inputs = LINEAR_INPUTS,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_ATTRS(linear),
+    OP_TAKES(LINEAR_INPUTS, LINEAR_INPUTS),
+    OP_MAKES(1, 1),
     .infer = linear_infer,
     .forward = linear_forward,
     .cost = linear_count_cost,

@@ -1,7 +1,7 @@
 /* ops/product/matmul.h - products of matrices: MatMul, Gemm, Det.
  *
  * Inputs: MatMul: a, b, by NumPy's rules. Gemm: a and b of two dimensions, and
- * c, which is broadcast (left out: 0): alpha a b + beta c. Det: x.
+ * c (left out: 0), which is broadcast; makes alpha a b + beta c. Det: x.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_PRODUCT_MATMUL_H

@@ -13,8 +13,8 @@ enum {
     parallel_products = 1 << 16 /* fewer are not worth a second thread */
 };
 
-/* One row of y. Rows of b are added up where they are dense, else each element
- * is a product of a row and a column. */
+/* One row of y: the sum of rows of b if these are dense, otherwise products of
+ * a row and a column. */
 #define ROW(name, type)                                                        \
     VARIANTS(void, name,                                                       \
              (int64_t n, int64_t k, const type *a, int64_t a_step,             \
@@ -50,7 +50,7 @@ enum {
     }
 ROW(row_f32, float)
 ROW(row_f64, double)
-ROW(row_u64, uint64_t) /* as good for signed ones */
+ROW(row_u64, uint64_t) /* for signed integers too */
 
 void matrix_multiply(const struct op_context *context, enum dtype dtype,
                      int64_t m, int64_t n, int64_t k, const struct matrix *a,
@@ -83,17 +83,26 @@ static struct shape batch_of(const struct shape *shape)
     return batch;
 }
 
+enum assay_status matmul_misfit(const struct shape *a, const struct shape *b,
+                                struct error *err)
+{
+    char a_text[64], b_text[64];
+
+    return error_set(err, ASSAY_BAD_INPUT, "%s and %s cannot be multiplied",
+                     shape_text(a, a_text, sizeof a_text),
+                     shape_text(b, b_text, sizeof b_text));
+}
+
 enum assay_status matmul_plan(const struct shape *a, const struct shape *b,
                               struct matmul_plan *plan, struct error *err)
 {
     struct tensor batches[2] = {{0}};
-    char a_text[64], b_text[64];
     int64_t depth;
     enum assay_status st;
 
     if (a->rank < 1 || b->rank < 1)
         return error_set(err, ASSAY_BAD_INPUT,
-                         "a scalar is no factor of a matrix product");
+                         "a scalar cannot be multiplied as a matrix");
     *plan = (struct matmul_plan){.a_batch = batch_of(a),
                                  .b_batch = batch_of(b),
                                  .m = a->rank > 1 ? a->dims[a->rank - 2] : 1,
@@ -106,9 +115,7 @@ enum assay_status matmul_plan(const struct shape *a, const struct shape *b,
         (const struct tensor *const[]){&batches[0], &batches[1]}, 2,
         &plan->batch, err);
     if (!st && depth != plan->k)
-        st = error_set(err, ASSAY_BAD_INPUT, "%s and %s cannot be multiplied",
-                       shape_text(a, a_text, sizeof a_text),
-                       shape_text(b, b_text, sizeof b_text));
+        st = matmul_misfit(a, b, err);
     plan->y = plan->batch;
     if (a->rank > 1)
         plan->y.dims[plan->y.rank++] = plan->m;
@@ -117,8 +124,7 @@ enum assay_status matmul_plan(const struct shape *a, const struct shape *b,
     return st;
 }
 
-/* The distance between the matrices of a batch, in place of that between
- * elements. */
+/* Strides between the matrices of a batch. */
 static struct strides batch_strides(const struct shape *from,
                                     const struct shape *to, int64_t matrix)
 {

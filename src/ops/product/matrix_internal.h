@@ -6,20 +6,20 @@
 
 #include "graph/graph.h"
 
-/* A matrix somewhere in memory; steps in elements. */
+/* A matrix in memory; steps are in elements. */
 struct matrix {
     const void *data;
     int64_t row_step, column_step;
 };
 
-/* y = a b, with y dense of m x n and k products to an element; of float32,
- * float64, int64 or uint64. */
+/* y = a b, where y is dense, m x n, and k is the length of the sums. The type
+ * is float32, float64, int64 or uint64. */
 void matrix_multiply(const struct op_context *context, enum dtype dtype,
                      int64_t m, int64_t n, int64_t k, const struct matrix *a,
                      const struct matrix *b, void *y);
 
-/* How MatMul sees two shapes: batches of m x k and k x n, repeated to one
- * another. */
+/* Two shapes as batches of m x k and k x n matrices, broadcast to each other.
+ */
 struct matmul_plan {
     struct shape y;     /* of the result */
     struct shape batch; /* of the matrices */
@@ -27,9 +27,12 @@ struct matmul_plan {
     int64_t m, n, k;
 };
 
+/* The error "%s and %s cannot be multiplied". */
+enum assay_status matmul_misfit(const struct shape *a, const struct shape *b,
+                                struct error *err);
 enum assay_status matmul_plan(const struct shape *a, const struct shape *b,
                               struct matmul_plan *plan, struct error *err);
-/* y = a b for all of the batch; types as above. */
+/* y = a b for the whole batch; types as above. */
 void matmul_run(const struct op_context *context,
                 const struct matmul_plan *plan, enum dtype dtype, const void *a,
                 const void *b, void *y);

@@ -9,9 +9,9 @@
 #include "ops/onnx_sink.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
-#include "ops/product/quantized_internal.h"
 #include "ops/shape_rules.h"
 #include "tensor/convert.h"
+#include "tensor/small_float.h"
 
 #include <math.h>
 
@@ -19,13 +19,8 @@ enum { row_length = 1 << 14 };
 
 enum quantize_input { QUANTIZE_X, QUANTIZE_SCALE, QUANTIZE_ZERO };
 
-static const struct tensor *zero_of(const struct node *node,
-                                    const struct tensor *const *inputs)
-{
-    return node->n_inputs > QUANTIZE_ZERO ? inputs[QUANTIZE_ZERO] : NULL;
-}
-
-/* How many elements share a scale, and how many scales follow each other. */
+/* How many consecutive elements share a scale, and how many scales there are.
+ */
 static enum assay_status get_runs(const struct node *node,
                                   const struct tensor *const *inputs,
                                   size_t *run, size_t *scales,
@@ -33,36 +28,52 @@ static enum assay_status get_runs(const struct node *node,
 {
     const struct quantize_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[QUANTIZE_X]->shape;
-    const struct tensor *zero = zero_of(node, inputs);
+    const struct tensor *zero = op_input(node, inputs, QUANTIZE_ZERO);
     int axis;
     enum assay_status st;
 
     *scales = tensor_elements(inputs[QUANTIZE_SCALE]);
     *run = 1;
     if (zero && tensor_elements(zero) != *scales)
-        return error_set(err, ASSAY_BAD_INPUT, "%zu scales and %zu zeros",
+        return error_set(err, ASSAY_BAD_INPUT, "%zu scales, but %zu zeros",
                          *scales, tensor_elements(zero));
     if (*scales == 1)
         return ASSAY_OK;
     st = axis_resolve(attrs->axis, x->rank, &axis, err);
     if (!st && x->dims[axis] != (int64_t)*scales)
-        st = error_set(err, ASSAY_BAD_INPUT, "%zu scales for %lld of axis %d",
-                       *scales, (long long)x->dims[axis], axis);
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "%zu scales for %lld elements of axis %d", *scales,
+                       (long long)x->dims[axis], axis);
     if (!st)
         *run = (size_t)shape_span(x, axis + 1, x->rank);
     return st;
 }
 
-static enum assay_status infer_quantize(const struct node *node,
+static enum assay_status
+quantize_check_scale(const struct tensor *const *inputs, struct error *err)
+{
+    enum dtype dtype = inputs[QUANTIZE_SCALE]->dtype;
+
+    return dtype_is_float(dtype)
+               ? ASSAY_OK
+               : error_set(err, ASSAY_BAD_INPUT, "the scale is %s",
+                           dtype_name(dtype));
+}
+
+static enum assay_status quantize_infer(const struct node *node,
                                         const struct tensor *const *inputs,
                                         struct tensor *outputs,
                                         struct error *err)
 {
-    const struct tensor *zero = zero_of(node, inputs);
+    const struct quantize_attrs *attrs = node->attrs;
+    const struct tensor *zero = op_input(node, inputs, QUANTIZE_ZERO);
 
-    rule_set(&outputs[0], zero ? zero->dtype : DTYPE_U8,
+    rule_set(&outputs[0],
+             zero               ? zero->dtype
+             : attrs->has_dtype ? attrs->dtype
+                                : DTYPE_U8,
              &inputs[QUANTIZE_X]->shape);
-    return rule_dtype(inputs, QUANTIZE_SCALE, DTYPE_F32, err);
+    return quantize_check_scale(inputs, err);
 }
 
 /* n numbers that share a scale. */
@@ -74,7 +85,7 @@ static enum assay_status infer_quantize(const struct node *node,
         for (size_t i = 0; i < n; i++) {                                       \
             float value = rintf(x[i] / scale) + zero;                          \
                                                                                \
-            value = value > low ? value : low; /* of a NaN too */              \
+            value = value > low ? value : low; /* low for a NaN */             \
             y[i] = (type)(int)(value < high ? value : high);                   \
         }                                                                      \
     }
@@ -92,7 +103,7 @@ QUANTIZE_ROW(quantize_i8, int8_t, -128, 127)
 DEQUANTIZE_ROW(dequantize_u8, uint8_t)
 DEQUANTIZE_ROW(dequantize_i8, int8_t)
 
-/* Rows that share a scale, of what the tensors of a node hold. */
+/* The rows of a node's tensors, each with one scale. */
 struct rows {
     size_t length, n, n_scales;
     const float *scales;
@@ -109,11 +120,11 @@ static enum assay_status quantize_get_rows(const struct node *node,
 
     if (st)
         return st;
-    if (rows->n_scales == 1) /* in pieces, for the threads */
+    if (rows->n_scales == 1) /* cut into rows for the threads */
         rows->length = n < row_length ? n : row_length;
     rows->n = rows->length ? (n + rows->length - 1) / rows->length : 0;
     rows->scales = tensor_f32(inputs[QUANTIZE_SCALE]);
-    rows->zeros = zero_of(node, inputs);
+    rows->zeros = op_input(node, inputs, QUANTIZE_ZERO);
     return ASSAY_OK;
 }
 
@@ -122,7 +133,134 @@ static int64_t row_zero(const struct rows *rows, size_t i)
     return rows->zeros ? int_at(rows->zeros, i % rows->n_scales) : 0;
 }
 
-static enum assay_status forward_quantize(const struct op_context *context,
+/* ---- any types, in double ------------------------------------------------ */
+
+/* Which scale an element has. */
+struct scale_places {
+    size_t run, length, blocks; /* of the axis: elements after it, its size, and
+                                   how many scales it has */
+    size_t block;
+};
+
+static enum assay_status
+quantize_find_places(const struct node *node,
+                     const struct tensor *const *inputs,
+                     struct scale_places *places, struct error *err)
+{
+    const struct quantize_attrs *attrs = node->attrs;
+    const struct shape *x = &inputs[QUANTIZE_X]->shape;
+    const struct tensor *scale = inputs[QUANTIZE_SCALE];
+    struct shape wanted = *x;
+    size_t n_scales;
+    int axis;
+    enum assay_status st;
+
+    if (!attrs->block) {
+        st = get_runs(node, inputs, &places->run, &n_scales, err);
+        places->length = places->blocks = n_scales;
+        places->block = 1;
+        return st;
+    }
+    st = axis_resolve(attrs->axis, x->rank, &axis, err);
+    if (st)
+        return st;
+    wanted.dims[axis] = (x->dims[axis] + attrs->block - 1) / attrs->block;
+    if (!shape_equal(&wanted, &scale->shape))
+        return rule_misfit("scale", &scale->shape, "blocks", &wanted, err);
+    if (op_input(node, inputs, QUANTIZE_ZERO) &&
+        !shape_equal(&inputs[QUANTIZE_ZERO]->shape, &wanted))
+        return rule_misfit("zeros", &inputs[QUANTIZE_ZERO]->shape, "blocks",
+                           &wanted, err);
+    *places =
+        (struct scale_places){.run = (size_t)shape_span(x, axis + 1, x->rank),
+                              .length = (size_t)x->dims[axis],
+                              .blocks = (size_t)wanted.dims[axis],
+                              .block = (size_t)attrs->block};
+    return ASSAY_OK;
+}
+
+static size_t quantize_place(const struct scale_places *places, bool is_blocked,
+                             size_t i)
+{
+    size_t at = i / places->run % places->length / places->block;
+
+    return is_blocked ? (i / places->run / places->length * places->blocks +
+                         at) * places->run +
+                            i % places->run
+                      : at;
+}
+
+/* The largest and smallest number of an integer type of up to 32 bits. */
+static void quantize_range(enum dtype dtype, double *low, double *high)
+{
+    int bits = dtype == DTYPE_I2 || dtype == DTYPE_U2 ? 2
+               : dtype == DTYPE_I4 || dtype == DTYPE_U4
+                   ? 4
+                   : 8 * (int)dtype_bytes(dtype);
+
+    *low = dtype_is_signed(dtype) ? -ldexp(1, bits - 1) : 0;
+    *high = ldexp(1, dtype_is_signed(dtype) ? bits - 1 : bits) - 1;
+}
+
+static void quantize_put(const struct quantize_attrs *attrs,
+                         const struct tensor *y, size_t i, double value,
+                         double zero)
+{
+    const struct small_float *type = dtype_small_float(y->dtype);
+    double low, high;
+
+    if (type) {
+        ((uint8_t *)tensor_data(y))[i] =
+            small_float_write(type, (float)value, !attrs->overflows);
+        return;
+    }
+    if (!dtype_is_float(y->dtype)) {
+        quantize_range(y->dtype, &low, &high);
+        value = rint(value) + zero;
+        value = value > low ? value : low; /* low for a NaN */
+        value = value < high ? value : high;
+    }
+    number_put(y, i, value);
+}
+
+static enum assay_status quantize_any(const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      const struct tensor *y, struct error *err)
+{
+    const struct quantize_attrs *attrs = node->attrs;
+    const struct tensor *zeros = op_input(node, inputs, QUANTIZE_ZERO);
+    bool is_back = node->op == &op_dequantize_linear;
+    struct scale_places places;
+    enum assay_status st = quantize_find_places(node, inputs, &places, err);
+
+    for (size_t i = 0; !st && i < tensor_elements(y); i++) {
+        size_t at = quantize_place(&places, attrs->block, i);
+        double x = number_at(inputs[QUANTIZE_X], i);
+        double scale = number_at(inputs[QUANTIZE_SCALE], at);
+        double zero = zeros ? number_at(zeros, at) : 0;
+
+        if (is_back)
+            number_put(y, i, (x - zero) * scale);
+        else
+            quantize_put(attrs, y, i, x / scale, zero);
+    }
+    return st;
+}
+
+/* Whether the fast loops know the types. */
+static bool quantize_is_usual(const struct node *node,
+                              const struct tensor *const *inputs,
+                              const struct tensor *few)
+{
+    const struct quantize_attrs *attrs = node->attrs;
+
+    return !attrs->block && inputs[QUANTIZE_SCALE]->dtype == DTYPE_F32 &&
+           (few->dtype == DTYPE_U8 || few->dtype == DTYPE_I8);
+}
+
+/* ---- 8 bits -------------------------------------------------------------- */
+
+static enum assay_status quantize_forward(const struct op_context *context,
                                           const struct node *node,
                                           const struct tensor *const *inputs,
                                           struct tensor *outputs,
@@ -131,11 +269,11 @@ static enum assay_status forward_quantize(const struct op_context *context,
     size_t n = tensor_elements(inputs[QUANTIZE_X]);
     struct tensor x;
     struct rows rows;
-    enum assay_status st = quantize_get_rows(node, inputs, &rows, err);
+    enum assay_status st;
 
-    if (!st && outputs[0].dtype != DTYPE_U8 && outputs[0].dtype != DTYPE_I8)
-        st = error_set(err, ASSAY_UNSUPPORTED, "quantising to %s",
-                       dtype_name(outputs[0].dtype));
+    if (!quantize_is_usual(node, inputs, &outputs[0]))
+        return quantize_any(node, inputs, &outputs[0], err);
+    st = quantize_get_rows(node, inputs, &rows, err);
     if (st)
         return st;
     if (inputs[QUANTIZE_X]->dtype == DTYPE_F32)
@@ -165,17 +303,20 @@ static enum assay_status forward_quantize(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static enum assay_status infer_dequantize(const struct node *node,
+static enum assay_status dequantize_infer(const struct node *node,
                                           const struct tensor *const *inputs,
                                           struct tensor *outputs,
                                           struct error *err)
 {
-    (void)node;
-    rule_set(&outputs[0], DTYPE_F32, &inputs[QUANTIZE_X]->shape);
-    return rule_dtype(inputs, QUANTIZE_SCALE, DTYPE_F32, err);
+    const struct quantize_attrs *attrs = node->attrs;
+
+    rule_set(&outputs[0],
+             attrs->has_dtype ? attrs->dtype : inputs[QUANTIZE_SCALE]->dtype,
+             &inputs[QUANTIZE_X]->shape);
+    return quantize_check_scale(inputs, err);
 }
 
-static enum assay_status forward_dequantize(const struct op_context *context,
+static enum assay_status dequantize_forward(const struct op_context *context,
                                             const struct node *node,
                                             const struct tensor *const *inputs,
                                             struct tensor *outputs,
@@ -184,8 +325,11 @@ static enum assay_status forward_dequantize(const struct op_context *context,
     const struct tensor *x = inputs[QUANTIZE_X];
     size_t n = tensor_elements(x);
     struct rows rows;
-    enum assay_status st = quantize_get_rows(node, inputs, &rows, err);
+    enum assay_status st;
 
+    if (!quantize_is_usual(node, inputs, x) || outputs[0].dtype != DTYPE_F32)
+        return quantize_any(node, inputs, &outputs[0], err);
+    st = quantize_get_rows(node, inputs, &rows, err);
     if (st)
         return st;
 #pragma omp parallel for num_threads(op_threads(context)) if (n > row_length)
@@ -199,17 +343,14 @@ static enum assay_status forward_dequantize(const struct op_context *context,
         if (x->dtype == DTYPE_U8)
             dequantize_u8((const uint8_t *)tensor_data(x) + at, y, length,
                           scale, (int)zero);
-        else if (x->dtype == DTYPE_I8)
+        else
             dequantize_i8((const int8_t *)tensor_data(x) + at, y, length, scale,
                           (int)zero);
-        else
-            for (size_t k = 0; k < length; k++)
-                y[k] = (float)(int_at(x, at + k) - zero) * scale;
     }
     return ASSAY_OK;
 }
 
-static enum assay_status infer_dynamic(const struct node *node,
+static enum assay_status dynamic_infer(const struct node *node,
                                        const struct tensor *const *inputs,
                                        struct tensor *outputs,
                                        struct error *err)
@@ -222,8 +363,8 @@ static enum assay_status infer_dynamic(const struct node *node,
     return rule_dtype(inputs, 0, DTYPE_F32, err);
 }
 
-/* The range of x, widened to hold 0, is spread over 0 to 255. */
-static enum assay_status forward_dynamic(const struct op_context *context,
+/* Maps the range of x, widened to include 0, to 0 to 255. */
+static enum assay_status dynamic_forward(const struct op_context *context,
                                          const struct node *node,
                                          const struct tensor *const *inputs,
                                          struct tensor *outputs,
@@ -249,8 +390,8 @@ static enum assay_status forward_dynamic(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* Weights that are kept as small numbers: atoms of their own, which the layer
- * behind joins with its channels. */
+/* Quantised weights get atoms of their own; the next layer joins them with its
+ * channels. */
 static void quantize_give_atoms(struct channels *channels, uint32_t weight)
 {
     const struct shape *shape = channels_shape(channels, weight);
@@ -262,8 +403,7 @@ static void quantize_give_atoms(struct channels *channels, uint32_t weight)
     }
 }
 
-/* Scales and zero points are one for all, or one for each place along an
- * axis. */
+/* Scales and zeros are scalars, or have one element per index of an axis. */
 static void quantize_channels(struct channels *channels,
                               const struct node *node)
 {
@@ -292,11 +432,19 @@ static void quantize_to_onnx(struct onnx_sink *to)
 {
     const struct quantize_attrs *attrs = to->node->attrs;
 
+    if (attrs->block || attrs->has_dtype || attrs->overflows) {
+        onnx_refuse(to, "its blocks or types need a later opset");
+        return;
+    }
     onnx_attr_int(to, "axis", attrs->axis);
     onnx_put_node(to, to->node->op->name, ONNX_ALL_INPUTS);
 }
 
-ATTR_FIELDS(quantize, FIELD_AXIS(quantize_attrs, axis));
+ATTR_FIELDS(quantize, FIELD_AXIS(quantize_attrs, axis),
+            FIELD_AMOUNT(quantize_attrs, block),
+            FIELD_FLAG(quantize_attrs, has_dtype),
+            FIELD_DTYPE(quantize_attrs, dtype),
+            FIELD_FLAG(quantize_attrs, overflows));
 
 #define SELF                                                                   \
     .fields = quantize_fields, .channels = quantize_channels,                  \
@@ -305,12 +453,10 @@ ATTR_FIELDS(quantize, FIELD_AXIS(quantize_attrs, axis));
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct quantize_attrs),                          \
-        .min_inputs = least,                                                   \
-        .max_inputs = most,                                                    \
-        .min_outputs = made,                                                   \
-        .max_outputs = made,                                                   \
-        .infer = infer_##kind,                                                 \
-        .forward = forward_##kind,                                             \
+        OP_TAKES(least, most),                                                 \
+        OP_MAKES(made, made),                                                  \
+        .infer = kind##_infer,                                                 \
+        .forward = kind##_forward,                                             \
         __VA_ARGS__,                                                           \
     };
 CLASS(quantize_linear, "QuantizeLinear", quantize, 2, 3, 1, SELF)

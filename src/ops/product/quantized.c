@@ -1,15 +1,13 @@
-/* ops/product/quantized.c - products of numbers of 8 bits, see quantize.h and
- * quantized_internal.h.
+/* ops/product/quantized.c - products of 8-bit numbers, see quantize.h.
  *
- * The zeros are taken off first; the sums are made of int64 and cannot
- * overflow. */
-#include "ops/product/quantized_internal.h"
+ * The zeros are subtracted first; the sums are int64 and cannot overflow. */
+#include "ops/product/quantize.h"
 
+#include "ops/convolution/conv_internal.h"
 #include "ops/int_list_internal.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/product/matrix_internal.h"
-#include "ops/product/quantize.h"
 #include "ops/shape_rules.h"
 #include "tensor/convert.h"
 
@@ -29,12 +27,11 @@ void quantized_store(enum dtype dtype, double value, int64_t zero, void *to)
     convert_elements(DTYPE_I64, &held, dtype, to, 1);
 }
 
-/* x as int64, minus a zero; one for each step along an axis where there are
- * several. */
-static enum assay_status take_off(const struct op_context *context,
-                                  const struct tensor *x,
-                                  const struct tensor *zero, int axis,
-                                  struct tensor *out, struct error *err)
+/* x as int64, minus its zero, or minus one zero per index of an axis. */
+static enum assay_status
+quantized_subtract_zero(const struct op_context *context,
+                        const struct tensor *x, const struct tensor *zero,
+                        int axis, struct tensor *out, struct error *err)
 {
     size_t n = tensor_elements(x), zeros = zero ? tensor_elements(zero) : 1;
     size_t run = 1;
@@ -55,23 +52,17 @@ static enum assay_status take_off(const struct op_context *context,
     return ASSAY_OK;
 }
 
-static const struct tensor *quantized_input(const struct node *node,
-                                            const struct tensor *const *inputs,
-                                            size_t i)
-{
-    return i < node->n_inputs ? inputs[i] : NULL;
-}
-
-/* How sums become the result: of int32 as they are, or scaled. */
+/* How sums become the result: as int32, or scaled. */
 struct rescale {
     const struct tensor *a_scale, *b_scale, *y_scale, *y_zero; /* or NULL */
     const struct tensor *bias;
-    size_t run; /* of neighbours that share an element of b_scale and bias */
+    size_t run; /* neighbours that share an element of b_scale and bias */
 };
 
-static enum assay_status write_result(const struct rescale *rescale,
-                                      const struct tensor *sums,
-                                      const struct tensor *y, struct error *err)
+static enum assay_status quantized_write(const struct rescale *rescale,
+                                         const struct tensor *sums,
+                                         const struct tensor *y,
+                                         struct error *err)
 {
     size_t n = tensor_elements(y), bytes = dtype_bytes(y->dtype), scales;
     const int64_t *from = tensor_i64(sums);
@@ -89,12 +80,12 @@ static enum assay_status write_result(const struct rescale *rescale,
         return error_set(err, ASSAY_BAD_INPUT, "%zu biases for %lld channels",
                          tensor_elements(rescale->bias),
                          (long long)y->shape.dims[1]);
-    if (rescale->a_scale->dtype != DTYPE_F32 ||
-        rescale->b_scale->dtype != DTYPE_F32 ||
-        rescale->y_scale->dtype != DTYPE_F32 || !scales)
-        return error_set(err, ASSAY_BAD_INPUT, "scales are to be float32");
-    factor = (double)*tensor_f32(rescale->a_scale) /
-             (double)*tensor_f32(rescale->y_scale);
+    if (!dtype_is_float(rescale->a_scale->dtype) ||
+        !dtype_is_float(rescale->b_scale->dtype) ||
+        !dtype_is_float(rescale->y_scale->dtype) || !scales)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "scales must be floating point numbers");
+    factor = number_at(rescale->a_scale, 0) / number_at(rescale->y_scale, 0);
     zero = rescale->y_zero ? int_at(rescale->y_zero, 0) : 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = i / rescale->run;
@@ -104,7 +95,7 @@ static enum assay_status write_result(const struct rescale *rescale,
             sum += int_at(rescale->bias, at % tensor_elements(rescale->bias));
         quantized_store(y->dtype,
                         (double)sum * factor *
-                            (double)tensor_f32(rescale->b_scale)[at % scales],
+                            number_at(rescale->b_scale, at % scales),
                         zero, to + i * bytes);
     }
     return ASSAY_OK;
@@ -112,7 +103,7 @@ static enum assay_status write_result(const struct rescale *rescale,
 
 /* ---- products of matrices ---------------------------------------------- */
 
-/* Where the inputs of the two ops stand. */
+/* The indices of the inputs. */
 struct factors {
     size_t a, a_zero, b, b_zero;
 };
@@ -120,7 +111,7 @@ struct factors {
 static const struct factors plain_factors = {0, 2, 1, 3};
 static const struct factors scaled_factors = {0, 2, 3, 5};
 
-static const struct factors *factors_of(const struct node *node)
+static const struct factors *quantized_factors_of(const struct node *node)
 {
     bool is_plain =
         node->op == &op_matmul_integer || node->op == &op_conv_integer;
@@ -128,35 +119,36 @@ static const struct factors *factors_of(const struct node *node)
     return is_plain ? &plain_factors : &scaled_factors;
 }
 
-/* int32, or the type that the result's zero has. */
-static enum dtype result_dtype(const struct node *node,
-                               const struct tensor *const *inputs)
+/* int32, or the type of the result's zero. */
+static enum dtype quantized_result_dtype(const struct node *node,
+                                         const struct tensor *const *inputs)
 {
-    return factors_of(node) == &plain_factors ? DTYPE_I32 : inputs[7]->dtype;
+    return quantized_factors_of(node) == &plain_factors ? DTYPE_I32
+                                                        : inputs[7]->dtype;
 }
 
 static enum assay_status
-quantized_infer_matmul(const struct node *node,
+quantized_matmul_infer(const struct node *node,
                        const struct tensor *const *inputs,
                        struct tensor *outputs, struct error *err)
 {
-    const struct factors *at = factors_of(node);
+    const struct factors *at = quantized_factors_of(node);
     struct matmul_plan plan;
     enum assay_status st =
         matmul_plan(&inputs[at->a]->shape, &inputs[at->b]->shape, &plan, err);
 
     if (!st)
-        rule_set(&outputs[0], result_dtype(node, inputs), &plan.y);
+        rule_set(&outputs[0], quantized_result_dtype(node, inputs), &plan.y);
     return st;
 }
 
 static enum assay_status
-quantized_forward_matmul(const struct op_context *context,
+quantized_matmul_forward(const struct op_context *context,
                          const struct node *node,
                          const struct tensor *const *inputs,
                          struct tensor *outputs, struct error *err)
 {
-    const struct factors *at = factors_of(node);
+    const struct factors *at = quantized_factors_of(node);
     struct rescale rescale = {.run = 1};
     struct tensor a = {0}, b = {0}, sums = {0};
     struct matmul_plan plan;
@@ -164,13 +156,13 @@ quantized_forward_matmul(const struct op_context *context,
         matmul_plan(&inputs[at->a]->shape, &inputs[at->b]->shape, &plan, err);
 
     if (!st)
-        st = take_off(context, inputs[at->a],
-                      quantized_input(node, inputs, at->a_zero),
-                      inputs[at->a]->shape.rank - 2, &a, err);
+        st = quantized_subtract_zero(context, inputs[at->a],
+                                     op_input(node, inputs, at->a_zero),
+                                     inputs[at->a]->shape.rank - 2, &a, err);
     if (!st)
-        st = take_off(context, inputs[at->b],
-                      quantized_input(node, inputs, at->b_zero),
-                      inputs[at->b]->shape.rank - 1, &b, err);
+        st = quantized_subtract_zero(context, inputs[at->b],
+                                     op_input(node, inputs, at->b_zero),
+                                     inputs[at->b]->shape.rank - 1, &b, err);
     if (!st)
         st = tensor_new(context->pool, DTYPE_I64, &plan.y, &sums, err);
     if (at == &scaled_factors)
@@ -182,7 +174,7 @@ quantized_forward_matmul(const struct op_context *context,
     if (!st) {
         matmul_run(context, &plan, DTYPE_I64, tensor_data(&a), tensor_data(&b),
                    tensor_data(&sums));
-        st = write_result(&rescale, &sums, &outputs[0], err);
+        st = quantized_write(&rescale, &sums, &outputs[0], err);
     }
     tensor_release(&a);
     tensor_release(&b);
@@ -190,12 +182,12 @@ quantized_forward_matmul(const struct op_context *context,
     return st;
 }
 
-static void quantized_cost_matmul(const struct node *node,
+static void quantized_matmul_cost(const struct node *node,
                                   const struct tensor *const *inputs,
                                   const struct tensor *outputs,
                                   struct cost *cost)
 {
-    const struct shape *a = &inputs[factors_of(node)->a]->shape;
+    const struct shape *a = &inputs[quantized_factors_of(node)->a]->shape;
 
     cost->macs += tensor_elements(&outputs[0]) * (uint64_t)a->dims[a->rank - 1];
 }
@@ -210,17 +202,11 @@ static enum assay_status quantized_fit(const struct node *node,
 {
     const struct quantized_conv_attrs *attrs = node->attrs;
     struct window window = attrs->window;
-    char x_text[64], w_text[64];
-    enum assay_status st;
+    enum assay_status st = conv_check(x, w, attrs->groups, false, err);
 
-    if (attrs->groups < 1 || w->rank != x->rank || x->rank != window.rank + 2 ||
-        w->dims[0] % attrs->groups || w->dims[1] * attrs->groups != x->dims[1])
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "x %s and weight %s in %lld groups do not fit",
-                         shape_text(x, x_text, sizeof x_text),
-                         shape_text(w, w_text, sizeof w_text),
-                         (long long)attrs->groups);
-    for (int i = 0; i < window.rank; i++)
+    if (st)
+        return st;
+    for (int i = 0; i < window.rank && 2 + i < w->rank; i++)
         window.kernel[i] = w->dims[2 + i];
     st = window_fit(&window, x, fitted, err);
     *y = *x;
@@ -231,18 +217,18 @@ static enum assay_status quantized_fit(const struct node *node,
 }
 
 static enum assay_status
-quantized_infer_conv(const struct node *node,
+quantized_conv_infer(const struct node *node,
                      const struct tensor *const *inputs, struct tensor *outputs,
                      struct error *err)
 {
-    const struct factors *at = factors_of(node);
+    const struct factors *at = quantized_factors_of(node);
     struct fitted_window fitted;
     struct shape y;
     enum assay_status st = quantized_fit(
         node, &inputs[at->a]->shape, &inputs[at->b]->shape, &fitted, &y, err);
 
     if (!st)
-        rule_set(&outputs[0], result_dtype(node, inputs), &y);
+        rule_set(&outputs[0], quantized_result_dtype(node, inputs), &y);
     return st;
 }
 
@@ -251,30 +237,22 @@ static int64_t quantized_window_sum(const struct fitted_window *window,
                                     const int64_t *x, const int64_t *w,
                                     const int64_t at[WINDOW_MAX_RANK])
 {
-    int64_t first[WINDOW_MAX_RANK], end[WINDOW_MAX_RANK];
-    int64_t begin[WINDOW_MAX_RANK], sum = 0;
+    struct window_place place = window_place(window, at);
+    int64_t sum = 0;
 
-    for (int i = 0; i < WINDOW_MAX_RANK; i++) {
-        window_reach(window, i, at[i], &first[i], &end[i]);
-        begin[i] = at[i] * window->stride[i] - window->before[i];
-    }
-    for (int64_t i = first[0]; i < end[0]; i++) {
-        for (int64_t j = first[1]; j < end[1]; j++) {
-            int64_t row =
-                ((begin[0] + i * window->dilation[0]) * window->in[1] +
-                 begin[1] + j * window->dilation[1]) *
-                    window->in[2] +
-                begin[2];
+    for (int64_t i = place.first[0]; i < place.end[0]; i++) {
+        for (int64_t j = place.first[1]; j < place.end[1]; j++) {
+            int64_t row = window_row(window, &place, i, j);
             int64_t of_kernel = (i * window->kernel[1] + j) * window->kernel[2];
 
-            for (int64_t k = first[2]; k < end[2]; k++)
+            for (int64_t k = place.first[2]; k < place.end[2]; k++)
                 sum += x[row + k * window->dilation[2]] * w[of_kernel + k];
         }
     }
     return sum;
 }
 
-/* Channel o of an image; x begins with the channels of its group. */
+/* One output channel of an image; x starts at the channels of its group. */
 static void quantized_convolve_channel(const struct fitted_window *window,
                                        int64_t channels, const int64_t *x,
                                        const int64_t *w, int64_t *y)
@@ -294,11 +272,10 @@ static void quantized_convolve_channel(const struct fitted_window *window,
     }
 }
 
-static enum assay_status convolve(const struct op_context *context,
-                                  const struct node *node,
-                                  const struct tensor *x,
-                                  const struct tensor *w, struct tensor *sums,
-                                  struct error *err)
+static enum assay_status
+quantized_convolve(const struct op_context *context, const struct node *node,
+                   const struct tensor *x, const struct tensor *w,
+                   struct tensor *sums, struct error *err)
 {
     const struct quantized_conv_attrs *attrs = node->attrs;
     int64_t outputs = w->shape.dims[0], channels = w->shape.dims[1];
@@ -327,44 +304,44 @@ static enum assay_status convolve(const struct op_context *context,
 }
 
 static enum assay_status
-quantized_forward_conv(const struct op_context *context,
+quantized_conv_forward(const struct op_context *context,
                        const struct node *node,
                        const struct tensor *const *inputs,
                        struct tensor *outputs, struct error *err)
 {
-    const struct factors *at = factors_of(node);
+    const struct factors *at = quantized_factors_of(node);
     const struct shape *y = &outputs[0].shape;
     struct rescale rescale = {.run = 1};
     struct tensor x = {0}, w = {0}, sums = {0};
-    enum assay_status st =
-        take_off(context, inputs[at->a],
-                 quantized_input(node, inputs, at->a_zero), 1, &x, err);
+    enum assay_status st = quantized_subtract_zero(
+        context, inputs[at->a], op_input(node, inputs, at->a_zero), 1, &x, err);
 
     if (!st)
-        st = take_off(context, inputs[at->b],
-                      quantized_input(node, inputs, at->b_zero), 0, &w, err);
+        st = quantized_subtract_zero(context, inputs[at->b],
+                                     op_input(node, inputs, at->b_zero), 0, &w,
+                                     err);
     if (!st)
-        st = convolve(context, node, &x, &w, &sums, err);
+        st = quantized_convolve(context, node, &x, &w, &sums, err);
     if (at == &scaled_factors)
         rescale = (struct rescale){.a_scale = inputs[1],
                                    .b_scale = inputs[4],
                                    .y_scale = inputs[6],
                                    .y_zero = inputs[7],
-                                   .bias = quantized_input(node, inputs, 8),
+                                   .bias = op_input(node, inputs, 8),
                                    .run = (size_t)shape_span(y, 2, y->rank)};
     if (!st)
-        st = write_result(&rescale, &sums, &outputs[0], err);
+        st = quantized_write(&rescale, &sums, &outputs[0], err);
     tensor_release(&x);
     tensor_release(&w);
     tensor_release(&sums);
     return st;
 }
 
-static void quantized_cost_conv(const struct node *node,
+static void quantized_conv_cost(const struct node *node,
                                 const struct tensor *const *inputs,
                                 const struct tensor *outputs, struct cost *cost)
 {
-    const struct tensor *w = inputs[factors_of(node)->b];
+    const struct tensor *w = inputs[quantized_factors_of(node)->b];
 
     if (w->shape.dims[0] > 0)
         cost->macs += tensor_elements(&outputs[0]) *
@@ -375,13 +352,11 @@ static void quantized_cost_conv(const struct node *node,
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = bytes,                                                  \
-        .min_inputs = least,                                                   \
-        .max_inputs = most,                                                    \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
-        .infer = quantized_infer_##kind,                                       \
-        .forward = quantized_forward_##kind,                                   \
-        .cost = quantized_cost_##kind,                                         \
+        OP_TAKES(least, most),                                                 \
+        OP_MAKES(1, 1),                                                        \
+        .infer = quantized_##kind##_infer,                                     \
+        .forward = quantized_##kind##_forward,                                 \
+        .cost = quantized_##kind##_cost,                                       \
     };
 CLASS(matmul_integer, "MatMulInteger", matmul, 0, 2, 4)
 CLASS(qlinear_matmul, "QLinearMatMul", matmul, 0, 8, 8)

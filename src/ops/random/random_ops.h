@@ -1,12 +1,11 @@
-/* ops/random/random_ops.h - numbers that are drawn: RandomUniform,
- * RandomNormal, Bernoulli, Multinomial.
+/* ops/random/random_ops.h - random numbers: RandomUniform, RandomNormal,
+ * Bernoulli, Multinomial.
  *
  * Inputs: RandomUniform and RandomNormal: the shape, or with takes_shape a
- * tensor that has it. Bernoulli: how likely each is 1. Multinomial: the
- * logarithms of how likely each class is [n,c].
+ * tensor of that shape. Bernoulli: the probability of a 1 for each element.
+ * Multinomial: the logarithm of the probability of each class [n,c].
  *
- * A seed gives the same numbers every time: those of NumPy's RandomState,
- * which ONNX's own reference draws from.
+ * A seed gives the numbers of NumPy's RandomState, as ONNX's reference does.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_RANDOM_RANDOM_OPS_H
@@ -18,8 +17,8 @@ struct random_attrs {
     uint32_t seed;
     enum dtype dtype;
     bool has_dtype;    /* false: the input's */
-    bool takes_shape;  /* of the input, not its values */
-    double low, high;  /* of RandomUniform; mean and deviation of the other */
+    bool takes_shape;  /* the shape is the input's shape, not its data */
+    double low, high;  /* RandomUniform; mean and deviation of RandomNormal */
     int64_t n_samples; /* Multinomial */
 };
 

@@ -16,7 +16,7 @@ void twister_seed(struct twister *twister, uint32_t seed)
     twister->used = mt_words;
 }
 
-static void twist(struct twister *twister)
+static void twister_twist(struct twister *twister)
 {
     uint32_t *words = twister->words;
 
@@ -35,7 +35,7 @@ static uint32_t twister_u32(struct twister *twister)
     uint32_t word;
 
     if (twister->used == mt_words)
-        twist(twister);
+        twister_twist(twister);
     word = twister->words[twister->used++];
     word ^= word >> 11;
     word ^= word << 7 & 0x9d2c5680U;

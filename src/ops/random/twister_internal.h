@@ -1,6 +1,5 @@
-/* ops/random/twister_internal.h - the generator that ONNX's own reference draws
- * from: MT19937 of Matsumoto and Nishimura (1998), as NumPy's RandomState seeds
- * it.
+/* ops/random/twister_internal.h - the generator of ONNX's reference: MT19937 by
+ * Matsumoto and Nishimura (1998), seeded as in NumPy's RandomState.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_RANDOM_TWISTER_INTERNAL_H
@@ -17,6 +16,6 @@ struct twister {
 
 void twister_seed(struct twister *twister, uint32_t seed);
 double twister_unit(struct twister *twister);   /* [0, 1), 53 random bits */
-double twister_normal(struct twister *twister); /* after Box and Muller */
+double twister_normal(struct twister *twister); /* by Box and Muller's method */
 
 #endif

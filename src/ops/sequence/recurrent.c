@@ -1,7 +1,7 @@
 /* ops/sequence/recurrent.c - see recurrent.h.
  *
- * Every sequence goes through a direction by itself: the products with its
- * inputs first, all at once, then step by step. */
+ * Each sequence runs through each direction by itself: first the products with
+ * its inputs, all at once, then step by step. */
 #include "ops/sequence/recurrent.h"
 
 #include "base/mem.h"
@@ -24,7 +24,6 @@ enum recurrent_input {
     RECURRENT_PEEPHOLES
 };
 
-/* Sizes of a node at work. */
 struct sizes {
     int64_t time, batch, in, hidden, gates;
     int dirs;
@@ -43,13 +42,6 @@ struct sequence {
     float *from_h;               /* [gates*hidden] */
     float *state, *cell, *reset; /* [hidden] */
 };
-
-static const struct tensor *
-recurrent_input_at(const struct node *node, const struct tensor *const *inputs,
-                   size_t i)
-{
-    return i < node->n_inputs ? inputs[i] : NULL;
-}
 
 /* ---- shapes ----------------------------------------------------------- */
 
@@ -94,7 +86,7 @@ recurrent_check_inputs(const struct node *node,
                                     : rule_dtype(inputs, i, DTYPE_F32, err);
         if (!st && (int64_t)tensor_elements(inputs[i]) != wanted[i])
             st = error_set(err, ASSAY_BAD_INPUT,
-                           "input %zu has %zu elements, %lld are wanted", i,
+                           "input %zu has %zu elements; expected %lld", i,
                            tensor_elements(inputs[i]), (long long)wanted[i]);
     }
     return st;
@@ -131,7 +123,7 @@ static enum assay_status recurrent_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* Where the state of a sequence, or of one of its steps, begins. */
+/* Where the last state of a sequence begins, or that after a step. */
 static int64_t state_at(const struct sizes *sizes, int dir, int64_t batch)
 {
     int64_t row = sizes->is_batch_first ? batch * sizes->dirs + dir
@@ -186,8 +178,8 @@ static float recurrent_apply(const struct recurrent_activation *activation,
     return x;
 }
 
-/* The i-th function of the direction, of what is held within the bound. */
-static float activate(const struct sequence *sequence, int i, float x)
+/* Function i of the direction, with its argument clipped. */
+static float recurrent_activate(const struct sequence *sequence, int i, float x)
 {
     const struct recurrent_attrs *attrs = sequence->node->attrs;
 
@@ -218,7 +210,8 @@ static void step_rnn(const struct sequence *sequence, const float *x)
 
     recurrent_multiply(sequence, sequence->state, 0, n);
     for (int64_t i = 0; i < n; i++)
-        sequence->state[i] = activate(sequence, 0, x[i] + sequence->from_h[i]);
+        sequence->state[i] =
+            recurrent_activate(sequence, 0, x[i] + sequence->from_h[i]);
 }
 
 /* Gates: in, out, forget, new. */
@@ -231,18 +224,19 @@ static void step_lstm(const struct sequence *sequence, const float *x)
     recurrent_multiply(sequence, sequence->state, 0, 4 * n);
     for (int64_t i = 0; i < n; i++) {
         float cell = sequence->cell[i], out;
-        float in =
-            activate(sequence, 0, x[i] + h[i] + (peep ? peep[i] * cell : 0));
-        float forget = activate(sequence, 0,
-                                x[2 * n + i] + h[2 * n + i] +
-                                    (peep ? peep[2 * n + i] * cell : 0));
-        float fresh = activate(sequence, 1, x[3 * n + i] + h[3 * n + i]);
+        float in = recurrent_activate(
+            sequence, 0, x[i] + h[i] + (peep ? peep[i] * cell : 0));
+        float forget = recurrent_activate(
+            sequence, 0,
+            x[2 * n + i] + h[2 * n + i] + (peep ? peep[2 * n + i] * cell : 0));
+        float fresh =
+            recurrent_activate(sequence, 1, x[3 * n + i] + h[3 * n + i]);
 
         if (attrs->couples_forget)
             forget = 1 - in;
         cell = forget * cell + in * fresh;
-        out = activate(sequence, 0,
-                       x[n + i] + h[n + i] + (peep ? peep[n + i] * cell : 0));
+        out = recurrent_activate(
+            sequence, 0, x[n + i] + h[n + i] + (peep ? peep[n + i] * cell : 0));
         sequence->cell[i] = cell;
         sequence->state[i] =
             out * recurrent_apply(&sequence->activations[2], cell);
@@ -258,17 +252,17 @@ static void step_gru(const struct sequence *sequence, const float *x)
 
     recurrent_multiply(sequence, sequence->state, 0, 2 * n);
     for (int64_t i = 0; i < n; i++) {
-        float r = activate(sequence, 0, x[n + i] + h[n + i]);
+        float r = recurrent_activate(sequence, 0, x[n + i] + h[n + i]);
 
         reset[i] = attrs->resets_after ? r : r * sequence->state[i];
     }
     recurrent_multiply(sequence, attrs->resets_after ? sequence->state : reset,
                        2 * n, n);
     for (int64_t i = 0; i < n; i++) {
-        float update = activate(sequence, 0, x[i] + h[i]);
+        float update = recurrent_activate(sequence, 0, x[i] + h[i]);
         float kept =
             attrs->resets_after ? reset[i] * h[2 * n + i] : h[2 * n + i];
-        float fresh = activate(sequence, 1, x[2 * n + i] + kept);
+        float fresh = recurrent_activate(sequence, 1, x[2 * n + i] + kept);
 
         sequence->state[i] = (1 - update) * fresh + update * sequence->state[i];
     }
@@ -285,8 +279,7 @@ static void multiply_inputs(const struct op_context *context,
     const struct sizes *sizes = sequence->sizes;
     int64_t rows = sizes->gates * sizes->hidden;
     int64_t first = sizes->is_batch_first ? batch * sizes->time : batch;
-    const struct tensor *bias =
-        recurrent_input_at(sequence->node, inputs, RECURRENT_B);
+    const struct tensor *bias = op_input(sequence->node, inputs, RECURRENT_B);
     struct matrix x = {
         tensor_f32(inputs[RECURRENT_X]) + first * sizes->in,
         sizes->is_batch_first ? sizes->in : sizes->batch * sizes->in, 1};
@@ -299,7 +292,7 @@ static void multiply_inputs(const struct op_context *context,
         sequence->from_x[i] += tensor_f32(bias)[dir * 2 * rows + i % rows];
 }
 
-/* A part of an input that belongs to a direction; NULL where it is left out. */
+/* An input from an element on; NULL if it is left out. */
 static const float *recurrent_part_of(const struct tensor *tensor,
                                       int64_t first)
 {
@@ -351,8 +344,7 @@ static void run_sequence(const struct op_context *context,
     const struct sizes *sizes = sequence->sizes;
     int64_t n = sizes->hidden, rows = sizes->gates * n;
     int64_t at = state_at(sizes, dir, batch), length = sizes->time;
-    const struct tensor *lengths =
-        recurrent_input_at(node, inputs, RECURRENT_LENGTHS);
+    const struct tensor *lengths = op_input(node, inputs, RECURRENT_LENGTHS);
 
     if (lengths) {
         length = int_at(lengths, (size_t)batch);
@@ -360,14 +352,14 @@ static void run_sequence(const struct op_context *context,
     }
     sequence->activations = attrs->activations[dir];
     sequence->r = tensor_f32(inputs[RECURRENT_R]) + dir * rows * n;
-    sequence->r_bias = recurrent_part_of(
-        recurrent_input_at(node, inputs, RECURRENT_B), dir * 2 * rows + rows);
+    sequence->r_bias = recurrent_part_of(op_input(node, inputs, RECURRENT_B),
+                                         dir * 2 * rows + rows);
     sequence->peepholes = recurrent_part_of(
-        recurrent_input_at(node, inputs, RECURRENT_PEEPHOLES), dir * 3 * n);
-    recurrent_load_state(recurrent_input_at(node, inputs, RECURRENT_STATE), at,
-                         n, sequence->state);
-    recurrent_load_state(recurrent_input_at(node, inputs, RECURRENT_CELL), at,
-                         n, sequence->cell);
+        op_input(node, inputs, RECURRENT_PEEPHOLES), dir * 3 * n);
+    recurrent_load_state(op_input(node, inputs, RECURRENT_STATE), at, n,
+                         sequence->state);
+    recurrent_load_state(op_input(node, inputs, RECURRENT_CELL), at, n,
+                         sequence->cell);
     multiply_inputs(context, sequence, inputs, dir, batch);
     run_steps(sequence, dir, batch, length, dir == 1 || attrs->is_reverse,
               &outputs[0]);
@@ -424,10 +416,8 @@ static void recurrent_count_cost(const struct node *node,
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct recurrent_attrs),                         \
-        .min_inputs = 3,                                                       \
-        .max_inputs = inputs,                                                  \
-        .min_outputs = 1,                                                      \
-        .max_outputs = made,                                                   \
+        OP_TAKES(3, inputs),                                                   \
+        OP_MAKES(1, made),                                                     \
         .infer = recurrent_infer,                                              \
         .forward = recurrent_forward,                                          \
         .cost = recurrent_count_cost,                                          \

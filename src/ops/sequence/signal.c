@@ -1,22 +1,19 @@
 /* ops/sequence/signal.c - see signal.h.
  *
- * The transforms go by the definition, with a table of the roots of one: the
- * signals that models take apart come in short frames. */
+ * Transforms are computed by definition, with a table of the roots of unity:
+ * models only transform short frames. */
 #include "ops/sequence/signal.h"
 
 #include "base/mem.h"
 #include "ops/int_list_internal.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided_internal.h"
-#include "tensor/convert.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     max_length = 1 << 20,
-    max_transform = 1 << 16 /* more takes minutes by the definition */
+    max_transform = 1 << 16 /* longer ones would take minutes */
 };
 
 static const double pi = 3.14159265358979323846;
@@ -29,15 +26,14 @@ static enum assay_status read_length(const struct tensor *tensor,
 
     if (!st && (*length < 1 || *length > max_length))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "a length of %lld; 1 to %d are "
-                       "supported",
+                       "a length of %lld; 1 to %d are supported",
                        (long long)*length, max_length);
     return st;
 }
 
 /* ---- windows ---------------------------------------------------------- */
 
-static enum assay_status infer_window(const struct node *node,
+static enum assay_status window_infer(const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
 {
@@ -50,7 +46,7 @@ static enum assay_status infer_window(const struct node *node,
     return st;
 }
 
-static enum assay_status forward_window(const struct op_context *context,
+static enum assay_status window_forward(const struct op_context *context,
                                         const struct node *node,
                                         const struct tensor *const *inputs,
                                         struct tensor *outputs,
@@ -59,26 +55,26 @@ static enum assay_status forward_window(const struct op_context *context,
     const struct window_function_attrs *attrs = node->attrs;
     int64_t n = outputs[0].shape.dims[0];
     double period = (double)(attrs->is_periodic || n == 1 ? n : n - 1);
-    char *to = tensor_data(&outputs[0]);
 
     (void)context, (void)inputs, (void)err;
     for (int64_t i = 0; i < n; i++) {
         double t = 2 * pi * (double)i / period;
-        double value = attrs->a0 - attrs->a1 * cos(t) + attrs->a2 * cos(2 * t);
 
-        convert_elements(DTYPE_F64, &value, attrs->dtype, to, 1);
-        to += dtype_bytes(attrs->dtype);
+        number_put(&outputs[0], (size_t)i,
+                   attrs->a0 - attrs->a1 * cos(t) + attrs->a2 * cos(2 * t));
     }
     return ASSAY_OK;
 }
 
 /* ---- transforms ------------------------------------------------------- */
 
-/* A transform of n places, of which the first n_in are given. */
+/* A transform of length n; the input has n_in elements, then zeros. */
 struct transform {
     int64_t n, n_in, n_out;
     bool is_complex, is_inverse;
-    double *roots; /* cosines, then sines */
+    bool is_mirrored; /* the other half of the input is the conjugate of what is
+                         there, and the result is real */
+    double *roots;    /* cosines, then sines */
 };
 
 static enum assay_status transform_start(struct transform *transform,
@@ -88,8 +84,8 @@ static enum assay_status transform_start(struct transform *transform,
 
     if (n > max_transform)
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "a transform of %zu places; %d is the most", n,
-                         max_transform);
+                         "a transform of length %zu; at most %d is supported",
+                         n, max_transform);
     transform->roots = mem_array(2 * n, sizeof *transform->roots);
     if (!transform->roots)
         return error_nomem(err, 2 * n * sizeof *transform->roots,
@@ -104,8 +100,8 @@ static enum assay_status transform_start(struct transform *transform,
     return ASSAY_OK;
 }
 
-/* x and y move by steps of elements, a number or a pair each; window may be
- * NULL. */
+/* Steps are in floats; an element is one float, or two if it is complex. window
+ * may be NULL. */
 static void transform_run(const struct transform *transform, const float *x,
                           int64_t x_step, const float *window, float *y,
                           int64_t y_step)
@@ -119,7 +115,9 @@ static void transform_run(const struct transform *transform, const float *x,
 
         for (int64_t i = 0; i < transform->n_in; i++) {
             int64_t at = i * k % transform->n;
-            double weight = window ? (double)window[i] : 1;
+            bool is_twice =
+                transform->is_mirrored && i > 0 && 2 * i != transform->n;
+            double weight = window ? (double)window[i] : is_twice ? 2 : 1;
             double a = (double)x[i * x_step] * weight;
             double b =
                 transform->is_complex ? (double)x[i * x_step + 1] * weight : 0;
@@ -128,7 +126,8 @@ static void transform_run(const struct transform *transform, const float *x,
             im += a * sines[at] + b * cosines[at];
         }
         y[k * y_step] = (float)(re * scale);
-        y[k * y_step + 1] = (float)(im * scale);
+        if (!transform->is_mirrored)
+            y[k * y_step + 1] = (float)(im * scale);
     }
 }
 
@@ -141,29 +140,42 @@ static enum assay_status plan_dft(const struct node *node,
 {
     const struct dft_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[0]->shape;
+    bool is_mirrored = attrs->is_inverse && attrs->is_one_sided;
+    int64_t named;
     char text[64];
     enum assay_status st = rule_dtype(inputs, 0, DTYPE_F32, err);
 
     if (!st && (x->rank < 2 ||
                 (x->dims[x->rank - 1] != 1 && x->dims[x->rank - 1] != 2)))
-        st = error_set(err, ASSAY_BAD_INPUT, "%s holds no signal",
+        st = error_set(err, ASSAY_BAD_INPUT, "%s is not a signal",
                        shape_text(x, text, sizeof text));
     if (!st)
-        st = axis_resolve(attrs->axis, x->rank - 1, axis, err);
+        st = int_read(op_input(node, inputs, 2), attrs->axis, &named, err);
+    /* The last dimension is that of the parts, but counts. */
+    if (!st)
+        st = axis_resolve(named, x->rank, axis, err);
+    if (!st && *axis == x->rank - 1)
+        st = error_set(err, ASSAY_BAD_INPUT, "axis %lld is that of the parts",
+                       (long long)named);
     if (st)
         return st;
     *transform = (struct transform){.is_complex = x->dims[x->rank - 1] == 2,
-                                    .is_inverse = attrs->is_inverse};
-    st = read_length(node->n_inputs > 1 ? inputs[1] : NULL, x->dims[*axis],
+                                    .is_inverse = attrs->is_inverse,
+                                    .is_mirrored = is_mirrored};
+    st = read_length(op_input(node, inputs, 1),
+                     is_mirrored ? 2 * (x->dims[*axis] - 1) : x->dims[*axis],
                      &transform->n, err);
     transform->n_in =
         transform->n < x->dims[*axis] ? transform->n : x->dims[*axis];
-    transform->n_out =
-        attrs->is_one_sided ? transform->n / 2 + 1 : transform->n;
+    transform->n_out = attrs->is_one_sided && !is_mirrored
+                           ? transform->n / 2 + 1
+                           : transform->n;
+    if (is_mirrored && transform->n_in > transform->n / 2 + 1)
+        transform->n_in = transform->n / 2 + 1;
     return st;
 }
 
-static enum assay_status infer_dft(const struct node *node,
+static enum assay_status dft_infer(const struct node *node,
                                    const struct tensor *const *inputs,
                                    struct tensor *outputs, struct error *err)
 {
@@ -175,12 +187,12 @@ static enum assay_status infer_dft(const struct node *node,
     if (st)
         return st;
     y.dims[axis] = transform.n_out;
-    y.dims[y.rank - 1] = 2;
+    y.dims[y.rank - 1] = transform.is_mirrored ? 1 : 2;
     rule_set(&outputs[0], DTYPE_F32, &y);
     return ASSAY_OK;
 }
 
-static enum assay_status forward_dft(const struct op_context *context,
+static enum assay_status dft_forward(const struct op_context *context,
                                      const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
@@ -198,14 +210,16 @@ static enum assay_status forward_dft(const struct op_context *context,
     for (int64_t i = 0; i < shape_span(x, 0, axis); i++) {
         int64_t inner = shape_span(x, axis + 1, x->rank - 1);
         int64_t parts = transform.is_complex ? 2 : 1;
+        int64_t made = transform.is_mirrored ? 1 : 2;
 
         for (int64_t k = 0; k < inner; k++)
-            transform_run(
-                &transform,
-                tensor_f32(inputs[0]) + (i * x->dims[axis] * inner + k) * parts,
-                inner * parts, NULL,
-                tensor_f32(&outputs[0]) + (i * y->dims[axis] * inner + k) * 2,
-                inner * 2);
+            transform_run(&transform,
+                          tensor_f32(inputs[0]) +
+                              (i * x->dims[axis] * inner + k) * parts,
+                          inner * parts, NULL,
+                          tensor_f32(&outputs[0]) +
+                              (i * y->dims[axis] * inner + k) * made,
+                          inner * made);
     }
     mem_free(transform.roots);
     return ASSAY_OK;
@@ -215,20 +229,13 @@ static enum assay_status forward_dft(const struct op_context *context,
 
 enum stft_input { STFT_X, STFT_STEP, STFT_WINDOW, STFT_LENGTH };
 
-static const struct tensor *stft_input(const struct node *node,
-                                       const struct tensor *const *inputs,
-                                       size_t i)
-{
-    return i < node->n_inputs ? inputs[i] : NULL;
-}
-
 static enum assay_status plan_stft(const struct node *node,
                                    const struct tensor *const *inputs,
                                    struct transform *transform, int64_t *step,
                                    struct error *err)
 {
     const struct dft_attrs *attrs = node->attrs;
-    const struct tensor *window = stft_input(node, inputs, STFT_WINDOW);
+    const struct tensor *window = op_input(node, inputs, STFT_WINDOW);
     const struct shape *x = &inputs[STFT_X]->shape;
     bool is_complex = x->rank == 3 && x->dims[2] == 2;
     int64_t length = window ? (int64_t)tensor_elements(window) : 0;
@@ -239,14 +246,14 @@ static enum assay_status plan_stft(const struct node *node,
     if (!st)
         st = read_length(inputs[STFT_STEP], 1, step, err);
     if (!st)
-        st = read_length(stft_input(node, inputs, STFT_LENGTH), length, &length,
+        st = read_length(op_input(node, inputs, STFT_LENGTH), length, &length,
                          err);
     if (!st && window)
         st = rule_dtype(inputs, STFT_WINDOW, DTYPE_F32, err);
     if (!st && (length > x->dims[1] ||
                 (window && (int64_t)tensor_elements(window) != length)))
         st = error_set(err, ASSAY_BAD_INPUT,
-                       "frames of %lld do not fit a window and a signal of "
+                       "frames of %lld do not fit the window or a signal of "
                        "%lld",
                        (long long)length, (long long)x->dims[1]);
     *transform = (struct transform){
@@ -257,7 +264,7 @@ static enum assay_status plan_stft(const struct node *node,
     return st;
 }
 
-static enum assay_status infer_stft(const struct node *node,
+static enum assay_status stft_infer(const struct node *node,
                                     const struct tensor *const *inputs,
                                     struct tensor *outputs, struct error *err)
 {
@@ -275,12 +282,12 @@ static enum assay_status infer_stft(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status forward_stft(const struct op_context *context,
+static enum assay_status stft_forward(const struct op_context *context,
                                       const struct node *node,
                                       const struct tensor *const *inputs,
                                       struct tensor *outputs, struct error *err)
 {
-    const struct tensor *window = stft_input(node, inputs, STFT_WINDOW);
+    const struct tensor *window = op_input(node, inputs, STFT_WINDOW);
     const int64_t *x = inputs[STFT_X]->shape.dims, *y = outputs[0].shape.dims;
     struct transform transform;
     int64_t step, parts;
@@ -306,7 +313,7 @@ static enum assay_status forward_stft(const struct op_context *context,
 
 enum mel_input { MEL_BINS, MEL_LENGTH, MEL_RATE, MEL_LOW, MEL_HIGH };
 
-static enum assay_status infer_mel(const struct node *node,
+static enum assay_status mel_infer(const struct node *node,
                                    const struct tensor *const *inputs,
                                    struct tensor *outputs, struct error *err)
 {
@@ -329,9 +336,10 @@ static enum assay_status read_hertz(const struct tensor *tensor, double *value,
                                     struct error *err)
 {
     if (tensor_elements(tensor) != 1)
-        return error_set(err, ASSAY_BAD_INPUT, "%zu numbers for a frequency",
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%zu numbers for a frequency; expected 1",
                          tensor_elements(tensor));
-    convert_elements(tensor->dtype, tensor_data(tensor), DTYPE_F64, value, 1);
+    *value = number_at(tensor, 0);
     return ASSAY_OK;
 }
 
@@ -340,7 +348,7 @@ static double to_mel(double hertz)
     return 2595 * log10(1 + hertz / 700);
 }
 
-/* The line of the spectrum that an edge of the triangles falls on. */
+/* The line of the spectrum that edge i of the triangles falls on. */
 static double edge_line(double low, double high, int64_t bins, int64_t i,
                         int64_t length, double rate)
 {
@@ -351,22 +359,19 @@ static double edge_line(double low, double high, int64_t bins, int64_t i,
     return floor((double)(length + 1) * hertz / rate);
 }
 
-/* Triangles over the spectrum, each from the middle of the one before to that
- * of the one behind. */
-static enum assay_status forward_mel(const struct op_context *context,
+/* Triangles over the spectrum, each from the middle of the previous one to the
+ * middle of the next. */
+static enum assay_status mel_forward(const struct op_context *context,
                                      const struct node *node,
                                      const struct tensor *const *inputs,
                                      struct tensor *outputs, struct error *err)
 {
-    const struct mel_weight_attrs *attrs = node->attrs;
     int64_t lines = outputs[0].shape.dims[0], bins = outputs[0].shape.dims[1];
     int64_t length = int_at(inputs[MEL_LENGTH], 0);
-    size_t bytes = dtype_bytes(attrs->dtype);
-    char *to = tensor_data(&outputs[0]);
     double hertz[3];
     enum assay_status st = ASSAY_OK;
 
-    (void)context;
+    (void)context, (void)node;
     for (size_t i = 0; !st && i < 3; i++)
         st = read_hertz(inputs[MEL_RATE + i], &hertz[i], err);
     for (int64_t i = 0; !st && i < bins; i++) {
@@ -384,29 +389,26 @@ static enum assay_status forward_mel(const struct op_context *context,
                 value = (at - edges[0]) / (edges[1] - edges[0]);
             else if (at > edges[1] && at < edges[2])
                 value = (edges[2] - at) / (edges[2] - edges[1]);
-            convert_elements(DTYPE_F64, &value, attrs->dtype,
-                             to + (size_t)(line * bins + i) * bytes, 1);
+            number_put(&outputs[0], (size_t)(line * bins + i), value);
         }
     }
     return st;
 }
 
-/* X(symbol, name, kind, attributes, least inputs, most inputs) */
-#define SIGNAL_LIST(X)                                                         \
-    X(window_function, "WindowFunction", window, window_function_attrs, 1, 1)  \
-    X(dft, "DFT", dft, dft_attrs, 1, 2)                                        \
-    X(stft, "STFT", stft, dft_attrs, 2, 4)                                     \
-    X(mel_weight_matrix, "MelWeightMatrix", mel, mel_weight_attrs, 5, 5)
-
-#define CLASS(symbol, text, kind, attrs, least, most)                          \
+#define CLASS(symbol, text, kind, attrs, least, most, settings)                \
     const struct op_class op_##symbol = {                                      \
         .name = text,                                                          \
         .attrs_bytes = sizeof(struct attrs),                                   \
-        .min_inputs = least,                                                   \
-        .max_inputs = most,                                                    \
-        .min_outputs = 1,                                                      \
-        .max_outputs = 1,                                                      \
-        .infer = infer_##kind,                                                 \
-        .forward = forward_##kind,                                             \
+        OP_TAKES(least, most),                                                 \
+        OP_MAKES(1, 1),                                                        \
+        .infer = kind##_infer,                                                 \
+        .host_inputs = settings,                                               \
+        .forward = kind##_forward,                                             \
     };
-SIGNAL_LIST(CLASS)
+CLASS(window_function, "WindowFunction", window, window_function_attrs, 1, 1,
+      OP_INPUT(0))
+CLASS(dft, "DFT", dft, dft_attrs, 1, 3, OP_INPUT(1) | OP_INPUT(2))
+CLASS(stft, "STFT", stft, dft_attrs, 2, 4,
+      OP_INPUT(STFT_STEP) | OP_INPUT(STFT_LENGTH))
+CLASS(mel_weight_matrix, "MelWeightMatrix", mel, mel_weight_attrs, 5, 5,
+      UINT64_MAX)

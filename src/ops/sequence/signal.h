@@ -1,10 +1,11 @@
-/* ops/sequence/signal.h - what sounds are taken apart with: windows, Fourier
- * transforms, MelWeightMatrix.
+/* ops/sequence/signal.h - audio analysis: window functions, Fourier transforms,
+ * MelWeightMatrix.
  *
- * Windows read their size. DFT: x [batch,...,1 or 2], the length (left out: as
- * x). STFT: x [batch,length,1 or 2], the step of the frames, and a window or
- * their length, or both. MelWeightMatrix: bins, the length of the transform,
- * the sample rate, the lowest and highest frequency.
+ * Inputs: WindowFunction: its size. DFT: x [batch,...,1 or 2], the length (left
+ * out: x's), the axis (left out: the attribute). STFT: x [batch,length,1 or 2],
+ * the step between frames, a window, the length of the frames; one of the last
+ * two may be left out. MelWeightMatrix: bins, the length of the transform, the
+ * sample rate, the lowest and the highest frequency.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_SEQUENCE_SIGNAL_H

@@ -26,9 +26,8 @@ static enum assay_status tf_idf_infer(const struct node *node,
     enum assay_status st = indices_check(inputs, TF_IDF_TEXT, err);
 
     (void)node;
-    if (!st && !columns->buffer)
-        st = error_set(err, ASSAY_UNSUPPORTED,
-                       "the shape depends on what is computed before");
+    if (!st)
+        st = setting_check(columns, err);
     if (!st && (y.rank < 1 || y.rank > 2))
         st = rule_rank(inputs, TF_IDF_TEXT, 2, err);
     if (st)
@@ -37,7 +36,7 @@ static enum assay_status tf_idf_infer(const struct node *node,
         int64_t column = int_at(columns, i);
 
         if (column < 0)
-            return error_set(err, ASSAY_BAD_INPUT, "column %lld",
+            return error_set(err, ASSAY_BAD_INPUT, "column %lld does not exist",
                              (long long)column);
         last = column > last ? column : last;
     }
@@ -46,7 +45,7 @@ static enum assay_status tf_idf_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-/* Whether the text has the sequence from a place on, every so many numbers. */
+/* Whether the sequence occurs at a place, with its numbers `step` apart. */
 static bool stands_at(const int64_t *text, int64_t n, int64_t at, int64_t step,
                       const int64_t *sequence, int64_t length)
 {
@@ -59,7 +58,7 @@ static bool stands_at(const int64_t *text, int64_t n, int64_t at, int64_t step,
     return true;
 }
 
-/* Single numbers cannot skip any. */
+/* Counts a sequence; one of length 1 has nothing to skip. */
 static int64_t tf_idf_count(const int64_t *text, int64_t n, int64_t max_skip,
                             const int64_t *sequence, int64_t length)
 {
@@ -87,7 +86,8 @@ static enum assay_status check_pool(const struct tensor *const *inputs,
 
         if (start < 0 || end < start || end > pool)
             return error_set(err, ASSAY_BAD_INPUT,
-                             "sequences of %zu from %lld to %lld of %lld",
+                             "sequences of length %zu cannot go from %lld to "
+                             "%lld of %lld",
                              i + 1, (long long)start, (long long)end,
                              (long long)pool);
         known += (size_t)(end - start) / (i + 1);
@@ -100,7 +100,7 @@ static enum assay_status check_pool(const struct tensor *const *inputs,
     return ASSAY_OK;
 }
 
-/* Adds what one text holds of all sequences to its row. */
+/* Adds all sequences of one text to its row. */
 static void fill_row(const struct tf_idf_attrs *attrs,
                      const struct tensor *const *inputs,
                      const struct tensor *weights, const int64_t *text,
@@ -141,8 +141,7 @@ static enum assay_status tf_idf_kernel(const struct op_context *context,
                                        struct error *err)
 {
     const struct tensor *text = inputs[TF_IDF_TEXT];
-    const struct tensor *weights =
-        node->n_inputs > TF_IDF_WEIGHT ? inputs[TF_IDF_WEIGHT] : NULL;
+    const struct tensor *weights = op_input(node, inputs, TF_IDF_WEIGHT);
     int64_t n = text->shape.dims[text->shape.rank - 1];
     int64_t rows = text->shape.rank > 1 ? text->shape.dims[0] : 1;
     int64_t columns = outputs[0].shape.dims[outputs[0].shape.rank - 1];
@@ -163,10 +162,9 @@ WIDEN_FORWARD(tf_idf_forward, tf_idf_kernel)
 const struct op_class op_tf_idf = {
     .name = "TfIdfVectorizer",
     .attrs_bytes = sizeof(struct tf_idf_attrs),
-    .min_inputs = 4,
-    .max_inputs = 5,
-    .min_outputs = 1,
-    .max_outputs = 1,
+    OP_TAKES(4, 5),
+    OP_MAKES(1, 1),
     .infer = tf_idf_infer,
+    .host_inputs = OP_INPUT(TF_IDF_COLUMNS),
     .forward = tf_idf_forward,
 };

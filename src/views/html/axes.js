@@ -39,8 +39,8 @@ function logScale(low, high, from, to) {
   return scale;
 }
 
-/* A drawing with axes. options: width, height, x and y (makers of scales, given
- * where the plot begins and ends), xLabel, yLabel, label for who cannot see. */
+/* A drawing with axes. options: width, height, x and y (functions that make a
+ * scale between two places), xLabel, yLabel, label (for screen readers). */
 function newChart(options) {
   const {width, height} = options;
   const plot = {left: 52, right: width - 12, top: 22, bottom: height - 38};
@@ -71,16 +71,16 @@ function newChart(options) {
 
 const PAPER_WIDTH = 720;
 
-/* How wide a chart can be in its place. Before printing, the page still has the
- * size of the screen. */
+/* The width available to a chart. Before printing, the page still has the size
+ * of the screen. */
 function widthOf(element) {
   if (state.isPaper)
     return PAPER_WIDTH;
   return Math.max(280, Math.round(element.getBoundingClientRect().width) || 700);
 }
 
-/* Points that arrow keys go through: one of them is in the order of the tab
- * key, and Enter chooses it. */
+/* Lets arrow keys walk through points: one of them is in the tab order, and Enter
+ * chooses it. */
 function rove(points, choose) {
   points.forEach((point, i) => {
     point.setAttribute("tabindex", i === 0 ? 0 : -1);

@@ -1,4 +1,4 @@
-/* html/details.js - everything about the module that is selected. */
+/* html/details.js - everything about the selected module. */
 
 function detailsPanel(report) {
   const panel = make("aside", {class: "details", "aria-label": "The selected module"});

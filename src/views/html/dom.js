@@ -1,5 +1,5 @@
 "use strict";
-/* html/dom.js - elements. Whatever comes out of a run goes in as text: nothing
+/* html/dom.js - elements. Whatever comes from a run is inserted as text: nothing
  * here or in the other files reads markup. */
 
 function fill(element, attributes, children) {
@@ -18,7 +18,7 @@ function make(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/* As make(), of a drawing. */
+/* The same for SVG. */
 function draw(tag, attributes = {}, ...children) {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
@@ -27,8 +27,8 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-/* A name out of a run: set apart from its neighbours, whichever way it is
- * written, and with the middle left out where it is longer than most. */
+/* A name from a run: isolated from its neighbours, whichever direction it is
+ * written in, and without its middle if it is longer than most. */
 function nameText(text, most = 80) {
   return make("bdi", {}, shorten(text, most));
 }
@@ -42,7 +42,7 @@ function shorten(text, most) {
   return all.slice(0, half).join("") + "\u2026" + all.slice(-half).join("");
 }
 
-/* For a canvas, which has no element to set a name apart with. */
+/* For a canvas, which has no element to isolate a name with. */
 function isolated(text) {
   return "\u2068" + text + "\u2069";
 }
@@ -52,7 +52,7 @@ function speak(text) {
   byId("spoken").textContent = text;
 }
 
-/* [[label, value], ...] as a list; values may be several, a column each. */
+/* [[label, value], ...] as a list; several values get one column each. */
 function pairs(rows, columns = 1) {
   return make("dl", {class: columns > 1 ? "two" : null}, rows.map(([label,
     ...values]) => [make("dt", {}, label), values.map(value => make("dd", {}, value))]));

@@ -25,7 +25,7 @@ function counted(n, noun) {
   return `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 }
 
-/* Something counted: whole where it is. */
+/* A count, which may be a mean. */
 function plainNumber(value) {
   return Number.isInteger(value) ? grouped(value) : threeDigits(value);
 }
@@ -36,8 +36,8 @@ function grouped(whole) {
   return (whole < 0 ? "\u2212" : "") + apart;
 }
 
-/* How many decimals the numbers of a column get, so that their points stand
- * below each other and the largest has about so many digits. */
+/* The number of decimals for a column, so that the points are aligned and the
+ * largest number has about so many digits. */
 function decimalsOf(values, digits) {
   const most = values.reduce((largest, value) => Math.max(largest, Math.abs(value || 0)), 0);
   if (values.every(value => !isKnown(value) || Math.abs(value - Math.round(value)) < 1e-6))
@@ -108,7 +108,7 @@ function changeText(ratio) {
       Math.abs(percent).toFixed(Math.abs(percent) >= 9.95 ? 0 : 1) + "\u00a0%";
 }
 
-/* Of sorted values; between neighbours where it falls there. */
+/* Of sorted values; interpolated between neighbours. */
 function quantile(sorted, q) {
   if (sorted.length === 0)
     return NaN;

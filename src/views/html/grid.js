@@ -1,9 +1,9 @@
-/* html/grid.js - a table that sorts by any column and is walked with the arrow
- * keys.
+/* html/grid.js - a table that can be sorted by any column and walked with the
+ * arrow keys.
  *
  * A column: {label, value(row), text(row) or cell(row), isNumber, digits, hint}.
- * Numbers without a text of their own get as many decimals as the column needs.
- * What has no value goes to the end, whichever way the rows are sorted. */
+ * Numbers without a text get as many decimals as the column needs. Rows without a
+ * value come last, whichever way the rows are sorted. */
 
 const ROWS_AT_FIRST = 200;
 

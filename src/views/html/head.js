@@ -8,7 +8,7 @@ function figure(label, parts, more, title) {
           more ? make("div", {class: "more"}, more) : null));
 }
 
-/* The change from A to B, of a number of which less is better. */
+/* The change from A to B of a number that is better if it is smaller. */
 function changeNote(a, b, text) {
   if (!isKnown(a) || !isKnown(b) || !(a > 0))
     return null;
@@ -17,24 +17,42 @@ function changeNote(a, b, text) {
   return [make("span", {class: kind}, changeText(ratio)), ` from ${text(a)}`];
 }
 
+function meanNote(latency, before) {
+  if (before)
+    return changeNote(before.mean_ms, latency.mean_ms, timeText);
+  if (!isKnown(latency.mean_low_ms))
+    return null;
+  return `95 % interval ${timeRange(latency.mean_low_ms, latency.mean_high_ms)}`;
+}
+
+/* The 95th percentile, or the slowest iteration if there are too few for that. */
+function slowFigure(latency, before) {
+  const hasP95 = isKnown(latency.p95_ms), key = hasP95 ? "p95_ms" : "max_ms";
+  const note = before ? changeNote(before[key], latency[key], timeText)
+                      : `from ${timeRange(latency.min_ms, latency.max_ms)}`;
+  return figure(hasP95 ? "p95" : "slowest", timeParts(latency[key]), note);
+}
+
+function rateParts(run) {
+  const latency = run.latency, images = run.facts["training.images_per_s"];
+  if (isTraining(run) && images)
+    return {text: threeDigits(Number(images)), unit: "images/s"};
+  if (isKnown(latency.images_per_second))
+    return {text: threeDigits(latency.images_per_second), unit: "images/s"};
+  return {text: threeDigits(latency.per_second), unit: "/s"};
+}
+
 function latencyFigures(report) {
-  const run = report.main, latency = run.latency;
+  const run = report.main, latency = run.latency, isStep = isTraining(run);
   const before = report.comparison ? report.runs[0].latency : null;
-  const isStep = isTraining(run), images = run.facts["training.images_per_s"];
-  if (!isKnown(latency.median_ms))
+  const measured = counted(run.runs.measured, isStep ? "step" : "iteration");
+  if (!isKnown(latency.mean_ms))
     return [figure("total", timeParts(run.whole), "no iterations are marked")];
   return [
-    figure(isStep ? "median step" : "median latency", timeParts(latency.median_ms),
-        before ? changeNote(before.median_ms, latency.median_ms, timeText)
-               : `95 % interval ${timeRange(latency.median_low_ms, latency.median_high_ms)}`),
-    figure("p95", timeParts(latency.p95_ms),
-        before ? changeNote(before.p95_ms, latency.p95_ms, timeText)
-               : `from ${timeRange(latency.min_ms, latency.max_ms)}`),
-    figure("throughput",
-        isStep && images ? {text: threeDigits(Number(images)), unit: "images/s"}
-                         : {text: threeDigits(latency.per_second), unit: "/s"},
-        `${counted(run.runs.measured, isStep ? "step" : "iteration")}, warm-up ${
-            grouped(run.runs.warm_up)}`),
+    figure(isStep ? "mean step" : "mean latency", timeParts(latency.mean_ms),
+        meanNote(latency, before)),
+    slowFigure(latency, before),
+    figure("throughput", rateParts(run), `${measured}, warm-up ${grouped(run.runs.warm_up)}`),
   ];
 }
 
@@ -62,7 +80,7 @@ const STAGES = [
   ["postprocess", "detection"], ["residual", "other"]
 ];
 
-/* What an iteration consists of: {name, fill, ms, more} each. */
+/* The parts of an iteration: {name, fill, ms, more} each. */
 function partsStrip(parts) {
   const whole = sum(parts.map(part => part.ms));
   return make("div", {class: "stages"},
@@ -96,7 +114,7 @@ function notices(run) {
   const texts =
       HEALTH.filter(([key]) => run.health[key] > 0).map(([key, say]) => say(run.health[key]));
   if (run.health.is_incomplete)
-    texts.unshift("the program did not reach its end: this is what there was until then");
+    texts.unshift("the program did not finish: this is what it recorded until then");
   return texts.map(text => make("p", {class: "notice"}, nameText(run.label), ": ", text, "."));
 }
 
@@ -167,5 +185,5 @@ function renderHead(report) {
   ].filter(Boolean));
   byId("foot").append(`Made by Assay ${facts["assay.version"] || ""} from `,
       nameText(report.runs.map(item => item.label).join(" and ")),
-      ". Times are of one iteration, on the mean, ", "unless they say otherwise; 1 MAC is 2 FLOP.");
+      ". Times are means per iteration unless stated otherwise; 1 MAC is 2 FLOP.");
 }

@@ -1,7 +1,7 @@
-/* html/icicle.js - the tree: a level a row, a module as wide as its time.
+/* html/icicle.js - the tree: one row per level, modules as wide as their time.
  *
- * What is left of a row beside the modules in it is the time of the module
- * itself. A click zooms into a module, a click above it back out. */
+ * The part of a module that its children do not cover is its own time. A click
+ * zooms into a module, a click above it zooms out again. */
 
 const LEVELS_SHOWN = 48, LEVELS_ABOVE = 4;
 
@@ -20,7 +20,7 @@ function icicleView(report) {
       make("div", {class: "tree"}, make("div", {}, trail, frame, legend), detailsPanel(report)),
       report.main.threads_add_up
           ? make("p", {class: "note"},
-                "Threads ran side by side: the times of modules add up to more than the whole.")
+                "Threads ran in parallel: the times of modules add up to more than the whole.")
           : null,
       make("p", {class: "note keys"}, make("kbd", {}, "\u2190 \u2191 \u2192 \u2193"), " move, ",
           make("kbd", {}, "Enter"), " zoom in, ", make("kbd", {}, "Esc"), " zoom out, ",
@@ -54,8 +54,8 @@ function icicleView(report) {
     return cell;
   }
 
-  /* The nodes to draw: those above the zoomed one over the whole width, then
-   * down from it as far as there is something to see. */
+  /* The nodes to draw: those above the zoomed one at full width, then those below
+   * it as far as they are visible. */
   function place(pixels) {
     const placed = [];
     const above = [];
@@ -126,7 +126,7 @@ function icicleView(report) {
     renderLegend(placed);
   }
 
-  /* The way to the zoomed module; of a long one, its ends. */
+  /* The path to the zoomed module; only both ends of a long one. */
   function renderTrail() {
     const path = zoomed.parent ? [report.root, ...pathOf(zoomed)] : [];
     const shown = path.length > 9 ? [...path.slice(0, 4), null, ...path.slice(-4)] : path;
@@ -141,7 +141,7 @@ function icicleView(report) {
         nameText(node.name, 40));
   }
 
-  /* What the colours mean, with the time that leaves of the kind take. */
+  /* What the colours mean, with the time of the modules of that kind. */
   function renderLegend(placed) {
     const kinds = new Map();
     for (const {node, isAbove} of placed) {

@@ -1,11 +1,11 @@
-/* html/latency.js - how the iterations spread: a histogram, and one after the
- * other. */
+/* html/latency.js - the spread of the iterations: as a histogram, and in order.
+ */
 
 function sideFill(report, side) {
   return sideClass(report.comparison ? side : 1);
 }
 
-/* About as many bins as a reader can tell apart, of a round width. */
+/* About as many bins as a reader can distinguish, of a round width. */
 function binsOf(low, high, n) {
   const wanted = Math.max(8, Math.min(40, Math.ceil(2 * Math.sqrt(n))));
   const ticks = niceTicks(low, high, wanted);
@@ -22,7 +22,7 @@ function countInto(bins, values) {
   return counts;
 }
 
-/* Where the median lies with 95 % confidence. */
+/* The 95 % confidence interval of the median. */
 function drawBand(chart, latency) {
   const left = chart.x(latency.median_low_ms), right = chart.x(latency.median_high_ms);
   chart.svg.append(draw("rect", {
@@ -60,7 +60,7 @@ function drawHistogram(report, place) {
     label: "Histogram of the iterations' times",
     x: (from, to) => linearScale(bins.first, bins.first + bins.n * bins.step, from, to),
     y: (from, to) => linearScale(0, Math.max(...counts.flat()) * 1.1, from, to),
-    xLabel: "ms an iteration",
+    xLabel: "ms per iteration",
     yLabel: "iterations"
   });
   if (!report.comparison && isKnown(report.main.latency.median_low_ms))
@@ -92,14 +92,14 @@ function seriesValues(series) {
   return new Map((series.iterations ?? []).map((iteration, i) => [iteration, series.values[i]]));
 }
 
-/* Where a series has its value of an iteration; -1: nowhere. What a training
- * tells of its steps is numbered by them. */
+/* The index of an iteration's value in a series, or -1. Series of a training may
+ * be numbered by step. */
 function placeInSeries(run, series, index) {
   return series.steps ? series.steps.indexOf((run.firstStep || 1) + index)
                       : series.iterations.indexOf(index);
 }
 
-/* Those that stand apart, with what was different in them. */
+/* The outliers, with their causes. */
 function slowIterations(run) {
   return (run.steady && run.steady.slow_iterations) || [];
 }
@@ -108,8 +108,8 @@ function seriesLabel(name) {
   return name.replace(/^[a-z]+\./, "").replaceAll("_", " ");
 }
 
-/* What else is known of an iteration. Those of a training's warm-up come before
- * the first, and nobody measured them. */
+/* What else is known about an iteration. Warm-up steps of a training come before
+ * the first one and were not measured. */
 function iterationLines(run, index, ms) {
   const rows = [["time", index < 0 ? "not measured, warm-up" : timeText(ms)]];
   for (const series of run.series.values()) {
@@ -125,7 +125,7 @@ function iterationLines(run, index, ms) {
   }
   const slow = slowIterations(run).find(item => item.iteration === index);
   if (slow)
-    rows.push(["slow", slow.cause || "for no known cause"]);
+    rows.push(["slow", slow.cause || "cause unknown"]);
   const head = run.firstStep ? `step ${run.firstStep + index}` : `iteration ${index + 1}`;
   return [tooltipHead(head), pairs(rows)];
 }
@@ -177,9 +177,9 @@ function latencyView(report) {
   const has = report.runs.some(run => run.iterations.ms.length > 0);
   const element = make("section", {},
       has ? make("div", {class: "charts"}, left, right)
-          : missing("No iterations are marked in this run, so there is no latency to spread. ",
+          : missing("No iterations are marked in this run, so there is no latency to show. ",
                 "A program marks them with ", code("assay_iteration_begin()"),
-                "; traces of PyTorch carry them as ProfilerStep."),
+                "; PyTorch traces have them as ProfilerStep."),
       content.element);
 
   function render() {

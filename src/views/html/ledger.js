@@ -27,8 +27,8 @@ function ledgerStrip(kinds) {
   }));
 }
 
-/* The books: kinds inside the pool add up to its peak, with those outside to
- * the process's own. */
+/* Kinds inside the pool add up to its peak; with those outside, to the peak of
+ * the process. */
 function ledgerBooks(run, kinds) {
   const inside = kinds.filter(item => item.kind !== OUTSIDE_KIND);
   return [

@@ -6,7 +6,7 @@ const FACT_ORDER = [
   "config.profile"
 ];
 
-/* Facts by the first words of their key. */
+/* Facts, grouped by the first words of their keys. */
 function factGroups(report) {
   const keys = new Set(report.runs.flatMap(run => Object.keys(run.facts)));
   const groups = new Map();
@@ -20,7 +20,7 @@ function factGroups(report) {
   return Array.from(groups).sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
 }
 
-/* Endings of keys that say a unit. */
+/* Endings of keys that stand for a unit. */
 const FACT_UNITS = [
   [/_gflops$/, value => `${threeDigits(value)} GFLOP/s`],
   [/_gbs$/, value => `${threeDigits(value)} GB/s`],
@@ -45,7 +45,7 @@ function factLabel(group, key) {
   return name.replace(/_(gflops|gbs|us|ns)$/, "").replace(/_per_s$/, "/s").replaceAll("_", " ");
 }
 
-/* A section of a configuration as its file has it: "[training]". */
+/* A section of a configuration, as in its file: "[training]". */
 function groupLabel(group) {
   return group.replace(/^config\.(.*)$/, "[$1]");
 }
@@ -72,7 +72,7 @@ function threadsTable(run) {
 function machineView(report) {
   const groups = factGroups(report);
   const element = make("section", {},
-      report.comparison ? make("p", {class: "note"}, "A, then B; what differs is in bold.") : null,
+      report.comparison ? make("p", {class: "note"}, "A, then B; differences are in bold.") : null,
       groups.some(([name]) => name === "machine")
           ? null
           : missing("This run does not say which machine it ran on; ",

@@ -11,18 +11,19 @@ function liveBytes(run) {
       counters.find(counter => counter.unit === "bytes") || null;
 }
 
-/* The place of the largest value. */
+/* The index of the largest value. */
 function peakOf(counter) {
   return counter.value.reduce((best, value, i) => value > counter.value[best] ? i : best, 0);
 }
 
-/* Where another iteration needed more, as with larger images, that is said. */
+/* Also names the peak of the run if another iteration needed more, such as one
+ * with larger images. */
 function peakWords(here, most) {
   return most > here * 1.02 ? `${bytesText(here)}, peak of the run ${bytesText(most)}`
                             : `peak ${bytesText(most)}`;
 }
 
-/* From one value to the next in steps: that is how memory changes. */
+/* A step line: memory stays constant until it changes. */
 function stepPath(counter, x, y) {
   const begin = counter.ms[0];
   return counter.value
@@ -137,7 +138,7 @@ function memoryView(report) {
     const isWhole = curves[0].counter.name !== LIVE_BYTES;
     place.replaceChildren(drawCurves(),
         make("p", {class: "note"}, isWhole ? "Over the whole run. " : "Over the last iteration. ",
-            "Click the peak, or press Enter on it, for who owned these bytes."));
+            "Click the peak, or press Enter on it, to see who owned these bytes."));
   }
 
   return {

@@ -1,8 +1,8 @@
-/* html/model.js - the report as the views want it, from the JSON that
- * src/views/report_data.h describes.
+/* html/model.js - the data structures of the views, made from the JSON that
+ * src/views/report_data_internal.h describes.
  *
- * A node is a module: of the one run there is, or of both runs of a comparison.
- * node.sides has what each run knows of it, or null. */
+ * A node is a module: of the single run, or of both runs of a comparison.
+ * node.sides has the scope of each run, or null. */
 
 function readRun(data, side) {
   const columns = data.tree;
@@ -47,8 +47,8 @@ function hang(nodes, parents) {
   });
 }
 
-/* How wide a node is drawn: its time, or that of what is in it where threads
- * ran side by side. What happens outside the iterations has no width. */
+/* The width of a node: its time, or that of its children if threads ran in
+ * parallel. What ran outside the iterations has no width. */
 function weigh(nodes) {
   for (let i = nodes.length - 1; i >= 0; i--) {
     const node = nodes[i];
@@ -107,7 +107,7 @@ function readReport(data) {
   };
 }
 
-/* From below the root down to the node; the root alone is its own path. */
+/* From below the root down to the node; the path of the root is itself. */
 function pathOf(node) {
   const path = [];
   for (let at = node; at.parent; at = at.parent)
@@ -125,7 +125,7 @@ function shareOf(report, node) {
 
 /* ---- figures of a module --------------------------------------------- */
 
-/* What is known of a scope, by name, for tooltips, details and the table. */
+/* The figures of a scope, by name, for tooltips, details and the table. */
 const FIGURES = [
   {key: "total_ms", label: "total", text: scope => timeText(scope.total_ms)},
   {key: "self_ms", label: "self", text: scope => timeText(scope.self_ms)},
@@ -140,8 +140,8 @@ const FIGURES = [
   {key: "done_gflops", label: "executed GFLOP/s", text: scope => threeDigits(scope.done_gflops)},
   {key: "gbs", label: "GB/s", text: scope => threeDigits(scope.gbs)},
   {key: "bound", label: "bound by", text: scope => scope.bound},
-  {key: "reached", label: "of what bounds it", text: scope => percentText(scope.reached)},
-  {key: "saved_ms", label: "saved at the bound", text: scope => timeText(scope.saved_ms)},
+  {key: "reached", label: "of the roofline", text: scope => percentText(scope.reached)},
+  {key: "saved_ms", label: "saved at the roofline", text: scope => timeText(scope.saved_ms)},
   {key: "parameters", label: "parameters", text: scope => countText(scope.parameters)},
   {key: "bytes", label: "memory gained", text: scope => bytesText(scope.bytes)},
   {key: "peak_bytes", label: "memory peak", text: scope => bytesText(scope.peak_bytes)},

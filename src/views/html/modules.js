@@ -8,7 +8,7 @@ function shareCell(report, node) {
   return [percentText(share), bar];
 }
 
-/* Where a module is: its name, and the path to it in a softer voice. */
+/* The name of a module, and the path to it in a softer colour. */
 function whereCell(node) {
   const above = pathOf(node).slice(0, -1);
   return [
@@ -37,11 +37,11 @@ function moduleColumns(report) {
       cell: node => nameText(node.class || "", 26),
       class: "kept"
     },
-    number("total ms", node => node.scope.total_ms, "of an iteration, mean"),
-    number("self ms", node => node.scope.self_ms, "without the modules in it"),
+    number("total ms", node => node.scope.total_ms, "mean per iteration"),
+    number("self ms", node => node.scope.self_ms, "without the modules inside it"),
     {...number("share", node => shareOf(report, node)), cell: node => shareCell(report, node)},
     number("calls", node => node.scope.calls),
-    number("median ms", node => node.scope.median_ms, "of the iterations it was called in"),
+    number("median ms", node => node.scope.median_ms, "over the iterations it was called in"),
     number("p95 ms", node => node.scope.p95_ms),
     {...number("GMAC", node => per(node.scope.macs, 1e9)), digits: 4},
     {...number("GFLOP/s", node => node.scope.gflops), digits: 3},
@@ -52,12 +52,12 @@ function moduleColumns(report) {
       hint: "what keeps it from being faster"
     },
     {
-      ...number("of bound", node => node.scope.reached, "how near it comes to what bounds it"),
+      ...number("of roof", node => node.scope.reached, "share of the roofline that it reaches"),
       text: node => percentText(node.scope.reached)
     },
     {
       ...number("peak MiB", node => per(node.scope.peak_bytes, 1048576),
-          "the most that was live during a call"),
+          "most bytes that were live during a call"),
       digits: 3
     },
   ];
@@ -99,7 +99,7 @@ function differenceColumns() {
   ];
 }
 
-/* Modules of a class together. */
+/* Joins the modules of a class. */
 function classRows(nodes) {
   const rows = new Map();
   for (const node of nodes) {

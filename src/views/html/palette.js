@@ -1,7 +1,7 @@
-/* html/palette.js - a colour for what a module does.
+/* html/palette.js - the colour of a module by what it does.
  *
- * By its class, or by its name where the class says nothing ("Kernel"): the
- * first line that fits. */
+ * The first line that fits its class, or its name if the class says nothing
+ * ("Kernel"). */
 
 const KINDS = [
   {
@@ -53,7 +53,7 @@ function kindOf(node) {
   return kindOfText(node.class) || kindOfText(node.name) || OTHER;
 }
 
-/* Of a comparison: how much slower or faster, where that is more than noise. */
+/* In a comparison: how much slower or faster, if that is more than noise. */
 function changeKind(node) {
   if (node.mark === "added" || node.mark === "removed")
     return {key: "new", label: node.mark};
@@ -74,7 +74,7 @@ function sideClass(side) {
 
 const colours = {
   known: new Map(),
-  /* A colour of the style sheet as a canvas wants it. */
+  /* A colour of the style sheet, for a canvas. */
   get(name) {
     if (!this.known.has(name))
       this.known.set(

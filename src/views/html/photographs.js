@@ -2,7 +2,7 @@
 
 const PHOTO_SERIES = "input.photo";
 
-/* The numbers of each iteration that time can be held against: those that
+/* The numbers of each iteration that time can be plotted against, those that
  * differ first. */
 function contentSeries(report) {
   const names =
@@ -33,7 +33,7 @@ function fitWords(fit) {
       ` (R\u00b2 ${threeDigits(fit.r2)}). `;
 }
 
-/* What the run says of its photographs as a set. */
+/* What the run says about its photographs as a set. */
 function contentWords(content) {
   return make("p", {class: "note"}, content.fit ? fitWords(content.fit) : null, "The slowest is ",
       nameText(content.slowest_photo, 60), ` (${timeText(content.slowest_ms)}`,
@@ -42,7 +42,7 @@ function contentWords(content) {
                               : ".");
 }
 
-/* A row a photograph, with what is known of any of them. */
+/* One row per photograph, with columns that at least one of them has. */
 function photoTable(content) {
   const terms = Object.keys(content.photos[0])
                     .filter(key => !["photo", "runs", "median_ms"].includes(key) &&
@@ -73,7 +73,7 @@ function photographsBlock(report) {
   if (names.length === 0) {
     element.append(
         missing("This run does not say what was in each photograph (proposals, detections), ",
-            "so time cannot ", "be held against it. Runs of ", code("assay run"),
+            "so time cannot be plotted against it. Runs of ", code("assay run"),
             " on photographs do."));
     return {element, render() {}};
   }
@@ -111,7 +111,7 @@ function photographsBlock(report) {
     return circle;
   }
 
-  /* The other iterations of a photograph stand out with it. */
+  /* Highlights the other iterations of a photograph too. */
   function light(photo) {
     if (photo === lit)
       return;
@@ -136,7 +136,7 @@ function photographsBlock(report) {
       y: (from, to) =>
           linearScale(Math.max(0, Math.min(...ys) - rim(ys)), Math.max(...ys) + rim(ys), from, to),
       xLabel: seriesLabel(axis.value),
-      yLabel: "ms an iteration"
+      yLabel: "ms per iteration"
     });
     const circles = points.map(point => drawPoint(chart, point));
     rove(circles);

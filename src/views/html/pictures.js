@@ -27,7 +27,7 @@ function picturesView(report) {
     element.append(report.pictures.length
             ? make("div", {class: "pictures"}, report.pictures.map(newFigure))
             : missing("No pictures are in this page. ", code("assay report RUN --pictures"),
-                  " puts the drawn photographs (NAME_targets.jpg) in it."));
+                  " includes the drawn photographs (NAME_targets.jpg)."));
   }
   return {key: "pictures", label: "Pictures", element, render};
 }

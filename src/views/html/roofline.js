@@ -1,8 +1,8 @@
-/* html/roofline.js - modules against what the machine can do.
+/* html/roofline.js - modules compared with what the machine can do.
  *
- * Across, how many operations a module does for each byte that it moves; up,
- * how many it does in a second. Nothing can lie above the roof: the slope is
- * what the memory can deliver, the flat part what the arithmetic can. */
+ * The horizontal axis has the operations per byte moved, the vertical axis the
+ * operations per second. Nothing can be above the roof: its slope is the memory
+ * bandwidth, its flat part the peak of the arithmetic. */
 
 /* The highest line first: caches, then memory. */
 function peaksOf(run) {
@@ -18,7 +18,7 @@ function peaksOf(run) {
   };
 }
 
-/* What was executed, or else what the direct algorithm would. */
+/* What was executed, or else what the direct algorithm would execute. */
 function workOf(scope) {
   if (isKnown(scope.own_done_flops) && isKnown(scope.own_done_bytes))
     return {flops: scope.own_done_flops, bytes: scope.own_done_bytes, isDone: true};
@@ -63,7 +63,7 @@ function rooflineView(report) {
     return {x: [Math.max(down(xs), 1e-4), up(xs)], y: [Math.max(down(ys), up(ys) / 1e6), up(ys)]};
   }
 
-  /* What a cache or the memory delivers, up to the flat roof. */
+  /* The slope of a cache or the memory, up to the flat roof. */
   function drawSlope(chart, range, {name, gbs}) {
     const top = peaks.gflops || range.y[1];
     const from = Math.max(range.x[0], range.y[0] / gbs), to = Math.min(range.x[1], top / gbs);
@@ -100,7 +100,8 @@ function rooflineView(report) {
       ["FLOP per byte", threeDigits(point.intensity)], ["self", timeText(point.ms)]
     ];
     if (isKnown(point.scope.bound))
-      rows.push(["bound by", point.scope.bound], ["of that", percentText(point.scope.reached)]);
+      rows.push(
+          ["bound by", point.scope.bound], ["of the roofline", percentText(point.scope.reached)]);
     if (report.comparison)
       rows.unshift(["run", letterOf(point.side)]);
     return [tooltipHead(pathText(point.node)), pairs(rows)];
@@ -122,7 +123,7 @@ function rooflineView(report) {
     return circle;
   }
 
-  /* From where a module was in A to where it is in B. */
+  /* A line from the module in A to the one in B. */
   function drawMoves(chart) {
     const before =
         new Map(points.filter(point => point.side === 0).map(point => [point.node, point]));
@@ -143,10 +144,9 @@ function rooflineView(report) {
     const texts = [];
     if (!isKnown(peaks.gflops))
       texts.push("The machine's peaks are not in this run, so there is no roof; ",
-          code("assay machine"), " measures them for the runs to come. ");
+          code("assay machine"), " measures them for later runs. ");
     if (peaks.isRaised)
-      texts.push(
-          "A module was faster than the machine's probe, ", "so the peak is what it reached. ");
+      texts.push("A module was faster than the measured peak, so the peak is what it reached. ");
     if (!points.some(point => point.isDone))
       texts.push("Operations and bytes are those of the direct algorithm; ",
           "what the kernels really executed is not in this run. ");
@@ -158,8 +158,8 @@ function rooflineView(report) {
   function render() {
     if (points.length === 0) {
       element.replaceChildren(missing(
-          "This run does not say how many operations its modules do, so they cannot be set ",
-          "against the machine. Runs of ", code("assay run"), " do."));
+          "This run does not say how many operations its modules do, so they cannot be compared ",
+          "with the machine. Runs of ", code("assay run"), " do."));
       return;
     }
     const range = ranges();

@@ -1,9 +1,9 @@
 /* html/slices.js - the samples of one iteration, laid out in lanes.
  *
- * A track is a thread. Its slices lie in lanes by how deep they are nested, or,
- * where they overlap freely, in the first lane that has room. */
+ * A track is a thread. Its slices are in lanes by nesting depth or, if they may
+ * overlap, in the first lane that has room. */
 
-/* Numbers by fours: thread, scope, since the slice before, how long. */
+/* Four numbers each: thread, scope, time since the previous slice, duration. */
 function readSlices(run, stretch, nodeOf) {
   const tracks = new Map();
   const flat = stretch.slices;
@@ -35,7 +35,7 @@ function put(lanes, i, slice) {
   lanes[i].push(slice);
 }
 
-/* Parents come before children, so a stack of what is open tells the depth. */
+/* Parents come before children, so a stack of open slices gives the depth. */
 function laneByDepth(slices) {
   const lanes = [], open = [];
   for (const slice of slices) {
@@ -59,8 +59,8 @@ function laneByRoom(slices) {
   return lanes;
 }
 
-/* The first slice of a lane that ends behind a moment. Lanes are in order of
- * start and do not overlap. */
+/* The first slice of a lane that ends after a time. The slices of a lane are
+ * sorted by start and do not overlap. */
 function firstAfter(lane, moment) {
   let low = 0, high = lane.length;
   while (low < high) {
@@ -73,13 +73,13 @@ function firstAfter(lane, moment) {
   return low;
 }
 
-/* The iterations in order, then what is outside of them. */
+/* The iterations in order, then what ran outside them. */
 function inOrder(stretches) {
   const place = stretch => isKnown(stretch.iteration) ? stretch.iteration : Infinity;
   return stretches.slice().sort((a, b) => place(a) - place(b) || 0);
 }
 
-/* The iteration to begin with: of those that are kept, the one in the middle. */
+/* The iteration to begin with: the median one of those that are kept. */
 function typicalStretch(run, stretches) {
   const timed =
       stretches
@@ -91,7 +91,7 @@ function typicalStretch(run, stretches) {
   return timed.length ? timed[0].i : 0;
 }
 
-/* What to call a stretch: its place among the iterations says why it was kept. */
+/* The label of a stretch: its place among the iterations says why it was kept. */
 function stretchLabel(run, stretch) {
   if (!isKnown(stretch.iteration))
     return run.hasIterations ? "outside the iterations" : "the run";

@@ -1,5 +1,5 @@
-/* html/start.js - puts the page together and answers what concerns all of it:
- * colours, search, keys, size, paper. */
+/* html/start.js - puts the page together and handles what concerns all of it:
+ * colours, search, keys, size, printing. */
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
@@ -9,7 +9,7 @@ function setTheme(name) {
 
 function startSearch(tabs, tree) {
   const query = byId("query"), found = byId("found");
-  let at = -1; /* of the matches, the one gone to last */
+  let at = -1; /* the match that was visited last */
 
   query.addEventListener("input", () => {
     at = -1;
@@ -55,7 +55,7 @@ function startSize(tabs) {
   }).observe(byId("views"));
 }
 
-/* On paper all views are shown, in light colours. */
+/* Printing shows all views, in light colours. */
 function startPrint(tabs, views) {
   let theme = null;
   addEventListener("beforeprint", () => {

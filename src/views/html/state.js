@@ -1,10 +1,10 @@
-/* html/state.js - what the reader has chosen, and who wants to know. */
+/* html/state.js - what the reader has chosen, and who listens to changes. */
 
 const state = {
   report: null,
   selected: null, /* a node */
   query: "",
-  matches: null,  /* a Set of nodes, or null where nothing is searched for */
+  matches: null,  /* a Set of nodes, or null without a search */
   isPaper: false, /* being printed */
   listeners: [],
 };

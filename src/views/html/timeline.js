@@ -1,8 +1,8 @@
-/* html/timeline.js - an iteration over time, a track a thread.
+/* html/timeline.js - an iteration over time, one track per thread.
  *
- * Drawn on a canvas: only what is in sight, and of slices that share a pixel
- * one. Dragging moves, the wheel zooms once the timeline has been clicked (so
- * that scrolling past it does not), keys do both. */
+ * Drawn on a canvas: only what is visible, and only one of several slices in the
+ * same pixel. Dragging moves; the wheel zooms once the timeline has been clicked,
+ * so that scrolling past it does not; keys do both. */
 
 const LANE = 19, TRACK_GAP = 10, RULER = 24, TRACK_NAME = 18;
 
@@ -225,7 +225,7 @@ function timelineView(report) {
     render();
   }
 
-  /* Along the lane of what is picked, or to the lane above or below it. */
+  /* Along the lane of the picked slice, or to the lane above or below it. */
   function step(along, down) {
     for (const track of tracks)
       for (let i = 0; i < track.lanes.length; i++) {

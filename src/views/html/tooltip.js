@@ -1,4 +1,4 @@
-/* html/tooltip.js - what lies under the pointer, in a few lines. */
+/* html/tooltip.js - a few lines about what is under the pointer. */
 
 const tooltip = {
   show(event, ...children) {
@@ -8,7 +8,7 @@ const tooltip = {
     this.place(event.clientX, event.clientY);
   },
 
-  /* Beside an element that has the focus. */
+  /* Next to the element that has the focus. */
   showAt(element, ...children) {
     const place = element.getBoundingClientRect();
     this.show({clientX: place.left + place.width / 2, clientY: place.bottom}, ...children);
@@ -32,7 +32,7 @@ function tooltipHead(text) {
   return make("div", {class: "head"}, nameText(text, 120));
 }
 
-/* A module: its name, its class, the figures that are asked for. */
+/* A module: its name, its class, and some figures. */
 function nodeTooltip(node,
     keys = ["total_ms", "self_ms", "share", "calls", "median_ms", "gflops", "bound", "saved_ms"]) {
   const lines = [tooltipHead(node.name)];
@@ -44,8 +44,8 @@ function nodeTooltip(node,
     return lines;
   }
   lines.push(pairs([
-    ["A", node.sides[0] ? timeText(node.sides[0].total_ms) : "not there"],
-    ["B", node.sides[1] ? timeText(node.sides[1].total_ms) : "not there"],
+    ["A", node.sides[0] ? timeText(node.sides[0].total_ms) : "missing"],
+    ["B", node.sides[1] ? timeText(node.sides[1].total_ms) : "missing"],
     ["change", isKnown(node.ratio) ? changeText(node.ratio) : UNKNOWN],
     ["verdict", node.mark === "=" ? "within noise" : node.mark],
   ]));

@@ -1,17 +1,16 @@
-/* html/training.js - of a training: what a step consists of, and how it
- * learns. */
+/* html/training.js - a training: the parts of a step, and how it learns. */
 
 function isTraining(run) {
   return run.facts["settings.mode"] === "training";
 }
 
-/* The scopes below the root that are parts of a step, in its order. */
+/* The scopes below the root that are parts of a step, in order. */
 const STEP_PARTS = [
   ["data", "picture"], ["copy", "copy"], ["forward", "convolution"], ["loss", "detection"],
   ["backward", "linear"], ["optimizer", "norm"]
 ];
 
-/* The ops that make losses lie among the modules of the forward pass. */
+/* The ops of losses are among the modules of the forward pass. */
 function lossTime(run, forward) {
   const inside = new Set([forward.id]);
   let ms = 0;
@@ -25,7 +24,7 @@ function lossTime(run, forward) {
   return ms;
 }
 
-/* Of the mean step; they add up. What would not be seen is left out. */
+/* Of the mean step; they add up. Parts too small to be seen are left out. */
 function stepParts(run) {
   const scopes = new Map(run.scopes.filter(scope => scope.parent === 0 && !scope.is_outside)
                              .map(scope => [scope.name, scope]));
@@ -52,7 +51,7 @@ function learningSeries(report) {
   return Array.from(names).filter(name => name.startsWith("train."));
 }
 
-/* The points of a curve, by the steps of the training. */
+/* The points of a curve, by training step. */
 function learningPoints(run, name) {
   const series = run.series.get(name);
   if (!series)

@@ -1,4 +1,4 @@
-# What is wrong about learning is told before anything is measured.
+# A wrong [fingerprint] section is reported before anything is measured.
 try() {
     printf "[create_network_dataset]\nnetworks= ['resnet18', 'squeezenet']\npruning_perc= [0, 50]\nmodel_path= nets\n[profile]\ndataset= cifar10\nbs= [1,2,4,8]\nstage= ['training']\nlog_dir= logs\nrun_profiling= True\n%b" "$1" >c.ini
     assay campaign c.ini 2>&1 | grep -v '^made\|left out: squeeze'

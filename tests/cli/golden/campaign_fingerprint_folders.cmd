@@ -1,5 +1,5 @@
-# Folders may stand in train_logs; what cannot be evaluated is told in words of
-# the configuration.
+# train_logs may name folders; errors of the evaluation name keys of the
+# configuration.
 cat >config.ini <<END
 [profile]
 run_profiling= False

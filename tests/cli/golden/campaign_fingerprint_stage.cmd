@@ -1,5 +1,5 @@
-# Rows of the other stage, and memory of the folder that is for latency, are
-# left out.
+# Rows of the other stage, and memory values in the folder for latency, are left
+# out.
 mkdir memory
 sed '1!s/,training,/,inference,/' "$inputs/device/measurements.csv" >memory/measurements.csv
 cp "$inputs"/device/layers.csv "$inputs"/device/networks.csv "$inputs"/device/network_ops.csv memory

@@ -1,4 +1,4 @@
-# What a path is called never becomes a line of the script.
+# The name of a path never becomes a line of the script.
 folder=$(printf 'a\n#SBATCH --output=x')
 mkdir "$folder" 'it is "so" 100%'
 config="[create_network_dataset]\nnetworks= ['resnet18']\npruning_perc= [0]\nmodel_path= nets\n[profile]\nbs= [1]\nlog_dir= "

@@ -4,7 +4,7 @@ gate() {
     assay compare a.assay b.assay --budgets budgets.toml "$@" >/dev/null
     echo "exit $?"
 }
-# Planted: conv takes 20 % longer, and with it the whole 13 %.
+# Planted: conv takes 20 % longer, and thereby the whole 13 %.
 printf '[budget]\ndefault = "15%%"\nconv = "25%%"\n' >budgets.toml
 gate
 printf '[budget]\nconv = "10%%"\n' >budgets.toml

@@ -1,4 +1,4 @@
-# As wide as the screen: the intervals have no place on this one.
+# As wide as the screen: this one has no room for the intervals.
 assay import "$inputs/steady.json" -o a.assay >/dev/null
 assay import "$inputs/slower.json" -o b.assay >/dev/null
 COLUMNS=60 assay compare a.assay b.assay

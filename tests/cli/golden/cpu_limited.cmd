@@ -1,6 +1,6 @@
 # Runs a model.
-# What can run this has SSE4.1: kernels are limited to it, the screens say so,
-# and peaks are remembered under it.
+# Every processor that runs this has SSE4.1: kernels are limited to it, the screens
+# say so, and peaks are remembered for it.
 XDG_CACHE_HOME=$PWD
 export XDG_CACHE_HOME
 unset ASSAY_CPU ONEDNN_MAX_CPU_ISA DNNL_MAX_CPU_ISA
@@ -19,6 +19,6 @@ limited show small.assay --json | simd
 grep -c 'sse41' screen | sed 's/[1-9][0-9]*/some/'
 grep -c 'avx' screen
 cut -s -d, -f2 assay/machine.txt | sort -u | grep SSE
-# oneDNN's own limit is followed, and shown.
+# oneDNN's own limit is obeyed and shown.
 ONEDNN_MAX_CPU_ISA=SSE41 assay machine --threads 1 --json | simd
-ONEDNN_MAX_CPU_ISA=SSE41 assay machine --threads 1 | grep -o '(ONEDNN_.*)'
+ONEDNN_MAX_CPU_ISA=SSE41 assay machine --threads 1 | grep '^devices' | grep -o '(ONEDNN_.*)'

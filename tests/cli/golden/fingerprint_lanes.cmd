@@ -1,5 +1,5 @@
-# What only devices in lanes have is not told of others, and the other way
-# round.
+# Parameters of devices with lanes are not shown for other devices, and vice
+# versa.
 parameters() {
     assay fingerprint fit --data "$1" --train tiny:0,40,80,small -o d.fp >wrote || cat wrote
     assay fingerprint show d.fp | sed -n '/^physical/,$ { s/^\(  [a-z0-9_]*\).*/\1/; p }'

@@ -1,4 +1,4 @@
-# A file may fix its batch: another one would be counted and not computed.
+# A file may fix its batch: another batch would be counted but not computed.
 assay export squeezenet1_1 --input size=64 -o free.net >wrote || cat wrote
 sed 's/^input images float32 ?x/input images float32 1x/' free.net >fixed.net
 assay layers free.net --batch 4 | sed -n 2p

@@ -1,4 +1,4 @@
-# As wide as the screen; what has no place is named.
+# As wide as the screen; columns that do not fit are named.
 COLUMNS=60 assay layers resnet18 --variant cifar10 | sed -n '1,8p; /^total/,$p'
 COLUMNS=60 assay layers faster-rcnn | awk '{ gsub(/…/, "."); n = length($0) }
     n > 60 { print n ": " $0 }'

@@ -1,4 +1,4 @@
-# Measured once, then remembered; the numbers are the machine's own.
+# Measured once, then remembered; the numbers depend on the machine.
 XDG_CACHE_HOME=$PWD
 export XDG_CACHE_HOME
 shape() {

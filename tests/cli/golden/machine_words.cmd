@@ -1,2 +1,2 @@
-# Nothing but options.
+# No operands.
 assay machine everything

@@ -13,7 +13,7 @@ assay predict resnet18 --on d.fp --batch 0
 echo "exit $?"
 assay predict resnet19 --on d.fp
 echo "exit $?"
-# A network is known by its name, with a level behind it or without.
+# A network is recognised by its name, with or without a level at the end.
 assay prune mobilenet_v2 --input size=64x64 -p 50 -o tiny_50.net >/dev/null
 sed 's/^model tiny_50/model other/' tiny_50.net >other.net
 assay predict tiny_50.net --on d.fp --batch 4 --anyway | grep '^latency'
@@ -23,7 +23,7 @@ assay predict other.net --on d.fp --batch 4 --anyway --family tinny
 echo "exit $?"
 assay predict mobilenetv2 --on d.fp --batch 4
 echo "exit $?"
-# What is not counted is said.
+# Ops that are not counted are listed.
 sed 's/^output logits %\([0-9]*\)/%900 = Softmax(%\1) axis=1\noutput logits %900/' tiny_50.net >soft_50.net
 assay predict soft_50.net --on d.fp --batch 4 --anyway | grep 'not counted'
 assay predict soft_50.net --on d.fp --batch 4 --anyway --json | grep not_counted

@@ -1,6 +1,6 @@
 # Runs a model.
-# Weights that were written are named, and never go over those that they are
-# made from: here a checkpoint.
+# Written weights are named, and never replace those they were made from: here a
+# checkpoint.
 assay train --synthetic --min-size 32 --steps 1 --threads 1 -o run.assay \
     --set model.name=squeezenet1_1 >/dev/null 2>&1
 sum=$(cksum <run.safetensors)

@@ -1,4 +1,4 @@
-# A checkpoint whose pickle wants to call something.
+# A checkpoint whose pickle tries to call something.
 python3 - <<'PY'
 import os
 import pickle

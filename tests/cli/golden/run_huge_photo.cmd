@@ -1,4 +1,4 @@
-# The head of a PNG of 20000x20000 pixels; nothing is decoded of it.
+# The header of a PNG of 20000x20000 pixels; nothing is decoded.
 base64 -d >huge.png <<'PNG'
 iVBORw0KGgoAAAANSUhEUgAATiAAAE4gCAAAAADGGxnlAAAADElEQVR42mNgoD0AAABkAAG4
 me+ZAAAAAElFTkSuQmCC

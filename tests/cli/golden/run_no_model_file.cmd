@@ -1,4 +1,4 @@
-# What people take for a model, or give in its place.
+# Files that people mistake for a model.
 cp "$inputs/weights.pth" weights.pth
 cp "$inputs/../../../assets/coffee.jpg" coffee.jpg
 printf '\034\0\0\0TFL3\0\0\0\0' >face.tflite

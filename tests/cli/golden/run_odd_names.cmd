@@ -1,5 +1,5 @@
 # Runs a model.
-# Names of files are any bytes, and never reach the terminal as such.
+# Names of files may be any bytes and never reach the terminal unescaped.
 assay export squeezenet1_1 --input size=64 --classes 10 -o small.onnx >wrote || cat wrote
 name=$(printf 'a\033[31m.jpg')
 cp "$inputs/../../../assets/coffee.jpg" "$name"

@@ -1,4 +1,4 @@
-# One tensor that fits and one that does not: the others are missed.
+# One tensor fits and one does not; the others are missing.
 python3 - <<'PY'
 import json
 import struct

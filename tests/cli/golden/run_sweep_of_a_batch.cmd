@@ -1,6 +1,6 @@
 # Runs a model.
-# Images a second are of the batch, whether it is swept or not. A single point
-# is compared with nothing.
+# Images per second take the batch into account, whether it is swept or not. A
+# single point is not compared.
 assay run squeezenet1_1 --random --input size=64 --iters 4 --tune 0.01 \
     --batch 2 --sweep threads=1 >table
 LC_ALL=C awk '$1 == 1 { n = $2 * $5 * ($6 == "k" ? 1 : 0.001)

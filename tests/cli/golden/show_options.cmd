@@ -1,4 +1,4 @@
-# Every option of `show` that the other cases leave out does something.
+# The options of `show` that no other case uses.
 assay import "$inputs/small.json" -o run.assay >/dev/null
 show() {
     echo "== $*"

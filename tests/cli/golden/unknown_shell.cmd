@@ -1,1 +1,1 @@
-assay completion fish
+assay completion tcsh

@@ -87,6 +87,16 @@ def main(folder):
     write_set(folder + "/wrong", [1, 3], [1, 2, 3], [1, 2], [15, 0.5])
     write_set(folder + "/other_shape", [1, 3], [1, 2, 3], [2], [15, 0])
     write_set(folder + "/wide", [1, 4], [1, 2, 3, 4], [1, 2], [15, 0])
+    # In steps of 0.25: 0.13 is next to 0.25, but near the middle.
+    write(folder + "/steps/model.onnx", model(
+        [node("QuantizeLinear", "/q/QuantizeLinear", ["x", "scale"], "q"),
+         node("DequantizeLinear", "/d/DequantizeLinear", ["q", "scale"], "r"),
+         node("Flatten", "/f/Flatten", ["r"], "y", axis=1)],
+        [tensor("scale", [], [0.25])],
+        [value("x", 1, 2)], [value("y", 1, 2)]))
+    write_set(folder + "/steps/test_data_set_0", [1, 2], [0.13, 0.5],
+              [1, 2], [0, 0.5])
+    write_set(folder + "/steps/far", [1, 2], [0.13, 0.5], [1, 2], [0, 1])
     write(folder + "/missing/model.onnx", model(
         [node("Unheard", "/neck/Unheard", ["x"], "a"),
          node("Nowhere", "/head/Nowhere", ["a"], "b"),

@@ -33,7 +33,7 @@ def check(path):
 write("none.safetensors", {"a": [1]})
 missing = re.findall("^missing  (.*)$", check("none.safetensors"), re.M)
 write("guess.safetensors", {name: [1] for name in missing})
-unfit = re.findall("^unfit  (.*) is float32 1, the model wants float32 (.*)$",
+unfit = re.findall("^unfit  (.*) is float32 1, the model needs float32 (.*)$",
                    check("guess.safetensors"), re.M)
 shapes = {name: [int(n) for n in shape.split("x")] for name, shape in unfit}
 write("whole.safetensors",

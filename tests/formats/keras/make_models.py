@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the small Keras models of this folder and what Keras answers.
+"""Writes the small Keras models of this folder and their outputs in Keras.
 
 Run by hand, once with Keras 2 and once with Keras 3 (README.md says which):
 
@@ -157,9 +157,9 @@ def transfer():
 
 
 def caffe_style():
-    """What preprocess_input of VGG and ResNet leaves in a model: the
-    channels turned round and their means taken away; a nested Sequential
-    that is called twice."""
+    """What preprocess_input of VGG and ResNet adds to a model: reversed
+    channels minus their means; and a nested Sequential that is called
+    twice."""
     x = keras.Input((8, 8, 3))
     y = x[..., ::-1]
     y = y - np.array([103.939, 116.779, 123.68], dtype="float32")
@@ -173,8 +173,8 @@ def caffe_style():
     return keras.Model(x, y, name="caffe_style")
 
 
-# Few files: each layer and each way of writing is in one of them. Keras 2
-# cannot write the slice of caffe_style into a .keras file.
+# Few files cover each layer and each format. Keras 2 cannot write the slice of
+# caffe_style into a .keras file.
 SAVED = {
     "k2": {sequential: ("h5", "keras"), windows: ("h5",),
            activations: ("h5",), transfer: ("h5",), caffe_style: ("h5",)},

@@ -1,0 +1,117 @@
+"""python -m assay train.py ...: records a PyTorch program as it is."""
+import argparse
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+
+DESCRIPTION = """\
+Runs a Python program and records what its PyTorch models cost: every module,
+forward and backward, the optimizer, the wait for data, and GPU times. The run
+file is then shown on one screen; `assay show FILE` shows it again. The
+program's own options follow its name."""
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(
+        prog="python -m assay", description=DESCRIPTION,
+        usage="python -m assay [options] (SCRIPT | -m MODULE) [arguments]",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", metavar="FILE", default="run.assay",
+                        help="the run file (default: run.assay)")
+    parser.add_argument("--warm-up", metavar="N", type=int, default=0,
+                        help="iterations at the beginning that do not count")
+    parser.add_argument("--no-backward", action="store_true",
+                        help="do not time the backward pass by module")
+    parser.add_argument("--device", action="store_true",
+                        help="also time the GPU by events")
+    parser.add_argument("--quiet", action="store_true",
+                        help="write the run file, show nothing")
+    parser.add_argument("-m", dest="module", metavar="MODULE",
+                        help="run a module instead of a script")
+    own, rest = _split(words)
+    options = parser.parse_args(own)
+    if options.warm_up < 0:
+        parser.error("--warm-up needs a number that is not negative")
+    if not options.module and not rest:
+        parser.error("missing a script to run")
+    return options, rest
+
+
+def _split(words):
+    """Our options, and the program with its arguments."""
+    takes_value = {"-o", "--output", "--warm-up"}
+    i = 0
+    while i < len(words) and words[i].startswith("-"):
+        if words[i] == "-m":
+            return words[:i + 2], words[i + 2:]
+        if words[i] == "--":
+            return words[:i], words[i + 1:]
+        i += 2 if words[i] in takes_value else 1
+    return words[:i], words[i:]
+
+
+def find_program():
+    """The program `assay`: that of the environment, or on the path."""
+    own = os.path.join(sys.prefix, "bin", "assay")
+    return own if os.access(own, os.X_OK) else shutil.which("assay")
+
+
+def show(path):
+    program = find_program()
+    if program is None:
+        print(f"wrote {path}; the program `assay`, which shows it, is not on "
+              "the path", file=sys.stderr)
+        return
+    print(flush=True)
+    subprocess.run([program, "show", path], check=False)
+
+
+def run(options, rest):
+    if options.module:
+        sys.argv = [options.module, *rest]
+        sys.path[0] = os.getcwd()
+        runpy.run_module(options.module, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = rest
+        sys.path[0] = os.path.dirname(os.path.abspath(rest[0]))
+        runpy.run_path(rest[0], run_name="__main__")
+
+
+def main():
+    options, rest = parse(sys.argv[1:])
+    if not options.module and not os.path.exists(rest[0]):
+        sys.exit(_say(f"cannot read {rest[0]}: there is no such file"))
+    from assay.record import Recording
+    recording = Recording(options.output, warm_up=options.warm_up,
+                          backward=not options.no_backward,
+                          device=options.device,
+                          program=os.path.basename(options.module or rest[0]))
+    try:
+        recording.start()
+    except (ImportError, OSError, RuntimeError) as error:
+        sys.exit(_say(str(error)))
+    try:
+        run(options, rest)
+    finally:
+        _finish(recording, options)
+
+
+def _finish(recording, options):
+    try:
+        recording.stop()
+    except (OSError, RuntimeError, MemoryError) as error:
+        _say(f"no run file: {error}")
+        return
+    if not options.quiet:
+        show(options.output)
+
+
+def _say(text):
+    print(f"assay: {text}", file=sys.stderr)
+    return 3
+
+
+if __name__ == "__main__":
+    main()

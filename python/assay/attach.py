@@ -1,0 +1,189 @@
+"""Attaches the recorder to PyTorch, and takes it away again."""
+import functools
+import threading
+
+from assay import _native
+
+PREPROCESS, MODEL, AFTER = range(3)  # enum stage of extension_internal.h
+_MISSING = object()
+_OLDEST = (1, 10)
+
+
+def import_torch():
+    """PyTorch; an ImportError with one sentence if it cannot be used."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError("Assay records PyTorch programs, but torch cannot be "
+                          f"imported here: {error}") from None
+    numbers = torch.__version__.split(".")[:2]
+    if tuple(int(number) for number in numbers) < _OLDEST:
+        raise ImportError(f"Assay needs PyTorch {_OLDEST[0]}.{_OLDEST[1]} or "
+                          f"later; this is {torch.__version__}")
+    return torch
+
+
+class Patches:
+    """Attributes of classes and modules that were replaced, in order."""
+
+    def __init__(self):
+        self._done = []
+
+    def set(self, owner, name, value):
+        self._done.append((owner, name, vars(owner).get(name, _MISSING)))
+        setattr(owner, name, value)
+
+    def undo(self):
+        while self._done:
+            owner, name, old = self._done.pop()
+            if old is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, old)
+
+
+def watch_modules(patches, torch):
+    """Calls of all modules go through the recorder, which knows some."""
+    module = torch.nn.Module
+    patches.set(module, "__call__", _native.Method(vars(module)["__call__"]))
+
+
+def span(name, stage_after=False):
+    """Wraps a function or method; the class of its object is the scope's."""
+    def wrap(original):
+        @functools.wraps(original)
+        def wrapper(*args, **kwargs):
+            if not _native.is_recording():
+                return original(*args, **kwargs)
+            if stage_after:
+                _native.reached(False)
+            _native.begin(name, type(args[0]).__name__ if args else None)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                _native.end()
+        return wrapper
+    return wrap
+
+
+def _subclasses(base):
+    for child in base.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+def watch_optimizers(patches, torch):
+    """step() and zero_grad() of every class, also of those still to come."""
+    base = torch.optim.Optimizer
+    seen = set()
+
+    def watch(kind):
+        if kind in seen:
+            return
+        seen.add(kind)
+        for name, scope in (("step", "optimizer"), ("zero_grad", "zero_grad")):
+            if name in vars(kind):
+                patches.set(kind, name,
+                            span(scope, True)(vars(kind)[name]))
+
+    watch(base)
+    for kind in _subclasses(base):
+        watch(kind)
+    original = vars(base)["__init__"]
+
+    @functools.wraps(original)
+    def init(self, *args, **kwargs):
+        for kind in reversed(type(self).__mro__):
+            if kind is not base and issubclass(kind, base):
+                watch(kind)
+        original(self, *args, **kwargs)
+
+    patches.set(base, "__init__", init)
+    home = torch.nn.utils
+    for name in ("clip_grad_norm_", "clip_grad_value_"):
+        wrapped = _named_span("clip_gradients")(getattr(home, name))
+        for place in (home, home.clip_grad):
+            patches.set(place, name, wrapped)
+
+
+def _named_span(name):
+    def wrap(original):
+        @functools.wraps(original)
+        def wrapper(*args, **kwargs):
+            _native.begin(name)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                _native.end()
+        return wrapper
+    return wrap
+
+
+def watch_backward(patches, torch, class_name):
+    """class_name() is the class of the model whose backward pass it is."""
+    local = threading.local()
+
+    def wrap(original):
+        @functools.wraps(original)
+        def wrapper(*args, **kwargs):
+            if not _native.is_recording():
+                return original(*args, **kwargs)
+            is_outer = getattr(local, "depth", 0) == 0
+            local.depth = getattr(local, "depth", 0) + 1
+            nodes = _native.backward_depth()
+            if is_outer:
+                _native.reached(True)
+                _native.begin("backward", class_name())
+            try:
+                return original(*args, **kwargs)
+            finally:
+                local.depth -= 1
+                _native.backward_close(nodes)
+                if is_outer:
+                    _native.end()
+        return wrapper
+
+    for name in ("backward", "grad"):
+        patches.set(torch.autograd, name, wrap(getattr(torch.autograd, name)))
+
+
+def open_device(torch):
+    """Times the current GPU by events. Returns why not, or None."""
+    if not torch.cuda.is_available():
+        return "no GPU"
+    torch.cuda.init()
+    torch.empty(1, device="cuda")  # makes the context current
+    try:
+        _native.cuda_open(torch._C._cuda_getCurrentRawStream,
+                          torch._C._cuda_getDevice, torch.cuda.current_device())
+    except OSError as error:
+        return str(error)
+    return None
+
+
+def state_facts(torch, model=None):
+    """What a run cannot know by itself."""
+    _native.fact("machine.library", f"PyTorch {torch.__version__}")
+    _native.fact("settings.threads", str(torch.get_num_threads()))
+    if torch.cuda.is_available():
+        _native.fact("machine.gpu", torch.cuda.get_device_name())
+    if model is not None:
+        state_model(model)
+
+
+def state_model(model):
+    sizes, total, size, kinds = {}, 0, 0, set()
+    for parameter in model.parameters():
+        n_bytes = parameter.numel() * parameter.element_size()
+        total += parameter.numel()
+        size += n_bytes
+        kinds.add(str(parameter.dtype).replace("torch.float", "fp"))
+        space = str(parameter.device).replace("cpu", "host")
+        sizes[space] = sizes.get(space, 0) + n_bytes
+    _native.fact("model.name", type(model).__name__)
+    _native.fact("model.parameters", str(total))
+    _native.fact("model.parameter_bytes", str(size))
+    if len(kinds) == 1:
+        _native.fact("model.precision", kinds.pop())
+    for space, n_bytes in sizes.items():
+        _native.memory(space, "weights", n_bytes)

@@ -1,0 +1,103 @@
+"""Records a whole PyTorch program: every module, forward and backward,
+optimizers, data loaders, and GPU times by events."""
+import contextlib
+import os
+
+from assay import _native, attach, loader_watch, work
+
+
+class Recording:
+    """A recording of this process from start() to stop().
+
+    One at a time. What was replaced in PyTorch is put back by stop().
+    """
+
+    def __init__(self, path="run.assay", *, warm_up=0, backward=True,
+                 device=False, program="run"):
+        self.path = os.fspath(path)
+        self.warm_up = warm_up
+        self.backward = backward
+        self.device = device
+        self.program = program
+        self._patches = attach.Patches()
+        self._names = {}
+        self._model_class = None
+        self._torch = None
+
+    def start(self):
+        """Attaches to PyTorch and starts; raises if that is not possible."""
+        torch = self._torch = attach.import_torch()
+        if _native.is_recording():
+            raise RuntimeError("a recording is under way; one at a time")
+        _native.start(self.path, self.program, None, self.warm_up)
+        try:
+            self._attach(torch)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _attach(self, torch):
+        if self.device:
+            attach.open_device(torch)
+        attach.state_facts(torch)
+        attach.watch_modules(self._patches, torch)
+        attach.watch_optimizers(self._patches, torch)
+        loader_watch.watch_loaders(self._patches)
+        if self.backward:
+            attach.watch_backward(self._patches, torch,
+                                  lambda: self._model_class)
+        _native.watch(True, self.backward, torch.is_grad_enabled, work.work_of,
+                      self._name, torch.nn.Module)
+
+    def _name(self, module):
+        """Names a module that is called by no other one."""
+        kind = type(module).__name__
+        if kind.endswith("Loss"):
+            self._know(module, attach.AFTER, "loss", kind, "backward.loss")
+        elif type(module).__module__.startswith("torchvision.transforms"):
+            _native.know(module, attach.PREPROCESS, "data", kind, "DataLoader",
+                         None, None)
+        else:
+            if self._model_class is None:
+                self._model_class = kind
+                attach.state_model(module)
+            self._know(module, attach.MODEL, "forward", kind, "backward")
+
+    def _know(self, module, stage, group, kind, backward):
+        number = self._names.setdefault(group, {}).setdefault(
+            kind, len(self._names[group]) + 1)
+        suffix = "" if number == 1 else f"_{number}"
+        _native.know(module, stage, group + suffix, None, kind,
+                     backward + suffix,
+                     "model" + suffix if group == "forward" else None)
+
+    def stop(self):
+        """Puts everything back; then the run file is in place."""
+        try:
+            self._patches.undo()
+            _native.watch(False, False, None, None, None, None)
+            _native.cuda_close()
+        finally:
+            _native.stop()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *unused):
+        self.stop()
+
+
+def recording(path="run.assay", **options):
+    """`with recording("run.assay"):` records what happens inside."""
+    return Recording(path, **options)
+
+
+@contextlib.contextmanager
+def span(name, class_name=None):
+    """`with span("augment"):` is a scope of your own."""
+    _native.begin(name, class_name)
+    try:
+        yield
+    finally:
+        _native.end()

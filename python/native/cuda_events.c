@@ -1,0 +1,418 @@
+/* cuda_events.c - what a GPU did for a module, by events on the current stream;
+ * see extension_internal.h.
+ *
+ * An event before and one after a call, recorded on the stream that is current
+ * then, say when the device reached them. A thread reads them when the device
+ * has passed them: the program never waits, and pays for recording alone. A
+ * call that begins at once after another one ended shares its event, because
+ * nothing can have been launched in between. The driver is loaded if it is
+ * there; the stream is asked of PyTorch. */
+#include "extension_internal.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* The part of the CUDA driver's interface that we use; 0 is success. */
+static struct {
+    int (*event_create)(void **event, unsigned flags);
+    int (*event_record)(void *event, void *stream);
+    int (*event_query)(void *event);
+    int (*event_elapsed)(float *ms, void *from, void *to);
+    int (*stream_is_capturing)(void *stream, int *answer);
+    int (*context_get)(void **context);
+    int (*context_set)(void *context);
+    PyObject *current_stream; /* torch._C._cuda_getCurrentRawStream */
+    PyObject *current_device; /* torch._C._cuda_getDevice */
+    void *context;
+} cuda;
+
+enum { MAX_DEVICES = 16, MAX_STREAMS = 64, MAX_WAITING = 65536, BATCH = 512 };
+
+/* PyTorch takes longer than this to launch a kernel. */
+static const int64_t no_launch_ns = 3500;
+
+/* An event whose moment is known by both clocks. */
+static struct base {
+    struct cuda_event *event;
+    int64_t clock_ns;
+} bases[MAX_DEVICES];
+
+static struct stream {
+    void *stream;
+    int device;
+    assay_lane_t lane;
+    struct cuda_event *last; /* the last one recorded, kept; NULL: none */
+    int64_t last_ns;         /* on the host */
+} streams[MAX_STREAMS];
+static int n_streams;
+
+struct cuda_event {
+    void *handle;
+    int n_uses; /* spans and tables that refer to it; 0: to be used again */
+    struct cuda_event *next_spare;
+};
+
+/* A span whose end the device may not have reached. */
+struct waiting {
+    struct cuda_mark mark;
+    struct cuda_event *end;
+    assay_scope_t scope;
+};
+
+/* Under the lock: the spans in order of their end, and events to be used
+ * again. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct waiting *waiting;
+static size_t n_waiting;
+static struct cuda_event *spare;
+static bool is_closing;
+
+static pthread_t reader;
+
+static struct cuda_event *event_new(void)
+{
+    struct cuda_event *event = calloc(1, sizeof *event);
+
+    if (event && cuda.event_create(&event->handle, 0)) {
+        free(event);
+        return NULL;
+    }
+    return event;
+}
+
+/* Under the lock. */
+static void event_drop(struct cuda_event *event)
+{
+    if (event && --event->n_uses == 0) {
+        event->next_spare = spare;
+        spare = event;
+    }
+}
+
+/* A number that a function of PyTorch returns; -1 on failure. */
+static long long cuda_ask(PyObject *function, int argument)
+{
+    PyObject *answer = argument < 0
+                           ? PyObject_CallObject(function, NULL)
+                           : PyObject_CallFunction(function, "i", argument);
+    long long number = answer ? PyLong_AsLongLong(answer) : -1;
+
+    Py_XDECREF(answer);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return -1;
+    }
+    return number;
+}
+
+static struct stream *stream_find(void *stream, int device)
+{
+    char name[64];
+
+    for (int i = 0; i < n_streams; i++) {
+        if (streams[i].stream == stream && streams[i].device == device)
+            return &streams[i];
+    }
+    if (n_streams == MAX_STREAMS)
+        return NULL;
+    snprintf(name, sizeof name, "cuda:%d stream %d", device, n_streams);
+    streams[n_streams] = (struct stream){
+        stream, device, assay_lane_open(name, ASSAY_LANE_DEVICE), NULL, 0};
+    return &streams[n_streams++];
+}
+
+static struct stream *stream_current(bool is_outermost)
+{
+    long long device = cuda_ask(cuda.current_device, -1), raw;
+    int is_capturing = 0;
+
+    if (device < 0 || device >= MAX_DEVICES)
+        return NULL;
+    raw = cuda_ask(cuda.current_stream, (int)device);
+    if (raw == -1)
+        return NULL;
+    /* An event would become part of a graph that is being captured. */
+    if (is_outermost &&
+        (cuda.stream_is_capturing((void *)(intptr_t)raw, &is_capturing) ||
+         is_capturing))
+        return NULL;
+    return stream_find((void *)(intptr_t)raw, (int)device);
+}
+
+/* Records an event, for `n_uses` and as the stream's last one. NULL: it cannot
+ * be. */
+static struct cuda_event *event_now(struct stream *stream)
+{
+    struct cuda_event *event;
+
+    pthread_mutex_lock(&lock);
+    event = spare;
+    if (event)
+        spare = event->next_spare;
+    pthread_mutex_unlock(&lock);
+    if (!event)
+        event = event_new();
+    if (!event)
+        return NULL;
+    event->n_uses = 2; /* the caller's and the stream's */
+    if (cuda.event_record(event->handle, stream->stream)) {
+        pthread_mutex_lock(&lock);
+        event->n_uses = 1;
+        event_drop(event);
+        pthread_mutex_unlock(&lock);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    event_drop(stream->last);
+    pthread_mutex_unlock(&lock);
+    stream->last = event;
+    stream->last_ns = assay_clock_ns();
+    return event;
+}
+
+static struct cuda_event *event_share(struct stream *stream)
+{
+    if (!stream->last || assay_clock_ns() - stream->last_ns > no_launch_ns)
+        return event_now(stream);
+    pthread_mutex_lock(&lock);
+    stream->last->n_uses++;
+    pthread_mutex_unlock(&lock);
+    return stream->last;
+}
+
+void cuda_begin(struct cuda_mark *mark, bool is_outermost)
+{
+    struct stream *stream = stream_current(is_outermost);
+
+    *mark = (struct cuda_mark){0};
+    if (!stream)
+        return;
+    mark->launched_ns = assay_clock_ns();
+    mark->stream = stream;
+    mark->event = event_share(stream);
+}
+
+void cuda_end(struct cuda_mark *mark, assay_scope_t scope)
+{
+    struct cuda_event *end = event_share(mark->stream);
+
+    pthread_mutex_lock(&lock);
+    if (end && n_waiting < MAX_WAITING && scope != ASSAY_SCOPE_NONE) {
+        waiting[n_waiting++] = (struct waiting){*mark, end, scope};
+    } else {
+        event_drop(mark->event);
+        event_drop(end);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the thread that reads ------------------------------------------------
+ */
+
+/* Nanoseconds on the host's clock; -1 on failure. */
+static int64_t event_clock(const struct base *base, struct cuda_event *event)
+{
+    float ms;
+
+    if (!base->event ||
+        cuda.event_elapsed(&ms, base->event->handle, event->handle))
+        return -1;
+    return base->clock_ns + (int64_t)((double)ms * 1e6);
+}
+
+/* Distances are floats: the base moves along. The clocks drift apart: nothing
+ * begins before its launch. */
+static void base_move(struct base *base, struct cuda_event *event,
+                      int64_t clock_ns)
+{
+    static const int64_t often_ns = 50000000;
+
+    if (clock_ns - base->clock_ns < often_ns)
+        return;
+    pthread_mutex_lock(&lock);
+    event->n_uses++;
+    event_drop(base->event);
+    pthread_mutex_unlock(&lock);
+    *base = (struct base){event, clock_ns};
+}
+
+static void waiting_report(const struct waiting *span)
+{
+    struct base *base = &bases[span->mark.stream->device];
+    const struct assay_span_details details = {.launched_ns =
+                                                   span->mark.launched_ns};
+    int64_t begin_ns = event_clock(base, span->mark.event);
+    int64_t end_ns = event_clock(base, span->end);
+    int64_t late_ns = span->mark.launched_ns - begin_ns;
+
+    if (begin_ns < 0 || end_ns < begin_ns)
+        return;
+    if (late_ns > 0 && late_ns > no_launch_ns) {
+        base->clock_ns += late_ns;
+        begin_ns += late_ns;
+        end_ns += late_ns;
+    }
+    assay_span_at(span->mark.stream->lane, span->scope, begin_ns, end_ns,
+                  &details);
+    base_move(base, span->end, end_ns);
+}
+
+/* Reports up to a batch of spans that the device has passed. Returns how many.
+ */
+static size_t cuda_read_batch(void)
+{
+    static struct waiting batch[BATCH];
+    size_t n, n_done = 0;
+
+    pthread_mutex_lock(&lock);
+    n = n_waiting < BATCH ? n_waiting : BATCH;
+    for (size_t i = 0; i < n; i++)
+        batch[i] = waiting[i];
+    pthread_mutex_unlock(&lock);
+    while (n_done < n && cuda.event_query(batch[n_done].end->handle) == 0)
+        waiting_report(&batch[n_done++]);
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < n_done; i++) {
+        event_drop(batch[i].mark.event);
+        event_drop(batch[i].end);
+    }
+    for (size_t i = n_done; n_done > 0 && i < n_waiting; i++)
+        waiting[i - n_done] = waiting[i];
+    n_waiting -= n_done;
+    pthread_mutex_unlock(&lock);
+    return n_done;
+}
+
+static bool cuda_is_closing(void)
+{
+    bool is;
+
+    pthread_mutex_lock(&lock);
+    is = is_closing;
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
+static void *cuda_read(void *unused)
+{
+    static const struct timespec pause = {.tv_nsec = 10000000};
+
+    (void)unused;
+    if (cuda.context_set(cuda.context))
+        return NULL;
+    while (!cuda_is_closing()) {
+        if (cuda_read_batch() == 0)
+            nanosleep(&pause, NULL);
+    }
+    /* After the program's last iteration the device may still work for it. */
+    for (int i = 0; i < 200 && n_waiting > 0; i++) {
+        if (cuda_read_batch() == 0)
+            nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* ---- opening and closing --------------------------------------------------
+ */
+
+static bool cuda_load(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+    if (!driver)
+        return false;
+    *(void **)&cuda.event_create = dlsym(driver, "cuEventCreate");
+    *(void **)&cuda.event_record = dlsym(driver, "cuEventRecord");
+    *(void **)&cuda.event_query = dlsym(driver, "cuEventQuery");
+    *(void **)&cuda.event_elapsed = dlsym(driver, "cuEventElapsedTime");
+    *(void **)&cuda.stream_is_capturing = dlsym(driver, "cuStreamIsCapturing");
+    *(void **)&cuda.context_get = dlsym(driver, "cuCtxGetCurrent");
+    *(void **)&cuda.context_set = dlsym(driver, "cuCtxSetCurrent");
+    return cuda.event_create && cuda.event_record && cuda.event_query &&
+           cuda.event_elapsed && cuda.stream_is_capturing && cuda.context_get &&
+           cuda.context_set;
+}
+
+/* The base of a device: an event on its idle stream. The only wait, before the
+ * recording. */
+static bool base_start(int device)
+{
+    struct stream *stream = stream_current(true);
+    struct cuda_event *event = stream ? event_now(stream) : NULL;
+    int64_t limit_ns = assay_clock_ns() + 2000000000;
+
+    if (!event)
+        return false;
+    while (cuda.event_query(event->handle) != 0) {
+        if (assay_clock_ns() > limit_ns)
+            return false;
+    }
+    bases[device] = (struct base){event, assay_clock_ns()};
+    return true;
+}
+
+static bool cuda_start(int device)
+{
+    if (device < 0 || device >= MAX_DEVICES ||
+        cuda.context_get(&cuda.context) || !base_start(device))
+        return false;
+    is_closing = false;
+    return pthread_create(&reader, NULL, cuda_read, NULL) == 0;
+}
+
+static void cuda_keep(PyObject **kept, PyObject *function)
+{
+    Py_INCREF(function);
+    Py_XDECREF(*kept);
+    *kept = function;
+}
+
+/* cuda_open(current_stream, current_device, device) */
+PyObject *cuda_open(PyObject *self, PyObject *args)
+{
+    PyObject *stream, *current;
+    int device;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOi", &stream, &current, &device))
+        return NULL;
+    if (!cuda_load()) {
+        PyErr_SetString(PyExc_OSError, "the CUDA driver, libcuda.so.1, cannot "
+                                       "be loaded");
+        return NULL;
+    }
+    if (!waiting)
+        waiting = calloc(MAX_WAITING, sizeof *waiting);
+    if (!waiting)
+        return PyErr_NoMemory();
+    cuda_keep(&cuda.current_stream, stream);
+    cuda_keep(&cuda.current_device, current);
+    if (!cuda_start(device)) {
+        PyErr_SetString(PyExc_OSError,
+                        "no event could be recorded on the current stream");
+        return NULL;
+    }
+    watch.has_device = true;
+    Py_RETURN_NONE;
+}
+
+PyObject *cuda_close(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (!watch.has_device)
+        Py_RETURN_NONE;
+    watch.has_device = false;
+    pthread_mutex_lock(&lock);
+    is_closing = true;
+    pthread_mutex_unlock(&lock);
+    Py_BEGIN_ALLOW_THREADS pthread_join(reader, NULL);
+    Py_END_ALLOW_THREADS for (size_t i = 0; i < n_waiting; i++)
+    {
+        event_drop(waiting[i].mark.event);
+        event_drop(waiting[i].end);
+    }
+    n_waiting = 0;
+    Py_RETURN_NONE;
+}

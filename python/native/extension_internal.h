@@ -1,0 +1,150 @@
+/* python/native/extension_internal.h - what the files of the extension share.
+ *
+ * module.c is the module `assay._native` and its functions, places.c knows
+ * where a torch module is in the tree of scopes, calls.c replaces __call__ of
+ * classes by objects in C, node_hooks.c hooks the nodes of autograd,
+ * cuda_events.c times what a GPU does, run_tree.c reads runs.
+ *
+ * Everything runs under the interpreter's lock, which protects all state here;
+ * what belongs to a thread is thread-local. Stands on include/assay/ and
+ * Python's stable ABI (3.9) alone; PyTorch is reached through its Python
+ * interface.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef EXTENSION_INTERNAL_H
+#define EXTENSION_INTERNAL_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <assay/lane.h>
+#include <assay/memory.h>
+#include <assay/run.h>
+#include <assay/span.h>
+#include <assay/work.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Python's tables hold functions as void *. */
+#pragma GCC diagnostic ignored "-Wpedantic"
+
+/* ---- places.c: where a module is in the tree ---------------------------- */
+
+/* What a place at the top of the tree is for, in the order of an iteration. */
+enum stage { STAGE_PREPROCESS, STAGE_MODEL, STAGE_AFTER };
+
+/* A scope, and all that is worth keeping for it. There is one per scope for
+ * the life of the process: hooks of autograd nodes refer to it. */
+struct place {
+    struct place *next_same_hash;
+    struct place *parent;       /* NULL at the top */
+    struct place *without_grad; /* of a model: for calls without gradients */
+    assay_scope_t forward, backward; /* ASSAY_SCOPE_NONE: not wanted */
+    assay_scope_t
+        own_backward; /* of a module with modules in it: its own ops */
+    bool has_inner;   /* modules are called inside it */
+    enum stage stage;
+    bool is_compiled;  /* torch.compile() made it: no scopes inside */
+    PyObject *path;    /* text: of the module in its model, "" for the model */
+    PyObject *classes; /* at the top: of the modules below, by path; or NULL */
+    /* The work of a call with inputs of the same shapes as last time. */
+    PyObject *work_function, *shape; /* NULL: unknown */
+    struct assay_work work;
+    char shapes[160];
+    PyObject *hooks[2]; /* of nodes, before and after; NULL: not made yet */
+};
+
+/* Makes a module known: its place is found by its path below the top-level
+ * place. The object is referred to weakly. -1 with an exception. */
+int places_add_object(PyObject *object, PyObject *path, struct place *top);
+/* The same for a module and all below it. */
+int places_add_modules(PyObject *module, struct place *top);
+/* A place at the top of the tree. NULL with an exception. */
+struct place *places_top(const char *name, const char *class_name,
+                         const char *backward_name, enum stage stage);
+
+/* The place of an object that is called while `open` is the innermost open
+ * place of the thread (NULL: none). NULL without an exception: it is not to be
+ * recorded; with one: that failed. */
+struct place *places_of_call(PyObject *object, struct place *open);
+
+/* Forgets all objects, but no place. */
+void places_forget(void);
+
+/* ---- calls.c: calls of modules and transforms --------------------------- */
+
+/* How the calls are recorded. */
+struct watch {
+    bool is_on;
+    bool is_open;              /* modules nobody named are recorded too */
+    bool has_backward;         /* hook the nodes of autograd */
+    bool has_device;           /* time the GPU with events */
+    PyObject *is_grad_enabled; /* torch's function; NULL: never */
+    PyObject *work_of;         /* module -> function or None; NULL: none */
+    PyObject *on_top;          /* names an unknown module; NULL: none */
+    PyObject *module;          /* torch.nn.Module; NULL: not recorded */
+};
+
+extern struct watch watch;
+
+/* The innermost open place of this thread, and whether gradients are recorded
+ * since its outermost one. */
+extern __thread struct place *calls_open;
+extern __thread bool calls_have_grad;
+
+int calls_add_types(PyObject *module);
+
+/* ---- iterations, in module.c -------------------------------------------- */
+
+/* A call begins at the top of the tree: starts an iteration if it is the first
+ * thing of one. */
+void iteration_reach(const struct place *place);
+
+/* ---- node_hooks.c: nodes of autograd --------------------------------------
+ */
+
+/* Gives the nodes behind the tensors of `value` that nobody claimed yet to a
+ * place; NULL: to nobody. -1 with an exception. */
+int backward_claim(PyObject *value, struct place *place);
+/* The same for the arguments of a call; args[0] is the module. */
+int backward_claim_inputs(PyObject *args, PyObject *kwargs,
+                          struct place *place);
+int backward_add_types(PyObject *module);
+/* Ends spans that a failed node left open on this thread. */
+PyObject *backward_depth(PyObject *self, PyObject *unused);
+PyObject *backward_close(PyObject *self, PyObject *depth);
+
+/* ---- work of leaf modules, in work_report.c ----------------------------- */
+
+/* args[0] is the module. */
+int work_report(struct place *place, PyObject *args, PyObject *result);
+
+/* ---- cuda_events.c: times on the current stream ------------------------- */
+
+struct cuda_event;
+struct stream;
+
+struct cuda_mark {
+    struct cuda_event *event; /* NULL: none was recorded */
+    struct stream *stream;
+    int64_t launched_ns;
+};
+
+/* Finds the driver; an exception says why there is none. */
+PyObject *cuda_open(PyObject *self, PyObject *args);
+/* Waits until the device has done what was recorded, two seconds at most. */
+PyObject *cuda_close(PyObject *self, PyObject *unused);
+/* is_outermost: nothing else of this thread is being timed. */
+void cuda_begin(struct cuda_mark *mark, bool is_outermost);
+/* ASSAY_SCOPE_NONE: the mark is dropped. */
+void cuda_end(struct cuda_mark *mark, assay_scope_t scope);
+
+/* ---- run_tree.c ---------------------------------------------------------- */
+
+PyObject *run_tree_read(PyObject *self, PyObject *args);
+
+/* Sets the exception that fits a status. Returns NULL. */
+PyObject *raise_status(enum assay_status status,
+                       const struct assay_error *error);
+
+#endif

@@ -1,0 +1,199 @@
+/* backend/cuda/cuda_arithmetic.c - see backend/host_math.h: the engine's own
+ * arithmetic, on a GPU. */
+#include "backend/cuda/cuda_internal.h"
+
+/* Who calls has no node: only what launching needs is set. */
+static struct cuda_call call_of(struct backend *backend,
+                                const struct op_context *context,
+                                struct error *err)
+{
+    return (struct cuda_call){
+        .cuda = (struct cuda *)backend, .context = context, .err = err};
+}
+
+static struct cuda_grid grid_of(const struct cuda_call *call, int64_t n)
+{
+    return cuda_grid_for(call->cuda->device, (size_t)n, 4);
+}
+
+static enum assay_status cuda_fill(struct backend *backend,
+                                   const struct op_context *context,
+                                   const struct tensor *tensor, float value,
+                                   struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    cu_pointer x = cuda_at(tensor);
+    int64_t n = (int64_t)tensor_elements(tensor);
+
+    if (!n)
+        return ASSAY_OK;
+    return CUDA_LAUNCH(&call, "arithmetic", "fill", grid_of(&call, n), x, value,
+                       n);
+}
+
+static enum assay_status cuda_convert(struct backend *backend,
+                                      const struct op_context *context,
+                                      const struct tensor *from,
+                                      const struct tensor *to,
+                                      struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    cu_pointer x = cuda_at(from), y = cuda_at(to);
+    int from_type = (int)from->dtype, to_type = (int)to->dtype;
+    int64_t n = (int64_t)tensor_elements(from);
+
+    if (!n)
+        return ASSAY_OK;
+    return CUDA_LAUNCH(&call, "arithmetic", "convert", grid_of(&call, n), x,
+                       from_type, y, to_type, n);
+}
+
+static enum assay_status cuda_add(struct backend *backend,
+                                  const struct op_context *context,
+                                  const struct tensor *sum,
+                                  const struct tensor *term, struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    cu_pointer y = cuda_at(sum), x = cuda_at(term);
+    int64_t n = (int64_t)tensor_elements(sum);
+
+    if (!n)
+        return ASSAY_OK;
+    return CUDA_LAUNCH(&call, "arithmetic", "add_to", grid_of(&call, n), y, x,
+                       n);
+}
+
+/* ---- optimizers ---------------------------------------------------------- */
+
+static enum assay_status cuda_sgd(struct backend *backend,
+                                  const struct op_context *context,
+                                  const struct sgd_factors *factors,
+                                  const struct optimizer_tensors *tensors,
+                                  struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    cu_pointer parameter = cuda_at(tensors->parameter);
+    cu_pointer gradient = cuda_at(tensors->gradient);
+    cu_pointer velocity = cuda_at(tensors->states[0]);
+    float rate = factors->learning_rate, momentum = factors->momentum;
+    float decay = factors->weight_decay;
+    int is_nesterov = factors->is_nesterov;
+    int64_t n = (int64_t)tensor_elements(tensors->parameter);
+
+    if (!n)
+        return ASSAY_OK;
+    return CUDA_LAUNCH(&call, "arithmetic", "sgd", grid_of(&call, n), parameter,
+                       gradient, velocity, rate, momentum, decay, is_nesterov,
+                       n);
+}
+
+static enum assay_status cuda_adamw(struct backend *backend,
+                                    const struct op_context *context,
+                                    const struct adamw_factors *factors,
+                                    const struct optimizer_tensors *tensors,
+                                    struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    struct adamw_factors f = *factors;
+    cu_pointer parameter = cuda_at(tensors->parameter);
+    cu_pointer gradient = cuda_at(tensors->gradient);
+    cu_pointer first = cuda_at(tensors->states[0]);
+    cu_pointer second = cuda_at(tensors->states[1]);
+    int64_t n = (int64_t)tensor_elements(tensors->parameter);
+
+    if (!n)
+        return ASSAY_OK;
+    return CUDA_LAUNCH(&call, "arithmetic", "adamw", grid_of(&call, n),
+                       parameter, gradient, first, second, f.keep, f.beta1,
+                       f.beta2, f.rest1, f.rest2, f.step_size,
+                       f.root_correction2, f.eps, n);
+}
+
+/* ---- what the host gets to know ------------------------------------------ */
+
+enum { most_blocks = 256 };
+
+static enum assay_status add_squares(struct cuda_call *call,
+                                     const struct tensor *tensor,
+                                     struct buffer *scratch, double *sum)
+{
+    struct cuda_grid grid = {most_blocks, 1, 1, 256, 0};
+    cu_pointer x = cuda_at(tensor);
+    cu_pointer sums = (cu_pointer)(uintptr_t)buffer_data(scratch);
+    int64_t n = (int64_t)tensor_elements(tensor);
+    struct space *space = buffer_space(scratch);
+    double parts[most_blocks];
+    enum assay_status st =
+        CUDA_LAUNCH(call, "arithmetic", "square_sums", grid, x, n, sums);
+
+    if (!st)
+        st = space->copy_out(space, parts, buffer_data(scratch), sizeof parts,
+                             call->err);
+    for (size_t i = 0; !st && i < most_blocks; i++)
+        *sum += parts[i];
+    return st;
+}
+
+static enum assay_status cuda_square_sum(struct backend *backend,
+                                         const struct op_context *context,
+                                         const struct tensor *const *tensors,
+                                         size_t n, double *sum,
+                                         struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    struct buffer *scratch = NULL;
+    enum assay_status st =
+        cuda_scratch(&call, most_blocks * sizeof(double), &scratch);
+
+    *sum = 0;
+    for (size_t i = 0; !st && i < n; i++) {
+        if (tensor_elements(tensors[i]))
+            st = add_squares(&call, tensors[i], scratch, sum);
+    }
+    buffer_release(scratch);
+    return st;
+}
+
+static enum assay_status cuda_is_finite(struct backend *backend,
+                                        const struct op_context *context,
+                                        const struct tensor *tensor,
+                                        bool *is_finite, struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    enum dtype stored = cuda_stored(tensor);
+    const char *name = stored == DTYPE_F16    ? "find_not_finite_f16"
+                       : stored == DTYPE_BF16 ? "find_not_finite_bf16"
+                                              : "find_not_finite";
+    int64_t n = (int64_t)tensor_elements(tensor);
+    struct buffer *scratch = NULL;
+    struct space *space;
+    cu_pointer x = cuda_at(tensor), found;
+    int is_not = 0;
+    enum assay_status st = cuda_scratch(&call, sizeof is_not, &scratch);
+
+    *is_finite = true;
+    if (st)
+        return st;
+    space = buffer_space(scratch);
+    found = (cu_pointer)(uintptr_t)buffer_data(scratch);
+    st = space->clear(space, buffer_data(scratch), sizeof is_not, err);
+    if (!st && n)
+        st = CUDA_LAUNCH(&call, "arithmetic", name, grid_of(&call, n), x, n,
+                         found);
+    if (!st)
+        st = space->copy_out(space, &is_not, buffer_data(scratch),
+                             sizeof is_not, err);
+    buffer_release(scratch);
+    *is_finite = !is_not;
+    return st;
+}
+
+const struct backend_math cuda_math = {
+    .fill = cuda_fill,
+    .convert = cuda_convert,
+    .add = cuda_add,
+    .sgd = cuda_sgd,
+    .adamw = cuda_adamw,
+    .square_sum = cuda_square_sum,
+    .is_finite = cuda_is_finite,
+};

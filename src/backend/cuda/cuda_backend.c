@@ -1,0 +1,336 @@
+/* backend/cuda/cuda_backend.c - CUDA behind the interface of backends. */
+#include "backend/cuda/cuda_internal.h"
+
+#include "backend/cuda/cuda_libraries.h"
+#include "backend/cuda/cuda_ops.h"
+#include "backend/cuda/cuda_plan.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { most_inputs = 64 };
+
+static struct cuda *cuda_of(const struct backend *backend)
+{
+    return (struct cuda *)(uintptr_t)backend;
+}
+
+/* ---- launching ----------------------------------------------------------- */
+
+struct cuda_grid cuda_grid_for(const struct cuda_device *device, size_t n,
+                               size_t each)
+{
+    enum { threads = 256, fills = 32 };
+    size_t blocks = (n + each * threads - 1) / (each * threads);
+    size_t most = (size_t)device->n_multiprocessors * fills;
+
+    if (most == 0)
+        most = fills;
+    if (blocks > most)
+        blocks = most;
+    return (struct cuda_grid){(unsigned)(blocks ? blocks : 1), 1, 1, threads,
+                              0};
+}
+
+enum assay_status cuda_launch(struct cuda_call *call, const char *source,
+                              const char *name, struct cuda_grid grid,
+                              void **arguments)
+{
+    enum { common_bytes = 48 << 10 }; /* what every kernel may have */
+    struct cuda_device *device = call->cuda->device;
+    const struct driver_api *cu = cuda_driver();
+    cu_function function;
+    enum assay_status st =
+        cuda_function(device, source, name, &function, call->err);
+
+    if (!st && grid.shared_bytes > common_bytes)
+        st = cuda_check(device,
+                        cu->cuFuncSetAttribute(function,
+                                               CU_FUNCTION_MAX_DYNAMIC_SHARED,
+                                               (int)grid.shared_bytes),
+                        name, call->err);
+    if (!st)
+        st =
+            cuda_check(device,
+                       cu->cuLaunchKernel(function, grid.x, grid.y, grid.z,
+                                          grid.threads, 1, 1, grid.shared_bytes,
+                                          device->stream, arguments, NULL),
+                       name, call->err);
+    return st;
+}
+
+/* ---- nodes --------------------------------------------------------------- */
+
+static bool has_only_f32(const struct node *node,
+                         const struct tensor *const *inputs)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs[i] && inputs[i]->dtype != DTYPE_F32)
+            return false;
+    }
+    return true;
+}
+
+static bool cuda_can_run(const struct backend *backend, const struct node *node,
+                         const struct tensor *const *inputs)
+{
+    const struct cuda_op *op = cuda_op_find(node->op);
+
+    if (!op || node->n_inputs > most_inputs)
+        return false;
+    return op->can ? op->can(cuda_of(backend), node, inputs)
+                   : has_only_f32(node, inputs);
+}
+
+/* Inputs that the op wants dense become so. */
+static enum assay_status settle_inputs(struct cuda_call *call,
+                                       const struct cuda_op *op,
+                                       struct tensor *dense,
+                                       const struct tensor **inputs)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < call->node->n_inputs; i++) {
+        const struct tensor *input = call->inputs[i];
+
+        inputs[i] = input;
+        if (!input || !input->layout || op->any_layout >> i & 1)
+            continue;
+        st = cuda_in_layout(call, input, NULL, &dense[i]);
+        inputs[i] = &dense[i];
+    }
+    call->inputs = inputs;
+    return st;
+}
+
+static enum assay_status cuda_forward(struct backend *backend,
+                                      const struct op_context *context,
+                                      const struct node *node, size_t at,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs, struct error *err)
+{
+    struct cuda *cuda = cuda_of(backend);
+    const struct cuda_op *op = cuda_op_find(node->op);
+    struct tensor dense[most_inputs] = {{0}};
+    const struct tensor *settled[most_inputs];
+    struct cuda_call call = {cuda, context, node, at, inputs, outputs, err};
+    enum assay_status st = cuda_enter(cuda->device, err);
+
+    if (!st && node->op->infer)
+        st = node->op->infer(node, inputs, outputs, err);
+    if (st)
+        return st;
+    cuda_timing_begin(cuda->device, context->tag);
+    st = settle_inputs(&call, op, dense, settled);
+    if (!st)
+        st = op->run(&call);
+    cuda_timing_end(cuda->device, context->tag);
+    for (size_t i = 0; i < node->n_inputs; i++)
+        tensor_release(&dense[i]);
+    return st;
+}
+
+static enum assay_status cuda_to_dense(struct backend *backend,
+                                       const struct op_context *context,
+                                       const struct tensor *tensor,
+                                       struct tensor *out, struct error *err)
+{
+    struct cuda *cuda = cuda_of(backend);
+    struct cuda_call call = {.cuda = cuda, .context = context, .err = err};
+    enum assay_status st = cuda_enter(cuda->device, err);
+
+    if (st)
+        return st;
+    cuda_timing_begin(cuda->device, context->tag);
+    st = cuda_in_layout(&call, tensor, NULL, out);
+    cuda_timing_end(cuda->device, context->tag);
+    return st;
+}
+
+/* ---- precision ----------------------------------------------------------- */
+
+/* tf32 and bfloat16 came with 8.0. */
+static enum assay_status settle_precision(struct cuda *cuda, struct error *err)
+{
+    enum precision wanted = cuda->options.precision;
+    const struct cuda_device *device = cuda->device;
+    bool has_all = device->major >= 8;
+
+    if (wanted == PRECISION_AUTO)
+        wanted = has_all ? PRECISION_TF32 : PRECISION_FP32;
+    cuda->precision = wanted;
+    if (has_all || wanted == PRECISION_FP32 || wanted == PRECISION_FP16)
+        return ASSAY_OK;
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "%s (%s) has compute capability %d.%d, and %s needs 8.0; "
+                     "use fp32 or fp16",
+                     device->name, device->model, device->major, device->minor,
+                     wanted == PRECISION_TF32 ? "tf32" : "bf16");
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+static enum assay_status cuda_synchronise(struct backend *backend,
+                                          struct error *err)
+{
+    struct cuda_device *device = cuda_of(backend)->device;
+    enum assay_status st = cuda_enter(device, err);
+
+    if (!st)
+        st = cuda_refuse_while_recording(device, err);
+    if (!st)
+        st = cuda_check(device,
+                        cuda_driver()->cuStreamSynchronize(device->stream),
+                        "running kernels", err);
+    return st;
+}
+
+static void chosen_free(struct cuda *cuda)
+{
+    for (size_t i = 0; cuda->chosen && i < graph_node_count(cuda->graph); i++) {
+        while (cuda->chosen[i]) {
+            struct cuda_chosen *chosen = cuda->chosen[i];
+
+            cuda->chosen[i] = chosen->next;
+            cuda_plan_release(&chosen->plan);
+            mem_free(chosen);
+        }
+    }
+    mem_free(cuda->chosen);
+}
+
+static void cuda_free(struct backend *backend)
+{
+    struct cuda *cuda = cuda_of(backend);
+
+    if (!cuda)
+        return;
+    if (cuda->device->is_started)
+        (void)cuda_synchronise(backend, NULL);
+    chosen_free(cuda);
+    cuda_packed_forget(cuda);
+    cuda_choices_close(cuda);
+    mem_free(cuda->packed);
+    mem_free(cuda->kernels);
+    mem_free(cuda);
+}
+
+static enum assay_status cuda_make_lists(struct cuda *cuda, struct error *err)
+{
+    size_t n = graph_node_count(cuda->graph);
+
+    cuda->kernels = mem_array(n, sizeof *cuda->kernels);
+    cuda->chosen = mem_array(n, sizeof *cuda->chosen);
+    if (!cuda->kernels || !cuda->chosen)
+        return error_nomem(err, n * sizeof *cuda->kernels, "a backend");
+    return cuda_choices_open(cuda, err);
+}
+
+static enum assay_status cuda_make(const struct device *device,
+                                   const struct graph *graph,
+                                   const struct backend_options *options,
+                                   struct backend **out, struct error *err)
+{
+    static const double default_seconds = 2;
+    struct cuda *cuda = mem_zalloc(sizeof *cuda);
+    double seconds =
+        options->tuning_seconds > 0 ? options->tuning_seconds : default_seconds;
+    enum assay_status st;
+
+    *out = NULL;
+    if (!cuda)
+        return error_nomem(err, sizeof *cuda, "a backend");
+    *cuda = (struct cuda){
+        .base = {.class = &backend_cuda, .device = device},
+        .device = (struct cuda_device *)(uintptr_t)device,
+        .graph = graph,
+        .options = *options,
+        .tuning_left_ns = (int64_t)(seconds * 1e9),
+    };
+    st = settle_precision(cuda, err);
+    if (!st)
+        st = cuda_enter(cuda->device, err);
+    if (!st)
+        st = cuda_make_lists(cuda, err);
+    if (st) {
+        cuda_free(&cuda->base);
+        return st;
+    }
+    *out = &cuda->base;
+    return ASSAY_OK;
+}
+
+static void cuda_pass_over(struct backend *backend)
+{
+    cuda_choices_store(cuda_of(backend));
+}
+
+static void cuda_parameters_changed(struct backend *backend)
+{
+    cuda_packed_forget(cuda_of(backend));
+}
+
+static void cuda_explain(const struct backend *backend, const struct node *node,
+                         size_t at, struct sink *sink)
+{
+    const struct cuda *cuda = cuda_of(backend);
+
+    (void)node;
+    for (const struct cuda_chosen *chosen = cuda->chosen[at]; chosen;
+         chosen = chosen->next)
+        sink_printf(sink, "    %s: %s\n", chosen->plan.kernel, chosen->others);
+}
+
+static enum precision cuda_precision(const struct backend *backend)
+{
+    return cuda_of(backend)->precision;
+}
+
+static const char *cuda_kernel(const struct backend *backend,
+                               const struct node *node, size_t at)
+{
+    (void)node;
+    return cuda_of(backend)->kernels[at];
+}
+
+static void cuda_timings(struct backend *backend, queue_visit *visit,
+                         void *context)
+{
+    struct cuda_device *device = cuda_of(backend)->device;
+
+    if (!cuda_enter(device, NULL))
+        cuda_timing_visit(device, visit, context);
+}
+
+static void cuda_library_text(char *text, size_t size)
+{
+    int version = 0;
+
+    if (cuda_driver()->cuDriverGetVersion)
+        (void)cuda_driver()->cuDriverGetVersion(&version);
+    snprintf(text, size, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+}
+
+const struct backend_class backend_cuda = {
+    .name = "cuda",
+    .api_version = BACKEND_API_VERSION,
+    .make = cuda_make,
+    .free = cuda_free,
+    .can_run = cuda_can_run,
+    .forward = cuda_forward,
+    .math = &cuda_math,
+    .synchronise = cuda_synchronise,
+    .timings = cuda_timings,
+    .recording_begin = cuda_recording_begin,
+    .recording_end = cuda_recording_end,
+    .recording_run = cuda_recording_run,
+    .recording_free = cuda_recording_free,
+    .to_dense = cuda_to_dense,
+    .parameters_changed = cuda_parameters_changed,
+    .pass_over = cuda_pass_over,
+    .explain = cuda_explain,
+    .kernel = cuda_kernel,
+    .precision = cuda_precision,
+    .library = cuda_library_text,
+};

@@ -1,0 +1,465 @@
+/* backend/cuda/cuda_choice.c - see cuda_plan.h: which plan does a job fastest.
+ *
+ * Plans are measured where they will run, on the operands at hand, as long as
+ * there is time; what was chosen is remembered by GPU and libraries. */
+#include "backend/cuda/cuda_plan.h"
+
+#include "base/cache.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { most_fused = 5, most_bare = 3, most_products = 4 };
+
+/* ---- jobs and plans ------------------------------------------------------ */
+
+bool cuda_job_is_product(const struct cuda_job *job)
+{
+    return job->kh == 1 && job->kw == 1 && job->groups == 1 &&
+           job->stride[0] == 1 && job->stride[1] == 1 && !job->before[0] &&
+           !job->before[1] && !job->after[0] && !job->after[1] &&
+           !(job->relu_limit > 0);
+}
+
+void cuda_plan_release(struct cuda_plan *plan)
+{
+    cudnn_plan_free(plan->cudnn);
+    lt_plan_free(plan->lt);
+    *plan = (struct cuda_plan){0};
+}
+
+static enum assay_status run_direct(struct cuda_call *call,
+                                    const struct cuda_job *job,
+                                    const struct cuda_operands *operands)
+{
+    struct cuda_operands at = *operands;
+    struct cuda_job by_value = *job;
+    char name[CUDA_NAME];
+
+    cuda_kernel_name(name, "direct", (enum dtype)job->stored);
+    return CUDA_LAUNCH(
+        call, "convolution", name,
+        cuda_grid_for(call->cuda->device,
+                      (size_t)(job->n * job->oh * job->ow * job->o), 1),
+        by_value, at.x, at.w, at.bias, at.residual, at.y);
+}
+
+static enum assay_status run_epilogue(struct cuda_call *call,
+                                      const struct cuda_job *job,
+                                      const struct cuda_operands *operands)
+{
+    struct cuda_operands at = *operands;
+    int64_t c = job->o, n = job->n * job->oh * job->ow * job->o;
+    int has_relu = job->has_relu;
+    float limit = job->relu_limit;
+    char name[CUDA_NAME];
+
+    if (!job->has_bias && !job->has_residual && !job->has_relu)
+        return ASSAY_OK;
+    cuda_kernel_name(name, "epilogue", (enum dtype)job->stored);
+    return CUDA_LAUNCH(call, "convolution", name,
+                       cuda_grid_for(call->cuda->device, (size_t)n, 4), at.y,
+                       at.bias, at.residual, c, n, has_relu, limit);
+}
+
+enum assay_status cuda_plan_run(struct cuda_call *call,
+                                const struct cuda_job *job,
+                                const struct cuda_plan *plan,
+                                const struct cuda_operands *operands)
+{
+    struct cuda_operands all = *operands;
+    struct buffer *workspace = NULL;
+    enum assay_status st = ASSAY_OK;
+
+    if (plan->workspace_bytes)
+        st = cuda_scratch(call, plan->workspace_bytes, &workspace);
+    if (st)
+        return st;
+    if (workspace)
+        all.workspace = (cu_pointer)(uintptr_t)buffer_data(workspace);
+    if (plan->kind == PLAN_CUDNN)
+        st = cudnn_plan_run(call, plan, &all);
+    else if (plan->kind == PLAN_CUBLASLT)
+        st = lt_plan_run(call, job, plan, &all);
+    else
+        st = run_direct(call, job, &all);
+    if (!st && plan->is_bare)
+        st = run_epilogue(call, job, &all);
+    buffer_release(workspace);
+    return st;
+}
+
+static bool plan_direct(struct cuda_plan *plan)
+{
+    *plan = (struct cuda_plan){
+        .kind = PLAN_DIRECT, .name = "direct", .kernel = "direct"};
+    return true;
+}
+
+/* The number after a prefix, if that is all of the name. */
+static bool plan_number(const char *name, const char *prefix, size_t *number)
+{
+    size_t n = strlen(prefix);
+    char *end;
+
+    if (strncmp(name, prefix, n) != 0 || name[n] < '0' || name[n] > '9')
+        return false;
+    *number = strtoul(name + n, &end, 10);
+    return *end == '\0';
+}
+
+/* By the name it is remembered by. */
+static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
+                         const char *name, struct cuda_plan *plan)
+{
+    size_t i, n;
+
+    if (plan_number(name, "cublaslt ", &i))
+        return lt_plan_make(device, job, i, &n, plan);
+    if (plan_number(name, "cudnn fused ", &i))
+        return cudnn_plan_make(device, job, true, i, &n, plan);
+    if (plan_number(name, "cudnn bare ", &i))
+        return cudnn_plan_make(device, job, false, i, &n, plan);
+    return strcmp(name, "direct") == 0 && plan_direct(plan);
+}
+
+/* ---- what is remembered -------------------------------------------------- */
+
+struct remembered {
+    char key[17];
+    char name[PLAN_NAME];
+};
+
+struct cuda_choices {
+    struct str path;
+    struct remembered *items;
+    size_t n, capacity;
+    bool is_changed;
+};
+
+static void job_key(const struct cuda_job *job, char key[17])
+{
+    snprintf(key, 17, "%016" PRIx64, map_hash(job, sizeof *job));
+}
+
+static struct remembered *choices_find(struct cuda_choices *choices,
+                                       const struct cuda_job *job)
+{
+    char key[17];
+
+    job_key(job, key);
+    for (size_t i = 0; i < choices->n; i++) {
+        if (memcmp(choices->items[i].key, key, 16) == 0)
+            return &choices->items[i];
+    }
+    return NULL;
+}
+
+static bool choices_add(struct cuda_choices *choices, const char *key,
+                        const char *name)
+{
+    struct remembered *item;
+
+    if (!vec_grow(&choices->items, &choices->capacity, choices->n + 1,
+                  sizeof *choices->items))
+        return false;
+    item = &choices->items[choices->n++];
+    snprintf(item->key, sizeof item->key, "%.16s", key);
+    snprintf(item->name, sizeof item->name, "%s", name);
+    return true;
+}
+
+/* Lines: 16 digits, a blank, the name of a plan. Others are passed over. */
+static void choices_read(struct cuda_choices *choices)
+{
+    struct str text = {0};
+    const char *at;
+
+    if (file_read(str_text(&choices->path), (size_t)4 << 20, &text, NULL)) {
+        str_release(&text);
+        return;
+    }
+    at = str_text(&text);
+    while (*at) {
+        size_t n = strcspn(at, "\n");
+        char name[PLAN_NAME];
+
+        if (n > 17 && n - 17 < sizeof name && at[16] == ' ' &&
+            strspn(at, "0123456789abcdef") == 16) {
+            snprintf(name, sizeof name, "%.*s", (int)(n - 17), at + 17);
+            (void)choices_add(choices, at, name);
+        }
+        at += n + (at[n] == '\n');
+    }
+    str_release(&text);
+}
+
+enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err)
+{
+    struct cuda_choices *choices = mem_zalloc(sizeof *choices);
+    struct error ignored = {0};
+    char name[200];
+
+    cuda->choices = choices;
+    if (!choices)
+        return error_nomem(err, sizeof *choices, "the choices of kernels");
+    if (!cuda->options.choices_path)
+        return ASSAY_OK;
+    snprintf(name, sizeof name, "cuda/choices-%s-sm_%d%d-cudnn-%s.txt",
+             cuda->device->model, cuda->device->major, cuda->device->minor,
+             cuda_cudnn_version());
+    for (char *at = name + strlen("cuda/"); *at; at++) {
+        if (*at == ' ' || *at == '/')
+            *at = '_';
+    }
+    if (cache_path(name, &choices->path, &ignored))
+        str_clear(&choices->path);
+    else
+        choices_read(choices);
+    return ASSAY_OK;
+}
+
+void cuda_choices_store(struct cuda *cuda)
+{
+    struct cuda_choices *choices = cuda->choices;
+    struct error ignored = {0};
+    struct output *output;
+
+    if (!choices->is_changed || !choices->path.n)
+        return;
+    choices->is_changed = false;
+    if (cache_make_folders(str_text(&choices->path), &ignored) ||
+        output_open(str_text(&choices->path), &output, &ignored))
+        return;
+    for (size_t i = 0; i < choices->n; i++)
+        sink_printf(output_sink(output), "%s %s\n", choices->items[i].key,
+                    choices->items[i].name);
+    (void)output_commit(output, &ignored);
+}
+
+void cuda_choices_close(struct cuda *cuda)
+{
+    if (!cuda->choices)
+        return;
+    str_release(&cuda->choices->path);
+    mem_free(cuda->choices->items);
+    mem_free(cuda->choices);
+}
+
+/* ---- measuring ----------------------------------------------------------- */
+
+/* Candidates for a job, and the best so far. */
+struct contest {
+    struct cuda_call *call;
+    const struct cuda_job *job;
+    const struct cuda_operands *operands;
+    struct cuda_plan best;
+    float best_ms; /* INFINITY: not measured */
+    struct str times;
+    bool is_measured;
+    cu_event begin, end;
+};
+
+/* Several runs of the plan as one graph, so that what is measured is not how
+ * fast the host launches; NULL where it fails. */
+static struct backend_recording *
+contest_record(struct contest *contest, const struct cuda_plan *plan, int runs)
+{
+    struct backend *backend = &contest->call->cuda->base;
+    struct backend_recording *recording = NULL;
+    struct cuda_call call = *contest->call;
+    struct error ignored = {0};
+    enum assay_status st;
+
+    call.err = &ignored;
+    /* Once before: what is set up by the first launch cannot be recorded. */
+    if (cuda_plan_run(&call, contest->job, plan, contest->operands) ||
+        cuda_recording_begin(backend, &ignored))
+        return NULL;
+    st = ASSAY_OK;
+    for (int i = 0; !st && i < runs; i++)
+        st = cuda_plan_run(&call, contest->job, plan, contest->operands);
+    if (cuda_recording_end(backend, st ? NULL : &recording, &ignored))
+        recording = NULL;
+    return recording;
+}
+
+/* The time of a run, the better of two; infinite where it fails. */
+static float contest_measure(struct contest *contest,
+                             const struct cuda_plan *plan)
+{
+    enum { runs = 10 };
+    const struct driver_api *cu = cuda_driver();
+    struct backend *backend = &contest->call->cuda->base;
+    cu_stream stream = contest->call->cuda->device->stream;
+    struct backend_recording *recording = contest_record(contest, plan, runs);
+    float best = INFINITY;
+
+    for (int i = 0; recording && i < 3; i++) {
+        float ms = INFINITY;
+
+        (void)cu->cuEventRecord(contest->begin, stream);
+        if (cuda_recording_run(backend, recording, NULL))
+            break;
+        (void)cu->cuEventRecord(contest->end, stream);
+        if (cu->cuEventSynchronize(contest->end) ||
+            cu->cuEventElapsedTime(&ms, contest->begin, contest->end))
+            break;
+        if (i && ms / runs < best)
+            best = ms / runs;
+    }
+    cuda_recording_free(backend, recording);
+    return best;
+}
+
+/* Takes the plan over. */
+static void contest_enter(struct contest *contest, struct cuda_plan *plan)
+{
+    float ms = INFINITY;
+
+    if (contest->is_measured) {
+        ms = contest_measure(contest, plan);
+        (void)str_printf(&contest->times, "%s%s %.1f us",
+                         contest->times.n ? ", " : "", plan->name,
+                         (double)ms * 1e3);
+    }
+    if (contest->best.kind == PLAN_NONE || ms < contest->best_ms) {
+        cuda_plan_release(&contest->best);
+        contest->best = *plan;
+        contest->best_ms = ms;
+    } else {
+        cuda_plan_release(plan);
+    }
+}
+
+static bool contest_is_over(const struct contest *contest, int64_t end_ns)
+{
+    return contest->best.kind != PLAN_NONE &&
+           (!contest->is_measured || clock_monotonic_ns() > end_ns);
+}
+
+static void contest_hold(struct contest *contest, int64_t end_ns)
+{
+    struct cuda_device *device = contest->call->cuda->device;
+    struct cuda_plan plan;
+    size_t n = 1;
+
+    for (size_t i = 0; i < n && i < most_products; i++) {
+        if (contest_is_over(contest, end_ns))
+            return;
+        if (lt_plan_make(device, contest->job, i, &n, &plan))
+            contest_enter(contest, &plan);
+    }
+    n = 1;
+    for (size_t i = 0; i < n && i < most_fused; i++) {
+        if (contest_is_over(contest, end_ns))
+            return;
+        if (cudnn_plan_make(device, contest->job, true, i, &n, &plan))
+            contest_enter(contest, &plan);
+    }
+    n = 1;
+    for (size_t i = 0, seen = 0; i < n && seen < most_bare; i++) {
+        if (contest_is_over(contest, end_ns))
+            return;
+        if (cudnn_plan_make(device, contest->job, false, i, &n, &plan)) {
+            contest_enter(contest, &plan);
+            seen++;
+        }
+    }
+    if (contest->best.kind == PLAN_NONE && plan_direct(&plan))
+        contest_enter(contest, &plan);
+}
+
+static bool contest_prepare(struct contest *contest)
+{
+    struct cuda *cuda = contest->call->cuda;
+    const struct driver_api *cu = cuda_driver();
+
+    if (cuda->options.is_plain || cuda->tuning_left_ns <= 0 ||
+        cuda->device->is_recording)
+        return false;
+    return !cu->cuEventCreate(&contest->begin, CU_EVENT_DEFAULT) &&
+           !cu->cuEventCreate(&contest->end, CU_EVENT_DEFAULT);
+}
+
+static void contest_finish(struct contest *contest)
+{
+    const struct driver_api *cu = cuda_driver();
+
+    if (contest->begin)
+        (void)cu->cuEventDestroy_v2(contest->begin);
+    if (contest->end)
+        (void)cu->cuEventDestroy_v2(contest->end);
+}
+
+/* ---- choosing ------------------------------------------------------------ */
+
+static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
+                        const struct cuda_operands *operands,
+                        struct cuda_chosen *chosen)
+{
+    struct cuda *cuda = call->cuda;
+    const struct remembered *known = choices_find(cuda->choices, job);
+    struct contest contest = {call, job, operands, .best_ms = INFINITY};
+    int64_t since = clock_monotonic_ns();
+    char key[17];
+
+    if (known && plan_by_name(cuda->device, job, known->name, &chosen->plan)) {
+        snprintf(chosen->others, sizeof chosen->others, "remembered");
+        return;
+    }
+    contest.is_measured = contest_prepare(&contest);
+    contest_hold(&contest, since + cuda->tuning_left_ns);
+    contest_finish(&contest);
+    cuda->tuning_left_ns -= clock_monotonic_ns() - since;
+    chosen->plan = contest.best;
+    snprintf(chosen->others, sizeof chosen->others, "%s",
+             contest.is_measured ? str_text(&contest.times)
+                                 : "by rule, not measured");
+    str_release(&contest.times);
+    if (!contest.is_measured)
+        return;
+    job_key(job, key);
+    cuda->choices->is_changed =
+        choices_add(cuda->choices, key, chosen->plan.name);
+}
+
+/* Jobs have no padding. */
+static bool job_is_same(const struct cuda_job *a, const struct cuda_job *b)
+{
+    const void *bytes = a, *others = b;
+
+    return memcmp(bytes, others, sizeof *a) == 0;
+}
+
+enum assay_status cuda_choose(struct cuda_call *call,
+                              const struct cuda_job *job,
+                              const struct cuda_operands *operands,
+                              const struct cuda_chosen **out)
+{
+    struct cuda_chosen **list = &call->cuda->chosen[call->at];
+    struct cuda_chosen *chosen = *list;
+
+    while (chosen && !job_is_same(&chosen->job, job))
+        chosen = chosen->next;
+    *out = chosen;
+    if (chosen)
+        return ASSAY_OK;
+    chosen = mem_zalloc(sizeof *chosen);
+    if (!chosen)
+        return error_nomem(call->err, sizeof *chosen, "a choice");
+    chosen->job = *job;
+    choose_plan(call, job, operands, chosen);
+    chosen->next = *list;
+    *list = chosen;
+    *out = chosen;
+    return ASSAY_OK;
+}

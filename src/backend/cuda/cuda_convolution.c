@@ -1,0 +1,259 @@
+/* backend/cuda/cuda_convolution.c - convolutions and linear layers as jobs (see
+ * cuda_plan.h). */
+#include "backend/cuda/cuda_ops.h"
+
+#include "backend/cuda/cuda_plan.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_transpose2d.h"
+#include "ops/ops.h"
+#include "ops/product/linear.h"
+
+/* Operands in the layouts of a job. */
+struct job_tensors {
+    struct tensor x, residual;
+    struct cuda_operands at;
+};
+
+static void tensors_release(struct job_tensors *tensors)
+{
+    tensor_release(&tensors->x);
+    tensor_release(&tensors->residual);
+}
+
+static enum assay_status tensors_bring(struct cuda_call *call,
+                                       const struct layout *layout,
+                                       const struct tensor *x,
+                                       const struct tensor *residual,
+                                       struct job_tensors *out)
+{
+    enum assay_status st = cuda_in_layout(call, x, layout, &out->x);
+
+    if (!st && residual)
+        st = cuda_in_layout(call, residual, layout, &out->residual);
+    out->at.x = cuda_at(&out->x);
+    out->at.residual = cuda_at(&out->residual);
+    return st;
+}
+
+/* Chooses and queues; y is made. */
+static enum assay_status job_do(struct cuda_call *call,
+                                const struct cuda_job *job,
+                                const struct cuda_operands *operands)
+{
+    const struct cuda_chosen *chosen;
+    enum assay_status st = cuda_choose(call, job, operands, &chosen);
+
+    if (!st)
+        st = cuda_plan_run(call, job, &chosen->plan, operands);
+    if (!st)
+        call->cuda->kernels[call->at] = chosen->plan.kernel;
+    return st;
+}
+
+static enum dtype stored_of(const struct layout *layout)
+{
+    return layout ? layout->stored : DTYPE_F32;
+}
+
+/* ---- convolutions -------------------------------------------------------- */
+
+static struct cuda_job conv_job(const struct cuda_call *call,
+                                const struct layout *layout)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(call->node);
+    const int64_t *x = call->inputs[CONV2D_X]->shape.dims;
+    const int64_t *w = call->inputs[CONV2D_WEIGHT]->shape.dims;
+    const int64_t *y = call->outputs[0].shape.dims;
+    struct cuda_job job = {0};
+
+    job.n = x[0];
+    job.c = x[1];
+    job.h = x[2];
+    job.w = x[3];
+    job.o = w[0];
+    job.kh = w[2];
+    job.kw = w[3];
+    job.oh = y[2];
+    job.ow = y[3];
+    for (int i = 0; i < 2; i++) {
+        job.stride[i] = attrs->stride[i];
+        job.before[i] = attrs->before[i];
+        job.after[i] = attrs->after[i];
+        job.dilation[i] = attrs->dilation[i];
+    }
+    job.groups = attrs->groups;
+    job.stored = (int32_t)stored_of(layout);
+    job.precision = (int32_t)call->cuda->precision;
+    job.has_bias = cuda_input(call, CONV2D_BIAS) != NULL;
+    job.has_residual = cuda_input(call, CONV2D_RESIDUAL) != NULL;
+    job.has_relu = attrs->has_relu;
+    job.relu_limit = attrs->relu_limit;
+    return job;
+}
+
+/* What libraries do not fuse follows in place. */
+static enum assay_status conv_activate(struct cuda_call *call)
+{
+    static const struct op_class *const ops[] = {
+        [CONV2D_SILU] = &op_silu,
+        [CONV2D_SIGMOID] = &op_sigmoid,
+        [CONV2D_HARD_SWISH] = &op_hard_swish,
+        [CONV2D_MISH] = &op_mish,
+        [CONV2D_LEAKY_RELU] = &op_leaky_relu};
+    const struct conv2d_attrs *attrs = conv2d_attrs(call->node);
+
+    if (attrs->has_relu || !attrs->activation)
+        return ASSAY_OK;
+    return cuda_activate(call, &call->outputs[0], ops[attrs->activation],
+                         (double)attrs->slope, 0);
+}
+
+enum assay_status cuda_run_conv2d(struct cuda_call *call)
+{
+    const struct layout *layout = cuda_own_layout(call->cuda, 4);
+    struct cuda_job job = conv_job(call, layout);
+    struct job_tensors tensors = {0};
+    enum assay_status st = cuda_output(call, 0, layout);
+
+    if (!st && tensor_elements(&call->outputs[0])) {
+        st = tensors_bring(call, layout, call->inputs[CONV2D_X],
+                           cuda_input(call, CONV2D_RESIDUAL), &tensors);
+        tensors.at.y = cuda_at(&call->outputs[0]);
+        if (!st)
+            st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE, PACKED_WEIGHT,
+                             stored_of(layout), &tensors.at.w);
+        if (!st)
+            st = cuda_packed(call, CONV2D_BIAS, 0, PACKED_ROWS,
+                             stored_of(layout), &tensors.at.bias);
+        if (!st)
+            st = job_do(call, &job, &tensors.at);
+        if (!st)
+            st = conv_activate(call);
+    }
+    tensors_release(&tensors);
+    return st;
+}
+
+/* ---- linear layers ------------------------------------------------------- */
+
+static struct cuda_job product_job(const struct cuda_call *call,
+                                   enum dtype stored, int64_t rows,
+                                   int64_t summed, int64_t columns)
+{
+    struct cuda_job job = {0};
+
+    job.n = rows;
+    job.c = summed;
+    job.h = job.w = job.oh = job.ow = 1;
+    job.o = columns;
+    job.kh = job.kw = job.groups = 1;
+    job.stride[0] = job.stride[1] = job.dilation[0] = job.dilation[1] = 1;
+    job.stored = (int32_t)stored;
+    job.precision = (int32_t)call->cuda->precision;
+    return job;
+}
+
+enum assay_status cuda_run_linear(struct cuda_call *call)
+{
+    const struct tensor *x = call->inputs[LINEAR_X];
+    const struct tensor *w = call->inputs[LINEAR_WEIGHT];
+    const struct layout *layout = cuda_own_layout(call->cuda, 2);
+    enum dtype stored = stored_of(layout);
+    struct job_tensors tensors = {0};
+    struct cuda_job job = product_job(call, stored, x->shape.dims[0],
+                                      x->shape.dims[1], w->shape.dims[0]);
+    enum assay_status st = cuda_output(call, 0, layout);
+
+    job.has_bias = cuda_input(call, LINEAR_BIAS) != NULL;
+    job.has_relu = linear_attrs(call->node)->has_relu;
+    if (!st && tensor_elements(&call->outputs[0])) {
+        st = tensors_bring(call, layout, x, NULL, &tensors);
+        tensors.at.y = cuda_at(&call->outputs[0]);
+        if (!st)
+            st = cuda_packed(call, LINEAR_WEIGHT, 0, PACKED_ROWS, stored,
+                             &tensors.at.w);
+        if (!st)
+            st = cuda_packed(call, LINEAR_BIAS, 0, PACKED_ROWS, stored,
+                             &tensors.at.bias);
+        if (!st)
+            st = job_do(call, &job, &tensors.at);
+    }
+    tensors_release(&tensors);
+    return st;
+}
+
+/* ---- transposed convolutions --------------------------------------------- */
+
+/* Those whose windows do not overlap: what mask heads have. */
+bool cuda_can_conv_transpose2d(const struct cuda *cuda, const struct node *node,
+                               const struct tensor *const *inputs)
+{
+    const struct conv_transpose2d_attrs *attrs = conv_transpose2d_attrs(node);
+    const struct tensor *w = inputs[CONV_TRANSPOSE2D_WEIGHT];
+
+    (void)cuda;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs[i] && inputs[i]->dtype != DTYPE_F32)
+            return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (attrs->stride[i] != w->shape.dims[2 + i] || attrs->before[i] ||
+            attrs->after[i])
+            return false;
+    }
+    return true;
+}
+
+static enum assay_status transposed_spread(struct cuda_call *call, cu_pointer x,
+                                           cu_pointer bias, enum dtype stored)
+{
+    const int64_t *dims = call->inputs[0]->shape.dims;
+    const int64_t *w_dims = call->inputs[CONV_TRANSPOSE2D_WEIGHT]->shape.dims;
+    int64_t h = dims[2], w = dims[3], kh = w_dims[2], kw = w_dims[3];
+    int64_t o = w_dims[1], n = (int64_t)tensor_elements(&call->outputs[0]);
+    int has_relu = conv_transpose2d_attrs(call->node)->has_relu;
+    cu_pointer y = cuda_at(&call->outputs[0]);
+    char name[CUDA_NAME];
+
+    cuda_kernel_name(name, "spread", stored);
+    return CUDA_LAUNCH(call, "convolution", name,
+                       cuda_grid_for(call->cuda->device, (size_t)n, 4), x, bias,
+                       y, h, w, kh, kw, o, n, has_relu);
+}
+
+enum assay_status cuda_run_conv_transpose2d(struct cuda_call *call)
+{
+    const struct layout *layout = cuda_own_layout(call->cuda, 4);
+    enum dtype stored = stored_of(layout);
+    const int64_t *x = call->inputs[0]->shape.dims;
+    const int64_t *w = call->inputs[CONV_TRANSPOSE2D_WEIGHT]->shape.dims;
+    int64_t columns = w[1] * w[2] * w[3];
+    struct cuda_job job =
+        product_job(call, stored, x[0] * x[2] * x[3], x[1], columns);
+    struct job_tensors tensors = {0};
+    struct buffer *made = NULL;
+    cu_pointer bias = 0;
+    enum assay_status st = cuda_output(call, 0, layout);
+
+    if (st || !tensor_elements(&call->outputs[0]))
+        return st;
+    st = tensors_bring(call, layout, call->inputs[0], NULL, &tensors);
+    if (!st)
+        st = cuda_packed(call, CONV_TRANSPOSE2D_WEIGHT, 0, PACKED_TURNED,
+                         stored, &tensors.at.w);
+    if (!st)
+        st = cuda_packed(call, CONV_TRANSPOSE2D_BIAS, 0, PACKED_ROWS, stored,
+                         &bias);
+    if (!st)
+        st = cuda_scratch(call, (size_t)(job.n * columns) * dtype_bytes(stored),
+                          &made);
+    if (!st) {
+        tensors.at.y = (cu_pointer)(uintptr_t)buffer_data(made);
+        st = job_do(call, &job, &tensors.at);
+    }
+    if (!st)
+        st = transposed_spread(call, tensors.at.y, bias, stored);
+    buffer_release(made);
+    tensors_release(&tensors);
+    return st;
+}

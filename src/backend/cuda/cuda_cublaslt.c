@@ -1,0 +1,206 @@
+/* backend/cuda/cuda_cublaslt.c - see cuda_plan.h: products by cuBLASLt, with
+ * bias, residual and ReLU in the same kernel.
+ *
+ * Its matrices are column by column: what is [m,k] by rows for us is [k,m] for
+ * it. So y^T [o,m] = w [k,o]^T x [k,m], and the bias goes along the rows. */
+#include "backend/cuda/cuda_cublaslt.h"
+
+#include "backend/cuda/cuda_libraries.h"
+#include "backend/cuda/cuda_plan.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+enum { most_algos = 8 };
+
+static const size_t most_workspace = (size_t)32 << 20;
+
+static struct {
+    struct lt_api api;
+    bool is_there;
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    lt_handle handles[CUDA_MAX_DEVICES];
+    const struct cuda_device *devices[CUDA_MAX_DEVICES];
+} lt = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+#define LT_NAME(name, parameters) #name,
+static const char *const lt_names[] = {LT_LIST(LT_NAME)};
+#undef LT_NAME
+
+static void lt_open(void)
+{
+    void *library = cuda_library_open(CUDA_CUBLASLT);
+    const char *missing;
+
+    lt.is_there =
+        library &&
+        cuda_library_fill(library, lt_names, sizeof lt_names / sizeof *lt_names,
+                          &lt.api, &missing);
+}
+
+static lt_handle lt_handle_of(const struct cuda_device *device)
+{
+    lt_handle handle = NULL;
+    size_t i = 0;
+
+    (void)pthread_once(&lt.once, lt_open);
+    if (!lt.is_there)
+        return NULL;
+    pthread_mutex_lock(&lt.lock);
+    while (i < CUDA_MAX_DEVICES - 1 && lt.devices[i] && lt.devices[i] != device)
+        i++;
+    if (!lt.devices[i] && !lt.api.cublasLtCreate(&handle)) {
+        lt.devices[i] = device;
+        lt.handles[i] = handle;
+    }
+    handle = lt.devices[i] == device ? lt.handles[i] : NULL;
+    pthread_mutex_unlock(&lt.lock);
+    return handle;
+}
+
+/* ---- plans --------------------------------------------------------------- */
+
+struct lt_plan {
+    lt_handle handle;
+    lt_desc desc;
+    lt_layout a, b, d;
+    struct lt_result result;
+};
+
+void lt_plan_free(struct lt_plan *plan)
+{
+    if (!plan)
+        return;
+    if (plan->desc)
+        (void)lt.api.cublasLtMatmulDescDestroy(plan->desc);
+    if (plan->a)
+        (void)lt.api.cublasLtMatrixLayoutDestroy(plan->a);
+    if (plan->b)
+        (void)lt.api.cublasLtMatrixLayoutDestroy(plan->b);
+    if (plan->d)
+        (void)lt.api.cublasLtMatrixLayoutDestroy(plan->d);
+    mem_free(plan);
+}
+
+static int lt_type(int stored)
+{
+    return stored == DTYPE_F16    ? LT_F16
+           : stored == DTYPE_BF16 ? LT_BF16
+                                  : LT_F32;
+}
+
+static int lt_compute(const struct cuda_job *job)
+{
+    if (job->stored != DTYPE_F32)
+        return LT_COMPUTE_F32;
+    return job->precision == PRECISION_TF32 ? LT_COMPUTE_TF32
+                                            : LT_COMPUTE_F32_PEDANTIC;
+}
+
+static int lt_epilogue(const struct cuda_job *job)
+{
+    int epilogue = (job->has_relu ? LT_EPILOGUE_RELU : 0) |
+                   (job->has_bias ? LT_EPILOGUE_BIAS : 0);
+
+    return epilogue ? epilogue : LT_EPILOGUE_NONE;
+}
+
+static bool lt_describe(struct lt_plan *plan, const struct cuda_job *job)
+{
+    uint64_t m = (uint64_t)(job->n * job->oh * job->ow);
+    uint64_t k = (uint64_t)job->c, o = (uint64_t)job->o;
+    int type = lt_type(job->stored), epilogue = lt_epilogue(job);
+    int32_t transpose = LT_TRANSPOSE;
+
+    return !lt.api.cublasLtMatmulDescCreate(&plan->desc, lt_compute(job),
+                                            LT_F32) &&
+           !lt.api.cublasLtMatmulDescSetAttribute(
+               plan->desc, LT_DESC_TRANSA, &transpose, sizeof transpose) &&
+           !lt.api.cublasLtMatmulDescSetAttribute(plan->desc, LT_DESC_EPILOGUE,
+                                                  &epilogue, sizeof epilogue) &&
+           !lt.api.cublasLtMatrixLayoutCreate(&plan->a, type, k, o,
+                                              (int64_t)k) &&
+           !lt.api.cublasLtMatrixLayoutCreate(&plan->b, type, k, m,
+                                              (int64_t)k) &&
+           !lt.api.cublasLtMatrixLayoutCreate(&plan->d, type, o, m, (int64_t)o);
+}
+
+/* The i-th way that cuBLASLt suggests. */
+static bool lt_pick(struct lt_plan *plan, size_t i, size_t *n)
+{
+    struct lt_result results[most_algos];
+    lt_preference preference;
+    int found = 0;
+
+    if (lt.api.cublasLtMatmulPreferenceCreate(&preference))
+        return false;
+    (void)lt.api.cublasLtMatmulPreferenceSetAttribute(
+        preference, LT_PREFERENCE_WORKSPACE, &most_workspace,
+        sizeof most_workspace);
+    if (lt.api.cublasLtMatmulAlgoGetHeuristic(
+            plan->handle, plan->desc, plan->a, plan->b, plan->d, plan->d,
+            preference, most_algos, results, &found))
+        found = 0;
+    (void)lt.api.cublasLtMatmulPreferenceDestroy(preference);
+    *n = (size_t)found;
+    if (i >= *n || results[i].state)
+        return false;
+    plan->result = results[i];
+    return true;
+}
+
+bool lt_plan_make(struct cuda_device *device, const struct cuda_job *job,
+                  size_t i, size_t *n, struct cuda_plan *plan)
+{
+    lt_handle handle = lt_handle_of(device);
+    struct lt_plan *made = NULL;
+
+    *n = 0;
+    *plan = (struct cuda_plan){0};
+    if (handle && cuda_job_is_product(job))
+        made = mem_zalloc(sizeof *made);
+    if (!made)
+        return false;
+    made->handle = handle;
+    if (!lt_describe(made, job) || !lt_pick(made, i, n)) {
+        lt_plan_free(made);
+        return false;
+    }
+    plan->kind = PLAN_CUBLASLT;
+    plan->lt = made;
+    plan->workspace_bytes = made->result.workspace_bytes;
+    snprintf(plan->name, sizeof plan->name, "cublaslt %zu", i);
+    snprintf(plan->kernel, sizeof plan->kernel, "cuBLASLt %zu", i);
+    return true;
+}
+
+enum assay_status lt_plan_run(struct cuda_call *call,
+                              const struct cuda_job *job,
+                              const struct cuda_plan *plan,
+                              const struct cuda_operands *operands)
+{
+    const struct lt_plan *made = plan->lt;
+    struct cuda_device *device = call->cuda->device;
+    void *bias = (void *)(uintptr_t)operands->bias;
+    void *y = (void *)(uintptr_t)operands->y;
+    const void *c =
+        job->has_residual ? (const void *)(uintptr_t)operands->residual : y;
+    float one = 1, beta = job->has_residual ? 1.0f : 0.0f;
+    int result = 0;
+
+    if (job->has_bias)
+        result = lt.api.cublasLtMatmulDescSetAttribute(
+            made->desc, LT_DESC_BIAS_POINTER, &bias, sizeof bias);
+    if (!result)
+        result = lt.api.cublasLtMatmul(
+            made->handle, made->desc, &one, (void *)(uintptr_t)operands->w,
+            made->a, (void *)(uintptr_t)operands->x, made->b, &beta, c, made->d,
+            y, made->d, &made->result.algo,
+            (void *)(uintptr_t)operands->workspace, plan->workspace_bytes,
+            device->stream);
+    if (!result)
+        return ASSAY_OK;
+    return error_set(call->err, ASSAY_IO, "%s failed on %s with status %d",
+                     plan->kernel, device->name, result);
+}

@@ -1,0 +1,290 @@
+/* backend/cuda/cuda_internal.h - what the files of the CUDA backend share.
+ *
+ * How to add kernels for an op, in files of their own:
+ *
+ * 1. kernels/SUBJECT.cu: the kernels, CUDA C. kernels/prelude.cuh stands before
+ *    each of these files: it has the stored types and what loads and stores
+ *    them. A kernel that works on any stored type is a template, and
+ *    FOR_STORED() makes one function for each: relu_f32, relu_f16, relu_bf16.
+ *    List the file in CMakeLists.txt under cuda_kernel_files.
+ * 2. cuda_SUBJECT.c: a function of type cuda_run for each op, which makes the
+ *    outputs with cuda_output() and launches with CUDA_LAUNCH(). Inputs are
+ *    dense float32 (or whatever type they are of) unless the op's line in the
+ *    table says that they may come in any layout.
+ * 3. cuda_ops.c: a line of the table, and the declaration in cuda_ops.h.
+ * 4. tests/backend/op_cases.txt has the cases: op_cases with --device cuda:0
+ *    compares with the portable kernel.
+ *
+ * Everything of a device goes through one stream, so that memory may be handed
+ * on as soon as its last reader is queued. One thread at a time uses a backend;
+ * the functions of the space may be called from any.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_CUDA_CUDA_INTERNAL_H
+#define BACKEND_CUDA_CUDA_INTERNAL_H
+
+#include "backend/backend.h"
+#include "backend/cuda/cuda_devices.h"
+#include "backend/cuda/cuda_driver.h"
+
+#include <pthread.h>
+
+/* ---- layouts ------------------------------------------------------------- */
+
+/* Tensors whose type is float32 may be stored otherwise: their channels last,
+ * and in fewer bits. Those of other types are always dense, and so is what has
+ * no layout: rows in float32. */
+enum cuda_order { CUDA_ROWS, CUDA_CHANNELS_LAST, N_CUDA_ORDERS };
+
+struct layout {
+    enum cuda_order order;
+    enum dtype stored; /* DTYPE_F32, DTYPE_F16, DTYPE_BF16 */
+};
+
+/* The one layout of its kind; NULL for rows of float32. */
+const struct layout *cuda_layout(enum cuda_order order, enum dtype stored);
+
+static inline enum cuda_order cuda_order(const struct tensor *x)
+{
+    return x->layout ? x->layout->order : CUDA_ROWS;
+}
+
+static inline enum dtype cuda_stored(const struct tensor *x)
+{
+    return x->layout ? x->layout->stored : x->dtype;
+}
+
+/* ---- the device -----------------------------------------------------------
+ */
+
+struct cuda_module; /* cuda_kernels.c */
+struct cuda_memory; /* cuda_memory.c */
+struct cuda_timing; /* cuda_timings.c */
+
+enum { CUDA_MAX_DEVICES = 16 };
+
+struct cuda_device {
+    struct device base; /* first: a struct device is one of these */
+    struct space space;
+    char name[16]; /* "cuda:0" */
+    char model[96];
+    cu_device handle;
+    int major, minor; /* compute capability */
+    int n_multiprocessors;
+    size_t total_bytes;
+    pthread_mutex_t lock;
+    bool is_started;
+    cu_context context;
+    cu_stream stream;
+    struct cuda_memory *memory;
+    struct cuda_timing *timing;
+    struct cuda_module *modules; /* one per file of kernels */
+    bool is_recording;           /* what is queued becomes a graph */
+};
+
+/* cuda_device.c: the driver's functions, once cuda_device_at() has found a
+ * device or cuda_start() was successful. */
+const struct driver_api *cuda_driver(void);
+
+/* Makes the context current, and makes it first where it is not there. Whatever
+ * calls the driver begins with this. */
+enum assay_status cuda_enter(struct cuda_device *device, struct error *err);
+static inline struct cuda_device *cuda_device_of(struct space *space)
+{
+    return (struct cuda_device *)((char *)space -
+                                  offsetof(struct cuda_device, space));
+}
+/* The status for a failure of the driver, with its own words: "doing it on
+ * cuda:0 (NVIDIA H200): out of memory (CUDA_ERROR_OUT_OF_MEMORY)". 0 is
+ * ASSAY_OK. */
+enum assay_status cuda_check(struct cuda_device *device, cu_result result,
+                             const char *doing, struct error *err);
+
+/* cuda_memory.c: a cache of the driver's memory, ordered by the stream. */
+enum assay_status cuda_memory_new(struct cuda_device *device,
+                                  struct error *err);
+extern const struct space cuda_space; /* its functions */
+
+struct cuda_memory_usage {
+    size_t held_bytes, held_peak_bytes; /* from the driver */
+    size_t live_bytes;                  /* handed out */
+};
+
+struct cuda_memory_usage cuda_memory_usage(struct cuda_device *device);
+
+/* cuda_timings.c: when what was queued ran. */
+enum assay_status cuda_timing_new(struct cuda_device *device,
+                                  struct error *err);
+/* Around everything that is queued for a tag; nothing for tag 0. */
+void cuda_timing_begin(struct cuda_device *device, uint32_t tag);
+void cuda_timing_end(struct cuda_device *device, uint32_t tag);
+void cuda_timing_visit(struct cuda_device *device, queue_visit *visit,
+                       void *context);
+
+/* cuda_recording.c: see struct backend_class. */
+enum assay_status cuda_recording_begin(struct backend *backend,
+                                       struct error *err);
+enum assay_status cuda_recording_end(struct backend *backend,
+                                     struct backend_recording **out,
+                                     struct error *err);
+enum assay_status cuda_recording_run(struct backend *backend,
+                                     const struct backend_recording *recording,
+                                     struct error *err);
+void cuda_recording_free(struct backend *backend,
+                         struct backend_recording *recording);
+/* For whatever waits for the device, or copies what the host has now. */
+enum assay_status cuda_refuse_while_recording(const struct cuda_device *device,
+                                              struct error *err);
+
+/* ---- kernels: cuda_kernels.c ----------------------------------------------
+ */
+
+/* An embedded file of kernels. */
+struct cuda_source {
+    const char *name; /* "elementwise" */
+    const char *text; /* with the prelude */
+};
+
+extern const struct cuda_source cuda_sources[]; /* made by the build */
+extern const size_t cuda_n_sources;
+
+/* Compiles for sm_XY, without a GPU. *image is the caller's to free with
+ * mem_free(). The message has the compiler's first line. */
+enum assay_status cuda_compile(const struct cuda_source *source, int major,
+                               int minor, char **image, size_t *bytes,
+                               struct error *err);
+/* The same from the cache, where it is: folder NULL is cuda/ in Assay's own. A
+ * file that is damaged is made again, one that cannot be written is not
+ * missed. */
+enum assay_status cuda_compile_cached(const struct cuda_source *source,
+                                      int major, int minor, const char *folder,
+                                      char **image, size_t *bytes,
+                                      struct error *err);
+/* A kernel by its file and name. Kept for the life of the process. */
+enum assay_status cuda_function(struct cuda_device *device, const char *source,
+                                const char *name, cu_function *out,
+                                struct error *err);
+
+/* ---- the backend ----------------------------------------------------------
+ */
+
+struct cuda {
+    struct backend base; /* first: the engine sees this */
+    struct cuda_device *device;
+    const struct graph *graph;
+    struct backend_options options;
+    enum precision precision; /* not PRECISION_AUTO */
+    /* Lists whose length is data (proposals, detections) keep the room of the
+     * longest, zero after the last: no count is read back. */
+    bool keeps_rooms;
+    int64_t tuning_left_ns;
+    const char **kernels;        /* one per node: what ran it last; or NULL */
+    struct cuda_chosen **chosen; /* a list per node: cuda_choice.c */
+    struct cuda_choices *choices;
+    struct packed_parameter *packed; /* cuda_packed.c */
+    size_t n_packed, packed_capacity;
+};
+
+extern const struct backend_math cuda_math; /* cuda_arithmetic.c */
+
+/* How maps are stored that nothing else decides about: channels last, in the
+ * type of the precision. Of other ranks, rows of that type. */
+const struct layout *cuda_own_layout(const struct cuda *cuda, int rank);
+
+/* One node that runs. */
+struct cuda_call {
+    struct cuda *cuda;
+    const struct op_context *context;
+    const struct node *node;
+    size_t at; /* its index */
+    /* As the table says: dense, or in any layout. NULL where left out. */
+    const struct tensor *const *inputs;
+    struct tensor *outputs; /* type and shape where the op infers them */
+    struct error *err;
+};
+
+typedef bool cuda_can(const struct cuda *cuda, const struct node *node,
+                      const struct tensor *const *inputs);
+typedef enum assay_status cuda_run(struct cuda_call *call);
+
+/* Input i; NULL where it is left out. */
+static inline const struct tensor *cuda_input(const struct cuda_call *call,
+                                              size_t i)
+{
+    return i < call->node->n_inputs ? call->inputs[i] : NULL;
+}
+
+static inline cu_pointer cuda_at(const struct tensor *x)
+{
+    return (cu_pointer)(uintptr_t)(x && x->buffer ? tensor_data(x) : NULL);
+}
+
+/* Memory for output i, whose type and shape are set. The layout is for float32
+ * only; NULL: dense. */
+enum assay_status cuda_output(struct cuda_call *call, size_t i,
+                              const struct layout *layout);
+/* Memory for any tensor of float32. */
+enum assay_status cuda_tensor_new(struct cuda_call *call,
+                                  const struct shape *shape,
+                                  const struct layout *layout,
+                                  struct tensor *out);
+/* The tensor in a layout: itself or a copy, to be released either way. */
+enum assay_status cuda_in_layout(struct cuda_call *call,
+                                 const struct tensor *from,
+                                 const struct layout *layout,
+                                 struct tensor *out);
+/* Memory for a kernel besides its outputs; give it back with
+ * buffer_release() once the kernel is queued. */
+enum assay_status cuda_scratch(struct cuda_call *call, size_t bytes,
+                               struct buffer **out);
+
+/* "relu" for float16 is "relu_f16". */
+enum { CUDA_NAME = 96 };
+const char *cuda_kernel_name(char text[CUDA_NAME], const char *name,
+                             enum dtype stored);
+
+struct cuda_grid {
+    unsigned x, y, z;      /* blocks */
+    unsigned threads;      /* of a block, in x */
+    unsigned shared_bytes; /* dynamic */
+};
+
+/* Enough blocks of 256 threads for n elements, `each` per thread; at most as
+ * many as fill the GPU 32 times: kernels go on by gridDim.x * blockDim.x. */
+struct cuda_grid cuda_grid_for(const struct cuda_device *device, size_t n,
+                               size_t each);
+
+enum assay_status cuda_launch(struct cuda_call *call, const char *source,
+                              const char *name, struct cuda_grid grid,
+                              void **arguments);
+
+/* CUDA_LAUNCH(call, "elementwise", "relu_f32", grid, x, y, n): the arguments
+ * are variables with the types of the kernel's parameters. */
+#define CUDA_LAUNCH(call, source, name, grid, ...)                             \
+    cuda_launch(call, source, name, grid,                                      \
+                (void *[]){CUDA_ADDRESSES(__VA_ARGS__)})
+#define CUDA_ADDRESSES(...)                                                    \
+    CUDA_PICK(__VA_ARGS__, CUDA_A16, CUDA_A15, CUDA_A14, CUDA_A13, CUDA_A12,   \
+              CUDA_A11, CUDA_A10, CUDA_A9, CUDA_A8, CUDA_A7, CUDA_A6, CUDA_A5, \
+              CUDA_A4, CUDA_A3, CUDA_A2, CUDA_A1, )                            \
+    (__VA_ARGS__)
+#define CUDA_PICK(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, name, ...)   \
+    name
+#define CUDA_A1(x)       (void *)&(x)
+#define CUDA_A2(x, ...)  CUDA_A1(x), CUDA_A1(__VA_ARGS__)
+#define CUDA_A3(x, ...)  CUDA_A1(x), CUDA_A2(__VA_ARGS__)
+#define CUDA_A4(x, ...)  CUDA_A1(x), CUDA_A3(__VA_ARGS__)
+#define CUDA_A5(x, ...)  CUDA_A1(x), CUDA_A4(__VA_ARGS__)
+#define CUDA_A6(x, ...)  CUDA_A1(x), CUDA_A5(__VA_ARGS__)
+#define CUDA_A7(x, ...)  CUDA_A1(x), CUDA_A6(__VA_ARGS__)
+#define CUDA_A8(x, ...)  CUDA_A1(x), CUDA_A7(__VA_ARGS__)
+#define CUDA_A9(x, ...)  CUDA_A1(x), CUDA_A8(__VA_ARGS__)
+#define CUDA_A10(x, ...) CUDA_A1(x), CUDA_A9(__VA_ARGS__)
+#define CUDA_A11(x, ...) CUDA_A1(x), CUDA_A10(__VA_ARGS__)
+#define CUDA_A12(x, ...) CUDA_A1(x), CUDA_A11(__VA_ARGS__)
+#define CUDA_A13(x, ...) CUDA_A1(x), CUDA_A12(__VA_ARGS__)
+#define CUDA_A14(x, ...) CUDA_A1(x), CUDA_A13(__VA_ARGS__)
+#define CUDA_A15(x, ...) CUDA_A1(x), CUDA_A14(__VA_ARGS__)
+#define CUDA_A16(x, ...) CUDA_A1(x), CUDA_A15(__VA_ARGS__)
+
+#endif

@@ -1,0 +1,150 @@
+/* backend/cuda/cuda_layout.c - see cuda_internal.h: how tensors are stored, and
+ * from one way to another. */
+#include "backend/cuda/cuda_internal.h"
+
+#include <stdio.h>
+
+static const struct layout layouts[N_CUDA_ORDERS][3] = {
+    [CUDA_ROWS] = {{CUDA_ROWS, DTYPE_F32},
+                   {CUDA_ROWS, DTYPE_F16},
+                   {CUDA_ROWS, DTYPE_BF16}},
+    [CUDA_CHANNELS_LAST] = {{CUDA_CHANNELS_LAST, DTYPE_F32},
+                            {CUDA_CHANNELS_LAST, DTYPE_F16},
+                            {CUDA_CHANNELS_LAST, DTYPE_BF16}},
+};
+
+const struct layout *cuda_layout(enum cuda_order order, enum dtype stored)
+{
+    int i = stored == DTYPE_F16 ? 1 : stored == DTYPE_BF16 ? 2 : 0;
+
+    return order == CUDA_ROWS && !i ? NULL : &layouts[order][i];
+}
+
+static enum dtype precision_dtype(enum precision precision)
+{
+    if (precision == PRECISION_FP16)
+        return DTYPE_F16;
+    return precision == PRECISION_BF16 ? DTYPE_BF16 : DTYPE_F32;
+}
+
+const struct layout *cuda_own_layout(const struct cuda *cuda, int rank)
+{
+    return cuda_layout(rank == 4 ? CUDA_CHANNELS_LAST : CUDA_ROWS,
+                       precision_dtype(cuda->precision));
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+enum assay_status cuda_tensor_new(struct cuda_call *call,
+                                  const struct shape *shape,
+                                  const struct layout *layout,
+                                  struct tensor *out)
+{
+    struct tensor made = {
+        .dtype = DTYPE_F32, .shape = *shape, .layout = layout};
+    enum dtype stored = layout ? layout->stored : DTYPE_F32;
+    enum assay_status st;
+    size_t n;
+
+    *out = (struct tensor){0};
+    if (!shape_elements(shape, &n))
+        return error_set(call->err, ASSAY_NOMEM,
+                         "out of memory: a tensor is too large");
+    st = pool_take(call->context->pool, n * dtype_bytes(stored), "a tensor",
+                   &made.buffer, call->err);
+    if (!st)
+        *out = made;
+    return st;
+}
+
+enum assay_status cuda_output(struct cuda_call *call, size_t i,
+                              const struct layout *layout)
+{
+    struct tensor *output = &call->outputs[i];
+    struct shape shape = output->shape;
+
+    if (output->dtype == DTYPE_F32)
+        return cuda_tensor_new(call, &shape, layout, output);
+    return tensor_new(call->context->pool, output->dtype, &shape, output,
+                      call->err);
+}
+
+enum assay_status cuda_scratch(struct cuda_call *call, size_t bytes,
+                               struct buffer **out)
+{
+    return pool_take_scratch(call->context->pool, bytes, "scratch of a kernel",
+                             out, call->err);
+}
+
+/* ---- from one to another ------------------------------------------------- */
+
+static const char *stored_name(enum dtype stored)
+{
+    return stored == DTYPE_F16 ? "f16" : stored == DTYPE_BF16 ? "bf16" : "f32";
+}
+
+const char *cuda_kernel_name(char text[CUDA_NAME], const char *name,
+                             enum dtype stored)
+{
+    snprintf(text, CUDA_NAME, "%s_%s", name, stored_name(stored));
+    return text;
+}
+
+/* Whether both orders have the elements at the same places. */
+static bool is_same_order(const struct tensor *x, enum cuda_order order)
+{
+    const int64_t *dims = x->shape.dims;
+
+    return cuda_order(x) == order || dims[1] == 1 || dims[2] * dims[3] == 1;
+}
+
+static enum assay_status layout_reorder(struct cuda_call *call,
+                                        const struct tensor *from,
+                                        const struct tensor *to)
+{
+    struct cuda_device *device = call->cuda->device;
+    bool is_turned = !is_same_order(from, cuda_order(to));
+    cu_pointer x = cuda_at(from), y = cuda_at(to);
+    int64_t n = (int64_t)tensor_elements(from), matrices, rows, columns;
+    struct cuda_grid grid = cuda_grid_for(device, (size_t)n, 4);
+    char name[CUDA_NAME];
+
+    snprintf(name, sizeof name, "%s_%s_%s", is_turned ? "turn" : "cast",
+             stored_name(cuda_stored(from)), stored_name(cuda_stored(to)));
+    if (!n)
+        return ASSAY_OK;
+    if (!is_turned)
+        return CUDA_LAUNCH(call, "reorder", name, grid, x, y, n);
+    matrices = from->shape.dims[0];
+    rows = from->shape.dims[1];
+    columns = from->shape.dims[2] * from->shape.dims[3];
+    if (cuda_order(from) == CUDA_CHANNELS_LAST) {
+        rows = columns;
+        columns = from->shape.dims[1];
+    }
+    return CUDA_LAUNCH(call, "reorder", name, grid, x, y, matrices, rows,
+                       columns);
+}
+
+enum assay_status cuda_in_layout(struct cuda_call *call,
+                                 const struct tensor *from,
+                                 const struct layout *layout,
+                                 struct tensor *out)
+{
+    enum dtype stored = layout ? layout->stored : DTYPE_F32;
+    enum cuda_order order = layout ? layout->order : CUDA_ROWS;
+    enum assay_status st;
+
+    if (from->dtype != DTYPE_F32 || from->layout == layout ||
+        (cuda_stored(from) == stored && is_same_order(from, order))) {
+        *out = tensor_share(from);
+        out->layout = from->dtype == DTYPE_F32 ? layout : NULL;
+        return ASSAY_OK;
+    }
+    st = cuda_tensor_new(call, &from->shape, layout, out);
+    if (!st)
+        st = layout_reorder(call, from, out);
+    if (st)
+        tensor_release(out);
+    return st;
+}

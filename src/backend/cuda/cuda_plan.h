@@ -1,0 +1,124 @@
+/* backend/cuda/cuda_plan.h - convolutions and products: jobs, the plans that
+ * can do them, and the choice among those.
+ *
+ * A linear layer is a convolution of a map of one place: both are one kind of
+ * job. What comes after the sums (bias, residual, ReLU) is part of it.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_CUDA_CUDA_PLAN_H
+#define BACKEND_CUDA_CUDA_PLAN_H
+
+#include "backend/cuda/cuda_internal.h"
+
+/* Compared byte by byte: begin with zeros. Maps are [n,h,w,c], weights
+ * [o,kh,kw,c / groups], all of the stored type. */
+struct cuda_job {
+    int64_t n, c, h, w;
+    int64_t o, kh, kw, oh, ow;
+    int64_t stride[2], before[2], after[2], dilation[2], groups;
+    int32_t stored;    /* enum dtype */
+    int32_t precision; /* enum precision */
+    int32_t has_bias, has_residual, has_relu;
+    float relu_limit; /* 0: none */
+};
+
+enum plan_kind { PLAN_NONE, PLAN_CUDNN, PLAN_CUBLASLT, PLAN_DIRECT };
+
+enum { PLAN_NAME = 48 };
+
+struct cuda_plan {
+    enum plan_kind kind;
+    char name[PLAN_NAME];   /* "cudnn fused 0": what it is remembered by */
+    char kernel[PLAN_NAME]; /* "cuDNN engine 41": for people */
+    size_t workspace_bytes;
+    bool is_bare; /* an epilogue of ours follows */
+    struct cudnn_plan *cudnn;
+    struct lt_plan *lt;
+};
+
+struct cuda_operands {
+    cu_pointer x, w, bias, residual, y; /* 0: none; bias is of the stored
+                                           type */
+    cu_pointer workspace;
+};
+
+void cuda_plan_release(struct cuda_plan *plan); /* accepts {0} */
+/* Queues the job. */
+enum assay_status cuda_plan_run(struct cuda_call *call,
+                                const struct cuda_job *job,
+                                const struct cuda_plan *plan,
+                                const struct cuda_operands *operands);
+
+/* Whether it is a product of two matrices. */
+bool cuda_job_is_product(const struct cuda_job *job);
+
+/* ---- cuda_cudnn.c ---------------------------------------------------------
+ */
+
+/* "9.13.1"; "" where there is none. */
+const char *cuda_cudnn_version(void);
+/* Makes the i-th plan that cuDNN's rules suggest for the job, fused or without
+ * what comes after the sums. False: there is none, or it does not work. *n is
+ * how many are suggested. */
+bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
+                     bool is_fused, size_t i, size_t *n,
+                     struct cuda_plan *plan);
+void cudnn_plan_free(struct cudnn_plan *plan); /* accepts NULL */
+enum assay_status cudnn_plan_run(struct cuda_call *call,
+                                 const struct cuda_plan *plan,
+                                 const struct cuda_operands *operands);
+
+/* ---- cuda_cublaslt.c ------------------------------------------------------
+ */
+
+/* The same for a job that is a product. */
+bool lt_plan_make(struct cuda_device *device, const struct cuda_job *job,
+                  size_t i, size_t *n, struct cuda_plan *plan);
+void lt_plan_free(struct lt_plan *plan); /* accepts NULL */
+enum assay_status lt_plan_run(struct cuda_call *call,
+                              const struct cuda_job *job,
+                              const struct cuda_plan *plan,
+                              const struct cuda_operands *operands);
+
+/* ---- cuda_choice.c --------------------------------------------------------
+ */
+
+/* What was chosen for a job, in a list of a node. */
+struct cuda_chosen {
+    struct cuda_job job;
+    struct cuda_plan plan;
+    struct cuda_chosen *next;
+    char others[160]; /* what the others took, for --explain */
+};
+
+/* The plan for a job: the one it had before, the one that was remembered, or
+ * the fastest of the candidates, while there is time to measure. `operands` are
+ * used to measure: y is overwritten. */
+enum assay_status cuda_choose(struct cuda_call *call,
+                              const struct cuda_job *job,
+                              const struct cuda_operands *operands,
+                              const struct cuda_chosen **out);
+
+/* Choices of all processes on this GPU: from the cache, and back to it. */
+struct cuda_choices;
+enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err);
+void cuda_choices_store(struct cuda *cuda);
+void cuda_choices_close(struct cuda *cuda);
+
+/* ---- cuda_packed.c --------------------------------------------------------
+ */
+
+enum packed_kind {
+    PACKED_WEIGHT, /* [o,c,kh,kw] as [o,kh,kw,c], scaled */
+    PACKED_ROWS,   /* in its order: biases, weights of products */
+    PACKED_TURNED  /* [c,o,kh,kw] of transposed convolutions as [kh,kw,o,c] */
+};
+
+/* A parameter as kernels want it, in the stored type; kept until the parameters
+ * change. scale: NULL, or one factor for each output channel. */
+enum assay_status cuda_packed(struct cuda_call *call, size_t input,
+                              size_t scale_input, enum packed_kind kind,
+                              enum dtype stored, cu_pointer *out);
+void cuda_packed_forget(struct cuda *cuda);
+
+#endif

@@ -1,0 +1,134 @@
+/* backend/cuda/cuda_timings.c - see cuda_internal.h: when what was queued ran,
+ * by events between the kernels.
+ *
+ * The device's clock is tied to the host's at an event that the host waited
+ * for. Nothing is timed where nothing is recorded: the tag is 0 then. */
+#include "backend/cuda/cuda_internal.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { most_waiting = 1 << 14 }; /* launches that were not visited yet */
+
+struct timed {
+    uint32_t tag;
+    int64_t launched_ns;
+    cu_event begin, end;
+};
+
+struct cuda_timing {
+    struct timed *ring;
+    size_t first, n; /* waiting */
+    cu_event anchor;
+    int64_t anchor_ns;
+};
+
+enum assay_status cuda_timing_new(struct cuda_device *device, struct error *err)
+{
+    struct cuda_timing *timing = mem_zalloc(sizeof *timing);
+
+    device->timing = timing;
+    return timing ? ASSAY_OK
+                  : error_nomem(err, sizeof *timing, "the times of a GPU");
+}
+
+/* An event whose time is known by both clocks. A new one every second, while
+ * nothing is queued that is timed by the old one: times are given as float32
+ * milliseconds since then. */
+static bool timing_anchor(struct cuda_device *device)
+{
+    static const int64_t good_ns = 1000000000;
+    const struct driver_api *cu = cuda_driver();
+    struct cuda_timing *timing = device->timing;
+
+    if (timing->anchor &&
+        (timing->n || clock_monotonic_ns() - timing->anchor_ns < good_ns))
+        return true;
+    if (!timing->anchor &&
+        cu->cuEventCreate(&timing->anchor, CU_EVENT_DEFAULT)) {
+        timing->anchor = NULL;
+        return false;
+    }
+    (void)cu->cuStreamSynchronize(device->stream);
+    (void)cu->cuEventRecord(timing->anchor, device->stream);
+    (void)cu->cuEventSynchronize(timing->anchor);
+    timing->anchor_ns = clock_monotonic_ns();
+    return true;
+}
+
+static bool timing_ready(struct cuda_device *device)
+{
+    struct cuda_timing *timing = device->timing;
+
+    if (!timing->ring)
+        timing->ring = mem_array(most_waiting, sizeof *timing->ring);
+    return timing->ring && timing->n < most_waiting && timing_anchor(device);
+}
+
+static bool event_ready(cu_event *event)
+{
+    if (!*event && cuda_driver()->cuEventCreate(event, CU_EVENT_DEFAULT))
+        *event = NULL;
+    return *event;
+}
+
+void cuda_timing_begin(struct cuda_device *device, uint32_t tag)
+{
+    struct cuda_timing *timing = device->timing;
+    struct timed *timed;
+
+    if (!tag || device->is_recording || !timing_ready(device))
+        return;
+    timed = &timing->ring[(timing->first + timing->n) % most_waiting];
+    timed->tag = 0;
+    if (!event_ready(&timed->begin) || !event_ready(&timed->end))
+        return;
+    timed->tag = tag;
+    timed->launched_ns = clock_monotonic_ns();
+    (void)cuda_driver()->cuEventRecord(timed->begin, device->stream);
+}
+
+void cuda_timing_end(struct cuda_device *device, uint32_t tag)
+{
+    struct cuda_timing *timing = device->timing;
+    struct timed *timed;
+
+    if (!tag || !timing->ring || timing->n == most_waiting)
+        return;
+    timed = &timing->ring[(timing->first + timing->n) % most_waiting];
+    if (timed->tag != tag ||
+        cuda_driver()->cuEventRecord(timed->end, device->stream))
+        return;
+    timing->n++;
+}
+
+/* When an event was, on the host's clock. */
+static int64_t event_ns(const struct cuda_timing *timing, cu_event event)
+{
+    float ms = 0;
+
+    (void)cuda_driver()->cuEventElapsedTime(&ms, timing->anchor, event);
+    return timing->anchor_ns + (int64_t)((double)ms * 1e6);
+}
+
+void cuda_timing_visit(struct cuda_device *device, queue_visit *visit,
+                       void *context)
+{
+    struct cuda_timing *timing = device->timing;
+
+    while (timing && timing->n) {
+        const struct timed *timed = &timing->ring[timing->first];
+        struct queue_timing seen = {.tag = timed->tag,
+                                    .launched_ns = timed->launched_ns};
+
+        if (cuda_driver()->cuEventQuery(timed->end) == CU_ERROR_NOT_READY)
+            return;
+        seen.begin_ns = event_ns(timing, timed->begin);
+        seen.end_ns = event_ns(timing, timed->end);
+        if (seen.end_ns < seen.begin_ns)
+            seen.end_ns = seen.begin_ns;
+        visit(context, &seen);
+        timing->first = (timing->first + 1) % most_waiting;
+        timing->n--;
+    }
+}

@@ -1,0 +1,109 @@
+/* backend/cuda/kernels/arithmetic.cu - what the engine computes itself: see
+ * backend/host_math.h. The sums are taken in an order that does not change.
+ *
+ * SPDX-License-Identifier: MIT */
+
+extern "C" __global__ void fill(float *x, float value, int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP)
+        x[i] = value;
+}
+
+extern "C" __global__ void add_to(float *sum, const float *term, int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP)
+        sum[i] += term[i];
+}
+
+/* ---- types ---------------------------------------------------------------- */
+
+extern "C" __global__ void convert(const void *x, int from, void *y, int to,
+                                   int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP)
+        store_any(y, i, to, load_any(x, i, from));
+}
+
+/* ---- optimizers ----------------------------------------------------------- */
+
+extern "C" __global__ void sgd(float *parameter, const float *gradient,
+                               float *velocity, float rate, float momentum,
+                               float decay, int is_nesterov, int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        float slope = gradient[i] + decay * parameter[i];
+
+        if (velocity) {
+            velocity[i] = momentum * velocity[i] + slope;
+            slope = is_nesterov ? slope + momentum * velocity[i] : velocity[i];
+        }
+        parameter[i] -= rate * slope;
+    }
+}
+
+extern "C" __global__ void adamw(float *parameter, const float *gradient,
+                                 float *first, float *second, float keep,
+                                 float beta1, float beta2, float rest1,
+                                 float rest2, float step_size,
+                                 float root_correction2, float eps, int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        float slope = gradient[i];
+        float m = beta1 * first[i] + rest1 * slope;
+        float v = beta2 * second[i] + rest2 * slope * slope;
+
+        first[i] = m;
+        second[i] = v;
+        parameter[i] = keep * parameter[i] -
+                       step_size * m / (sqrtf(v) / root_correction2 + eps);
+    }
+}
+
+/* ---- sums ----------------------------------------------------------------- */
+
+/* One partial sum of squares for each block of 256 threads. */
+extern "C" __global__ void square_sums(const float *x, int64_t n, double *sums)
+{
+    __shared__ double parts[256];
+    double sum = 0;
+
+    for (int64_t i = FIRST; i < n; i += STEP)
+        sum += (double)x[i] * x[i];
+    parts[threadIdx.x] = sum;
+    __syncthreads();
+    for (int k = 128; k; k /= 2) {
+        if (threadIdx.x < k)
+            parts[threadIdx.x] += parts[threadIdx.x + k];
+        __syncthreads();
+    }
+    if (!threadIdx.x)
+        sums[blockIdx.x] = parts[0];
+}
+
+/* *is_not becomes 1 where one of them is not finite; it starts at 0. */
+extern "C" __global__ void find_not_finite(const float *x, int64_t n,
+                                           int *is_not)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        if (!(fabsf(x[i]) < INFINITY_F))
+            *is_not = 1;
+    }
+}
+
+extern "C" __global__ void find_not_finite_f16(const half *x, int64_t n,
+                                               int *is_not)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        if (!(fabsf(load(x[i])) < INFINITY_F))
+            *is_not = 1;
+    }
+}
+
+extern "C" __global__ void find_not_finite_bf16(const bfloat *x, int64_t n,
+                                                int *is_not)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        if (!(fabsf(load(x[i])) < INFINITY_F))
+            *is_not = 1;
+    }
+}

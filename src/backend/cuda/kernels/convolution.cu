@@ -1,0 +1,143 @@
+/* backend/cuda/kernels/convolution.cu - what libraries leave to do: weights in
+ * their order, what follows the sums, and convolutions that no library does.
+ * Maps are [n,h,w,c], weights [o,kh,kw,c].
+ *
+ * SPDX-License-Identifier: MIT */
+
+/* [o,c,places] to [o,places,c], with a factor for each o; scale may be 0. */
+template <typename T>
+__device__ void pack_weight_kernel(const float *x, const float *scale, T *y,
+                                   int64_t c, int64_t places, int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        int64_t channel = i % c, place = i / c % places, o = i / c / places;
+        float w = x[(o * c + channel) * places + place];
+
+        y[i] = store<T>(scale ? w * scale[o] : w);
+    }
+}
+
+FOR_STORED(pack_weight,
+           (const float *x, const float *scale, T *y, int64_t c, int64_t places,
+            int64_t n),
+           (x, scale, y, c, places, n))
+
+/* [c,o,places] of a transposed convolution to [places,o,c]. */
+template <typename T>
+__device__ void pack_turned_kernel(const float *x, T *y, int64_t c, int64_t o,
+                                   int64_t places, int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        int64_t channel = i % c, out = i / c % o, place = i / c / o;
+
+        y[i] = store<T>(x[(channel * o + out) * places + place]);
+    }
+}
+
+FOR_STORED(pack_turned,
+           (const float *x, T *y, int64_t c, int64_t o, int64_t places,
+            int64_t n),
+           (x, y, c, o, places, n))
+
+__device__ float finish(float x, int has_relu, float limit)
+{
+    if (has_relu && x < 0)
+        x = 0;
+    return limit > 0 && x > limit ? limit : x;
+}
+
+/* y += bias + residual, then ReLU; in place. c is the number of channels. */
+template <typename T>
+__device__ void epilogue_kernel(T *y, const T *bias, const T *residual,
+                                int64_t c, int64_t n, int has_relu, float limit)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        float x = load(y[i]);
+
+        if (residual)
+            x += load(residual[i]);
+        if (bias)
+            x += load(bias[i % c]);
+        y[i] = store<T>(finish(x, has_relu, limit));
+    }
+}
+
+FOR_STORED(epilogue,
+           (T *y, const T *bias, const T *residual, int64_t c, int64_t n,
+            int has_relu, float limit),
+           (y, bias, residual, c, n, has_relu, limit))
+
+/* As struct cuda_job has it. */
+struct job {
+    int64_t n, c, h, w;
+    int64_t o, kh, kw, oh, ow;
+    int64_t stride[2], before[2], after[2], dilation[2], groups;
+    int32_t stored, precision;
+    int32_t has_bias, has_residual, has_relu;
+    float relu_limit;
+};
+
+/* One thread for each output: for what no library computes. */
+template <typename T>
+__device__ void direct_kernel(job j, const T *x, const T *w, const T *bias,
+                              const T *residual, T *y)
+{
+    int64_t n = j.n * j.oh * j.ow * j.o, part = j.c / j.groups;
+
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        int64_t o = i % j.o, column = i / j.o % j.ow;
+        int64_t row = i / j.o / j.ow % j.oh, image = i / j.o / j.ow / j.oh;
+        int64_t first = o / (j.o / j.groups) * part;
+        float sum = 0;
+
+        for (int64_t kh = 0; kh < j.kh; kh++) {
+            int64_t h = row * j.stride[0] - j.before[0] + kh * j.dilation[0];
+
+            for (int64_t kw = 0; kw < j.kw && h >= 0 && h < j.h; kw++) {
+                int64_t v = column * j.stride[1] - j.before[1] +
+                            kw * j.dilation[1];
+                const T *from = x + ((image * j.h + h) * j.w + v) * j.c + first;
+                const T *by = w + ((o * j.kh + kh) * j.kw + kw) * part;
+
+                for (int64_t c = 0; c < part && v >= 0 && v < j.w; c++)
+                    sum += load(from[c]) * load(by[c]);
+            }
+        }
+        if (residual)
+            sum += load(residual[i]);
+        if (bias)
+            sum += load(bias[o]);
+        y[i] = store<T>(finish(sum, j.has_relu, j.relu_limit));
+    }
+}
+
+FOR_STORED(direct,
+           (job j, const T *x, const T *w, const T *bias, const T *residual,
+            T *y),
+           (j, x, w, bias, residual, y))
+
+/* What a product made, [n,h,w,(kh,kw,o)], at its places in [n,h kh,w kw,o]:
+ * a transposed convolution whose windows do not overlap. */
+template <typename T>
+__device__ void spread_kernel(const T *x, const T *bias, T *y, int64_t h,
+                              int64_t w, int64_t kh, int64_t kw, int64_t o,
+                              int64_t n, int has_relu)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        int64_t out = i % o, column = i / o % (w * kw);
+        int64_t row = i / o / (w * kw) % (h * kh);
+        int64_t image = i / o / (w * kw) / (h * kh);
+        int64_t place = (image * h + row / kh) * w + column / kw;
+        int64_t tap = row % kh * kw + column % kw;
+        float v = load(x[(place * kh * kw + tap) * o + out]);
+
+        if (bias)
+            v += load(bias[out]);
+        y[i] = store<T>(finish(v, has_relu, 0));
+    }
+}
+
+FOR_STORED(spread,
+           (const T *x, const T *bias, T *y, int64_t h, int64_t w, int64_t kh,
+            int64_t kw, int64_t o, int64_t n, int has_relu),
+           (x, bias, y, h, w, kh, kw, o, n, has_relu))

@@ -1,0 +1,163 @@
+/* backend/cuda/kernels/roi.cu - RoiAlign over levels, as ops/detection/
+ * roi_align.c does it.
+ *
+ * SPDX-License-Identifier: MIT */
+
+enum { MAX_LEVELS = 8, CHANNELS = 64, MAX_TAPS = 8 };
+
+struct roi_maps {
+    view maps[MAX_LEVELS]; /* [n,c,h,w] */
+    int heights[MAX_LEVELS], widths[MAX_LEVELS];
+    int n;
+    int size, points; /* bins per side, points per bin and side */
+    float canonical_size, canonical_level;
+};
+
+/* What a row or column of bins reads. */
+struct roi_taps {
+    int n;
+    int at[MAX_TAPS];
+    float weight[MAX_TAPS];
+};
+
+__device__ inline float map_scale(int map_height, int64_t height)
+{
+    float ratio = (float)((double)map_height / (double)height);
+
+    return exp2f(rintf((float)log2((double)ratio)));
+}
+
+__device__ inline int level_of(const roi_maps &m, float first_level,
+                               const float *box)
+{
+    float area = mul(sub(box[2], box[0]), sub(box[3], box[1]));
+    float side = __fdiv_rn(__fsqrt_rn(area), m.canonical_size);
+    float level =
+        sub(floorf(add(add(m.canonical_level, (float)log2((double)side)),
+                       1e-6f)),
+            first_level);
+
+    if (!(level > 0))
+        return 0;
+    return level < (float)(m.n - 1) ? (int)level : m.n - 1;
+}
+
+__device__ inline void add_tap(roi_taps *taps, int at, float weight)
+{
+    for (int i = 0; i < taps->n; i++) {
+        if (taps->at[i] == at) {
+            taps->weight[i] = add(taps->weight[i], weight);
+            return;
+        }
+    }
+    taps->at[taps->n] = at;
+    taps->weight[taps->n++] = weight;
+}
+
+__device__ void find_taps(float start, float bin_size, int points, int size,
+                          int bin, roi_taps *taps)
+{
+    float share = __fdiv_rn(1, (float)points);
+
+    taps->n = 0;
+    for (int i = 0; i < points; i++) {
+        float at = add(add(start, mul((float)bin, bin_size)),
+                       __fdiv_rn(mul(add((float)i, 0.5f), bin_size),
+                                 (float)points));
+        float high;
+        int low, next;
+
+        if (!(at >= -1 && at <= (float)size))
+            continue;
+        if (at < 0)
+            at = 0;
+        low = (int)at;
+        next = low + 1;
+        if (low >= size - 1) {
+            low = next = size - 1;
+            at = (float)low;
+        }
+        high = sub(at, (float)low);
+        add_tap(taps, low, mul(share, sub(1, high)));
+        add_tap(taps, next, mul(share, high));
+    }
+}
+
+/* Blocks (box, channels / 64) of 256 threads. is_turned: y is [r,c,size,size],
+ * and else [r,size,size,c]. Dynamic memory: size * size * 64 floats. */
+template <typename T>
+__device__ void roi_align_kernel(const roi_maps &m, const float *boxes,
+                                 const int64_t *counts, const int64_t *sizes,
+                                 int64_t n_images, int64_t channels,
+                                 int is_turned, T *y)
+{
+    extern __shared__ float tile[];
+    __shared__ roi_taps down[64], across[64];
+    __shared__ int level;
+    int64_t box_at = blockIdx.x, image = 0, left = box_at;
+    int64_t first = (int64_t)blockIdx.y * CHANNELS;
+    int n_channels = channels - first < CHANNELS ? (int)(channels - first)
+                                                 : CHANNELS;
+    int n_bins = m.size * m.size;
+    const float *box = boxes + 4 * box_at;
+    int64_t base;
+
+    while (image < n_images && left >= counts[image])
+        left -= counts[image++];
+    if (threadIdx.x < 2 * m.size) {
+        int64_t height = 1;
+        int which = threadIdx.x / m.size, bin = threadIdx.x % m.size, found;
+        float scale, start, length;
+
+        for (int64_t i = 0; i < n_images; i++)
+            height = sizes[2 * i] > height ? sizes[2 * i] : height;
+        scale = map_scale(m.heights[0], height);
+        found = level_of(m, -log2f(scale), box);
+        scale = map_scale(m.heights[found], height);
+        start = mul(box[which ? 0 : 1], scale);
+        length = sub(mul(box[which ? 2 : 3], scale), start);
+        length = __fdiv_rn(length > 1 ? length : 1, (float)m.size);
+        find_taps(start, length, m.points,
+                  which ? m.widths[found] : m.heights[found], bin,
+                  which ? &across[bin] : &down[bin]);
+        if (!threadIdx.x)
+            level = found;
+    }
+    __syncthreads();
+    const view &map = m.maps[level];
+
+    base = image * map.strides[0] + first * map.strides[1];
+    for (int i = threadIdx.x; i < n_bins * n_channels; i += blockDim.x) {
+        int c = i % n_channels, bin = i / n_channels;
+        const roi_taps &rows = down[bin / m.size];
+        const roi_taps &columns = across[bin % m.size];
+        float sum = 0;
+
+        for (int r = 0; image < n_images && r < rows.n; r++) {
+            int64_t row = base + c * map.strides[1] +
+                          rows.at[r] * map.strides[2];
+            float of_row = 0;
+
+            for (int k = 0; k < columns.n; k++)
+                of_row += columns.weight[k] *
+                          load_float(map, row + columns.at[k] * map.strides[3]);
+            sum += rows.weight[r] * of_row;
+        }
+        tile[is_turned ? c * n_bins + bin : i] = sum;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n_bins * n_channels; i += blockDim.x) {
+        int64_t to = (box_at * channels + first) * n_bins + i;
+
+        if (!is_turned)
+            to = (box_at * n_bins + i / n_channels) * channels + first +
+                 i % n_channels;
+        y[to] = store<T>(tile[i]);
+    }
+}
+
+FOR_STORED(roi_align,
+           (roi_maps m, const float *boxes, const int64_t *counts,
+            const int64_t *sizes, int64_t n_images, int64_t channels,
+            int is_turned, T *y),
+           (m, boxes, counts, sizes, n_images, channels, is_turned, y))

@@ -1,0 +1,309 @@
+/* engine/replay.c - see engine_internal.h: a forward pass as one launch.
+ *
+ * A pass over inputs of sizes that were seen before puts the same kernels on
+ * the device, in the same order. Where nothing in it had to be looked at or
+ * computed on the host, a backend that can do so records it once, and from then
+ * on the host copies the inputs in, launches the whole, and copies the outputs
+ * out. What a recorded pass works in belongs to it alone: a pool of its own. */
+#include "engine/engine_internal.h"
+
+#include "base/mem.h"
+
+#include <assay/span.h>
+
+enum { most_replays = 8 }; /* sizes of inputs that are remembered */
+
+enum replay_state {
+    REPLAY_SEEN, /* ran once: it may be recorded */
+    REPLAY_READY,
+    REPLAY_IMPOSSIBLE
+};
+
+struct replay {
+    struct replay *next; /* less recently used */
+    enum replay_state state;
+    struct tensor *inputs; /* on the device; before that, types and shapes */
+    struct tensor *made;   /* outputs, then kept values; on the device */
+    struct pool *pool;
+    struct backend_recording *recording;
+};
+
+static void replay_free(struct engine *engine, struct replay *replay)
+{
+    if (!replay)
+        return;
+    if (replay->recording)
+        engine->backend->class->recording_free(engine->backend,
+                                               replay->recording);
+    for (size_t i = 0; replay->inputs && i < graph_input_count(engine->graph);
+         i++)
+        tensor_release(&replay->inputs[i]);
+    for (uint32_t i = 0; replay->made && i < graph_value_count(engine->graph);
+         i++)
+        tensor_release(&replay->made[i]);
+    mem_free(replay->inputs);
+    mem_free(replay->made);
+    pool_free(replay->pool);
+    mem_free(replay);
+}
+
+void engine_replays_free(struct engine *engine)
+{
+    while (engine->replays) {
+        struct replay *next = engine->replays->next;
+
+        replay_free(engine, engine->replays);
+        engine->replays = next;
+    }
+}
+
+static bool replay_fits(const struct engine *engine,
+                        const struct replay *replay,
+                        const struct tensor *inputs)
+{
+    bool is_same = true;
+
+    for (size_t i = 0; is_same && i < graph_input_count(engine->graph); i++)
+        is_same = inputs[i].dtype == replay->inputs[i].dtype &&
+                  !inputs[i].layout &&
+                  shape_equal(&inputs[i].shape, &replay->inputs[i].shape);
+    return is_same;
+}
+
+/* The one for inputs of these sizes, which becomes the first; NULL: none. */
+static struct replay *replay_find(struct engine *engine,
+                                  const struct tensor *inputs)
+{
+    struct replay **at = &engine->replays, *found;
+
+    while (*at && !replay_fits(engine, *at, inputs))
+        at = &(*at)->next;
+    found = *at;
+    if (found) {
+        *at = found->next;
+        found->next = engine->replays;
+        engine->replays = found;
+    }
+    return found;
+}
+
+/* ---- a pass that was launched one by one --------------------------------- */
+
+/* Whether the host had no part in the pass that just ran. */
+static bool is_all_on_device(const struct engine *engine)
+{
+    const struct graph *graph = engine->graph;
+
+    for (size_t i = 0; i < graph_node_count(graph); i++) {
+        if (graph_node(graph, i)->n_bodies)
+            return false;
+    }
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        const struct engine_value *entry = &engine->values[i];
+        enum value_kind kind = graph_value(graph, i)->kind;
+
+        if ((kind == VALUE_COMPUTED || kind == VALUE_INPUT) &&
+            (entry->moved_within[PLACE_HOST] ||
+             (kind == VALUE_COMPUTED && entry->moved_within[PLACE_DEVICE])))
+            return false;
+    }
+    for (size_t i = 0; i < graph_output_count(graph); i++) {
+        uint32_t value = graph_output_at(graph, i, NULL);
+
+        if (graph_value(graph, value)->kind != VALUE_COMPUTED ||
+            !engine->values[value].is_made_far)
+            return false;
+    }
+    return true;
+}
+
+void engine_replay_note(struct engine *engine, const struct tensor *inputs)
+{
+    size_t n = graph_input_count(engine->graph), n_replays = 0;
+    struct replay *replay;
+
+    if (!engine->may_replay || replay_find(engine, inputs))
+        return;
+    replay = mem_zalloc(sizeof *replay);
+    if (replay)
+        replay->inputs = mem_array(n, sizeof *replay->inputs);
+    if (!replay || !replay->inputs) {
+        mem_free(replay); /* then it is launched one by one again */
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        replay->inputs[i] =
+            (struct tensor){.dtype = inputs[i].dtype, .shape = inputs[i].shape};
+    replay->state = is_all_on_device(engine) ? REPLAY_SEEN : REPLAY_IMPOSSIBLE;
+    replay->next = engine->replays;
+    engine->replays = replay;
+    for (struct replay **at = &engine->replays; *at; at = &(*at)->next) {
+        if (++n_replays > most_replays) {
+            struct replay *oldest = *at;
+
+            *at = oldest->next;
+            replay_free(engine, oldest);
+            return;
+        }
+    }
+}
+
+/* ---- recording ----------------------------------------------------------- */
+
+static enum assay_status replay_make_inputs(struct engine *engine,
+                                            struct replay *replay,
+                                            struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < graph_input_count(engine->graph); i++) {
+        struct shape shape = replay->inputs[i].shape;
+        enum dtype dtype = replay->inputs[i].dtype;
+
+        st = tensor_new(replay->pool, dtype, &shape, &replay->inputs[i], err);
+        if (st)
+            replay->inputs[i] = (struct tensor){.dtype = dtype, .shape = shape};
+    }
+    return st;
+}
+
+/* Whether somebody wants to see the value after the pass. */
+static bool replay_wants(const struct engine *engine, uint32_t value)
+{
+    for (size_t i = 0; i < graph_output_count(engine->graph); i++) {
+        if (graph_output_at(engine->graph, i, NULL) == value)
+            return true;
+    }
+    return engine->values[value].is_kept;
+}
+
+static enum assay_status keep_made(struct engine *engine, struct replay *replay,
+                                   struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (uint32_t i = 0; !st && i < graph_value_count(engine->graph); i++) {
+        struct engine_value *entry = &engine->values[i];
+
+        if (!entry->made.buffer || !replay_wants(engine, i))
+            continue;
+        st = engine_make_dense(engine, &entry->made, err);
+        if (!st)
+            replay->made[i] = tensor_share(&entry->made);
+    }
+    return st;
+}
+
+/* Runs the pass while the backend records what is queued. */
+static enum assay_status record_pass(struct engine *engine,
+                                     struct replay *replay, struct error *err)
+{
+    const struct backend_class *class = engine->backend->class;
+    enum assay_status st = class->recording_begin(engine->backend, err);
+
+    if (st)
+        return st;
+    engine_begin_run(engine, replay->inputs);
+    st = engine_run_nodes(engine, err);
+    if (!st)
+        st = keep_made(engine, replay, err);
+    if (st)
+        class->recording_end(engine->backend, NULL, NULL);
+    else
+        st = class->recording_end(engine->backend, &replay->recording, err);
+    engine_forget_values(engine);
+    return st;
+}
+
+static enum assay_status replay_record(struct engine *engine,
+                                       struct replay *replay, struct error *err)
+{
+    struct pool *pool = engine->pools[PLACE_DEVICE];
+    enum assay_status st = pool_new_in(pool_space(pool), &replay->pool, err);
+
+    if (!st) {
+        pool_report(replay->pool, true);
+        replay->made =
+            mem_array(graph_value_count(engine->graph), sizeof *replay->made);
+        if (!replay->made)
+            st = error_nomem(err, sizeof *replay->made, "a recorded pass");
+    }
+    if (!st)
+        st = replay_make_inputs(engine, replay, err);
+    if (st)
+        return st;
+    engine->pools[PLACE_DEVICE] = replay->pool;
+    st = record_pass(engine, replay, err);
+    engine->pools[PLACE_DEVICE] = pool;
+    if (!st)
+        pool_trim(pool); /* what passes that are launched one by one need */
+    return st;
+}
+
+/* ---- replaying ----------------------------------------------------------- */
+
+static enum assay_status replay_outputs(struct engine *engine,
+                                        const struct replay *replay,
+                                        struct tensor *outputs,
+                                        struct error *err)
+{
+    const struct graph *graph = engine->graph;
+    struct pool *host = engine->pools[PLACE_HOST];
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < graph_output_count(graph); i++)
+        st = tensor_copy(host, &replay->made[graph_output_at(graph, i, NULL)],
+                         &outputs[i], err);
+    for (uint32_t i = 0; !st && i < graph_value_count(graph); i++) {
+        if (engine->values[i].is_kept && replay->made[i].buffer)
+            st = tensor_copy(host, &replay->made[i], &engine->values[i].made,
+                             err);
+    }
+    for (size_t i = 0; st && i < graph_output_count(graph); i++)
+        tensor_release(&outputs[i]);
+    return st;
+}
+
+static enum assay_status replay_run(struct engine *engine,
+                                    const struct replay *replay,
+                                    const struct tensor *inputs,
+                                    struct tensor *outputs, struct error *err)
+{
+    const struct backend_class *class = engine->backend->class;
+    enum assay_status st = ASSAY_OK;
+
+    engine_forget_values(engine);
+    for (size_t i = 0; !st && i < graph_input_count(engine->graph); i++)
+        st = tensor_assign(&replay->inputs[i], &inputs[i], err);
+    if (!st)
+        st = class->recording_run(engine->backend, replay->recording, err);
+    if (!st)
+        st = replay_outputs(engine, replay, outputs, err);
+    return st;
+}
+
+bool engine_replay(struct engine *engine, const struct tensor *inputs,
+                   struct tensor *outputs, enum assay_status *st,
+                   struct error *err)
+{
+    struct replay *replay = NULL;
+    struct error ignored = {0};
+
+    if (engine->may_replay && !assay_is_recording())
+        replay = replay_find(engine, inputs);
+    if (!replay)
+        return false;
+    if (replay->state == REPLAY_SEEN)
+        replay->state = replay_record(engine, replay, &ignored)
+                            ? REPLAY_IMPOSSIBLE
+                            : REPLAY_READY;
+    if (replay->state != REPLAY_READY)
+        return false;
+    *st = replay_run(engine, replay, inputs, outputs, err);
+    return true;
+}
+
+bool engine_was_replayed(const struct engine *engine)
+{
+    return engine->was_replayed;
+}

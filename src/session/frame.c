@@ -1,0 +1,108 @@
+/* session/frame.c - see frame.h; drawing is in postprocess.c. */
+#include "session/frame.h"
+
+#include "vision/photo_tensor.h"
+
+#include <assay/span.h>
+
+void frame_release(struct frame *frame)
+{
+    for (size_t i = 0; i < frame->n; i++) {
+        picture_release(&frame->pictures[i]);
+        found_release(&frame->found[i]);
+    }
+    for (size_t i = 0; i < FRAME_MAX_TENSORS; i++)
+        tensor_release(&frame->tensors[i]);
+}
+
+size_t frame_bytes(const struct frame *frame)
+{
+    size_t pixels = 0;
+
+    for (size_t i = 0; i < frame->n; i++)
+        pixels += (size_t)frame->pictures[i].width *
+                  (size_t)frame->pictures[i].height;
+    return 3 * pixels;
+}
+
+enum assay_status frame_decode(struct frame *frame, struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    ASSAY_SPAN("decode");
+    for (size_t i = 0; !st && i < frame->n && frame->paths[i]; i++)
+        st = picture_read(frame->paths[i], &frame->pictures[i], err);
+    return st;
+}
+
+/* One tensor per photograph, in its own size. */
+static enum assay_status make_tensors(struct frame *frame, struct pool *pool,
+                                      struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < frame->n; i++) {
+        ASSAY_SPAN("to_tensor");
+        st = photo_tensor(&frame->pictures[i], pool, &frame->tensors[i], err);
+    }
+    return st;
+}
+
+/* One tensor for all, made by the recipe. */
+static enum assay_status make_batch(struct frame *frame,
+                                    const struct model_inputs *inputs,
+                                    struct pool *pool, struct error *err)
+{
+    uint32_t owner = pool_set_owner(pool, OWNER_IMAGES);
+    enum assay_status st = tensor_new(pool, DTYPE_F32, &inputs->shapes[0],
+                                      &frame->tensors[0], err);
+
+    pool_set_owner(pool, owner);
+    for (size_t i = 0; !st && i < frame->n; i++)
+        st = recipe_apply(&inputs->recipe, &frame->pictures[i],
+                          tensor_f32(&frame->tensors[0]) +
+                              i * recipe_elements(&inputs->recipe),
+                          err);
+    return st;
+}
+
+static enum assay_status share_values(struct frame *frame,
+                                      const struct model_inputs *inputs,
+                                      struct error *err)
+{
+    if (inputs->n > FRAME_MAX_TENSORS)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "the model has %zu inputs; at most %d are possible",
+                         inputs->n, FRAME_MAX_TENSORS);
+    for (size_t i = 0; i < inputs->n; i++)
+        frame->tensors[i] = tensor_share(&inputs->values[i]);
+    return ASSAY_OK;
+}
+
+enum assay_status frame_preprocess(struct frame *frame, struct session *session,
+                                   struct error *err)
+{
+    const struct model_inputs *inputs = &session->inputs;
+
+    ASSAY_SPAN("preprocess");
+    switch (inputs->kind) {
+    case INPUTS_PHOTOGRAPHS:
+        return make_tensors(frame, session->pool, err);
+    case INPUTS_BATCH:
+        return make_batch(frame, inputs, session->pool, err);
+    case INPUTS_RANDOM:
+        break;
+    }
+    return share_values(frame, inputs, err);
+}
+
+enum assay_status frame_model(struct frame *frame, struct session *session,
+                              struct error *err)
+{
+    enum assay_status st;
+
+    assay_begin_class("model", graph_class(session->graph));
+    st = session_run(session, frame->tensors, err);
+    assay_end();
+    return st;
+}

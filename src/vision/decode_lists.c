@@ -1,0 +1,133 @@
+/* vision/decode_lists.c - models that drop overlapping boxes themselves: DETR
+ * and its like, and torchvision's detectors as exported. */
+#include "vision/candidates_internal.h"
+#include "vision/decoder.h"
+
+#include <math.h>
+
+/* ---- DETR: classes [n, queries, classes + 1], boxes [n, queries, 4] ----- */
+
+/* Boxes are center and size, from 0 to 1; the last class is "no object". */
+bool decode_detr_fits(const struct found_source *source)
+{
+    const struct tensor *scores, *boxes;
+
+    return decode_find_lists(source, &scores, &boxes);
+}
+
+/* Those that are proposed: other models have boxes by the thousand. */
+bool decode_detr_is_likely(const struct found_source *source)
+{
+    enum { most_queries = 900 };
+
+    return decode_detr_fits(source) &&
+           source->outputs[0].shape.dims[1] <= most_queries;
+}
+
+/* The probability of a class: of logits after a softmax. */
+static float detr_probability(const float *row, size_t n, size_t at)
+{
+    double sum = 0, shares = 0;
+    bool is_share = true;
+
+    for (size_t i = 0; i < n; i++) {
+        is_share &= row[i] >= 0 && row[i] <= 1;
+        sum += (double)row[i];
+        shares += exp((double)(row[i] - row[at]));
+    }
+    return is_share && fabs(sum - 1) < 1e-3 ? row[at] : (float)(1 / shares);
+}
+
+enum assay_status decode_detr(const struct found_source *source,
+                              struct found *found, struct error *err)
+{
+    const struct tensor *scores = NULL, *boxes = NULL;
+    float width = (float)source->recipe->width;
+    float height = (float)source->recipe->height;
+    struct candidates list;
+    const float *row, *box;
+    size_t n, n_classes;
+    enum assay_status st;
+
+    (void)decode_find_lists(source, &scores, &boxes); /* they fit */
+    n = (size_t)boxes->shape.dims[1];
+    n_classes = (size_t)scores->shape.dims[2];
+    row = tensor_f32(scores) + source->image * n * n_classes;
+    box = tensor_f32(boxes) + source->image * n * 4;
+    st = candidates_init(&list, source, n, err);
+    if (st)
+        return st;
+    for (size_t i = 0; i < n; i++, row += n_classes, box += 4) {
+        size_t best = candidates_best(row, n_classes - 1, 1);
+        float half_w = box[2] / 2, half_h = box[3] / 2;
+
+        candidates_add(
+            &list,
+            (struct box){(box[0] - half_w) * width, (box[1] - half_h) * height,
+                         (box[0] + half_w) * width, (box[1] + half_h) * height},
+            detr_probability(row, n_classes, best), (int64_t)best);
+    }
+    st = candidates_keep_all(&list, found, err);
+    candidates_release(&list);
+    return st;
+}
+
+/* ---- torchvision: boxes [n, 4], scores [n], labels [n] ------------------ */
+
+struct torchvision_lists {
+    const struct tensor *boxes, *scores, *labels;
+};
+
+/* Models with masks or keypoints have more outputs after these three. */
+static bool torchvision_find(const struct found_source *source,
+                             struct torchvision_lists *lists)
+{
+    *lists = (struct torchvision_lists){0};
+    for (size_t i = 0; i < source->n_outputs; i++) {
+        const struct tensor *output = &source->outputs[i];
+        const struct shape *shape = &output->shape;
+
+        if (output->dtype == DTYPE_F32 && shape->rank == 2 &&
+            shape->dims[1] == 4 && !lists->boxes)
+            lists->boxes = output;
+        else if (output->dtype == DTYPE_F32 && shape->rank == 1 &&
+                 !lists->scores)
+            lists->scores = output;
+        else if (output->dtype == DTYPE_I64 && shape->rank == 1 &&
+                 !lists->labels)
+            lists->labels = output;
+    }
+    return lists->boxes && lists->scores && lists->labels &&
+           source->image == 0 &&
+           lists->boxes->shape.dims[0] == lists->scores->shape.dims[0] &&
+           lists->boxes->shape.dims[0] == lists->labels->shape.dims[0];
+}
+
+bool decode_torchvision_fits(const struct found_source *source)
+{
+    struct torchvision_lists lists;
+
+    return torchvision_find(source, &lists);
+}
+
+enum assay_status decode_torchvision(const struct found_source *source,
+                                     struct found *found, struct error *err)
+{
+    struct torchvision_lists lists;
+    struct candidates list;
+    enum assay_status st;
+    size_t n;
+
+    (void)torchvision_find(source, &lists); /* they fit */
+    n = (size_t)lists.boxes->shape.dims[0];
+    st = candidates_init(&list, source, n, err);
+    if (st)
+        return st;
+    for (size_t i = 0; i < n; i++)
+        candidates_add(&list, tensor_boxes(lists.boxes)[i],
+                       tensor_f32(lists.scores)[i],
+                       tensor_i64(lists.labels)[i]);
+    st = candidates_keep_all(&list, found, err);
+    candidates_release(&list);
+    return st;
+}

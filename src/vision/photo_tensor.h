@@ -1,0 +1,17 @@
+/* vision/photo_tensor.h - turns pixels into a tensor.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef VISION_PHOTO_TENSOR_H
+#define VISION_PHOTO_TENSOR_H
+
+#include "picture/picture.h"
+#include "tensor/tensor.h"
+
+/* Writes [3,h,w] with values from 0 to 1. */
+void photo_spread(const struct picture *picture, float *out);
+
+/* The same as a tensor. */
+enum assay_status photo_tensor(const struct picture *picture, struct pool *pool,
+                               struct tensor *out, struct error *err);
+
+#endif

@@ -1,0 +1,482 @@
+/* What engine/engine.h promises on a device with memory and a queue of its own:
+ * what moves and what does not, types, failures that show late. */
+#include "backend/far.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ops/math/cast.h"
+#include "small_graph.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct error err;
+
+enum { n_floats = 6 };
+
+struct scene {
+    struct far_device *far;
+    struct small small;
+    struct engine *engine;
+    struct tensor x, y;
+};
+
+static struct scene scene_new(const char *refused)
+{
+    struct scene scene = {.far = far_device_new(refused), .small = small_new()};
+
+    err = (struct error){0};
+    scene.x = small_ones(&scene.small, shape_of(2, (int64_t)2, (int64_t)3));
+    for (size_t i = 0; i < n_floats; i++)
+        tensor_f32(&scene.x)[i] = (float)i - 2;
+    return scene;
+}
+
+static void scene_run(struct scene *scene)
+{
+    if (!scene->engine)
+        scene->engine =
+            small_engine(&scene->small, far_device(scene->far), ENGINE_MODULES);
+    tensor_release(&scene->y);
+    CHECK_STATUS(engine_run(scene->engine, &scene->x, &scene->y, &err),
+                 ASSAY_OK, &err);
+    CHECK(tensor_is_on_host(&scene->y));
+}
+
+static void scene_free(struct scene *scene)
+{
+    tensor_release(&scene->x);
+    tensor_release(&scene->y);
+    engine_free(scene->engine);
+    small_free(&scene->small);
+    far_device_free(scene->far);
+}
+
+/* A row of ops in modules "a", "b", ...; the value of the last. */
+static uint32_t chain(struct scene *scene, const struct op_class *const *ops,
+                      size_t n, uint32_t x)
+{
+    for (size_t i = 0; i < n; i++) {
+        char name[] = {(char)('a' + i), 0};
+
+        x = small_op(&scene->small, ops[i],
+                     small_module(&scene->small, GRAPH_NONE, name, "Module"),
+                     NULL, x);
+    }
+    return x;
+}
+
+static void check_moves(const struct scene *scene, const char *want)
+{
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    engine_explain_moves(scene->engine, &sink);
+    CHECK_STR(str_text(&text), want);
+    str_release(&text);
+}
+
+/* ---- moves -----------------------------------------------------------------
+ */
+
+TEST(only_inputs_and_outputs_move_where_the_device_runs_all)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_tanh, &op_relu};
+    struct scene scene = scene_new(NULL);
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 3, small_input(&scene.small)));
+    for (int i = 0; i < 2; i++) {
+        scene_run(&scene);
+        CHECK_NEAR(tensor_f32(&scene.y)[5], tanh(3), 1e-6);
+        check_moves(&scene, "\nmoves\n"
+                            "  an input: 24 bytes to the device, for a (ReLU)\n"
+                            "  c (ReLU): 24 bytes to the host, for the "
+                            "outputs\n");
+    }
+    scene_free(&scene);
+}
+
+TEST(a_refused_op_costs_one_move_out_and_one_back)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_tanh, &op_relu};
+    struct scene scene = scene_new("Tanh");
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 3, small_input(&scene.small)));
+    scene_run(&scene);
+    CHECK_NEAR(tensor_f32(&scene.y)[5], tanh(3), 1e-6);
+    check_moves(&scene, "\nmoves\n"
+                        "  an input: 24 bytes to the device, for a (ReLU)\n"
+                        "  a (ReLU): 24 bytes to the host, for b (Tanh)\n"
+                        "  b (Tanh): 24 bytes to the device, for c (ReLU)\n"
+                        "  c (ReLU): 24 bytes to the host, for the outputs\n");
+    scene_free(&scene);
+}
+
+TEST(a_value_that_several_read_on_the_host_moves_once)
+{
+    struct scene scene = scene_new("Tanh Sigmoid Add");
+    uint32_t x = small_input(&scene.small), two[2];
+
+    x = small_op(&scene.small, &op_relu, GRAPH_NONE, "first", x);
+    two[0] = small_op(&scene.small, &op_tanh, GRAPH_NONE, "second", x);
+    two[1] = small_op(&scene.small, &op_sigmoid, GRAPH_NONE, "third", x);
+    small_output(&scene.small,
+                 small_node(&scene.small, &op_add, GRAPH_NONE, "sum", two, 2));
+    scene_run(&scene);
+    CHECK_NEAR(tensor_f32(&scene.y)[5], tanh(3) + 1 / (1 + exp(-3)), 1e-6);
+    check_moves(&scene,
+                "\nmoves\n"
+                "  an input: 24 bytes to the device, for small.first (ReLU)\n"
+                "  small.first (ReLU): 24 bytes to the host, for small.second "
+                "(Tanh)\n");
+    scene_free(&scene);
+}
+
+TEST(nothing_moves_on_the_host)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_tanh};
+    struct scene scene = scene_new(NULL);
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 2, small_input(&scene.small)));
+    scene.engine = small_engine(&scene.small, NULL, ENGINE_MODULES);
+    scene_run(&scene);
+    check_moves(&scene, "");
+    scene_free(&scene);
+}
+
+static uint32_t add_shape(struct scene *scene, uint32_t x)
+{
+    struct shape_of_attrs attrs = {.start = 0, .end = 2};
+    struct node_description shape = {.op = &op_shape_of,
+                                     .attrs = &attrs,
+                                     .scope = GRAPH_NONE,
+                                     .name = "shape",
+                                     .inputs = &x,
+                                     .n_inputs = 1,
+                                     .n_outputs = 1};
+    uint32_t out;
+
+    CHECK_INT(graph_node_add(scene->small.graph, &shape, &out, NULL), ASSAY_OK);
+    return out;
+}
+
+/* Reshape to what Shape says of another value: integers that the host needs. */
+TEST(shapes_are_computed_on_the_host_and_move_nothing)
+{
+    struct scene scene = scene_new(NULL);
+    uint32_t x = small_input(&scene.small), inputs[2];
+
+    inputs[0] = small_op(&scene.small, &op_relu, GRAPH_NONE, "first", x);
+    inputs[1] = add_shape(&scene, inputs[0]);
+    inputs[0] =
+        small_node(&scene.small, &op_reshape, GRAPH_NONE, "view", inputs, 2);
+    small_output(&scene.small, small_op(&scene.small, &op_relu, GRAPH_NONE,
+                                        "last", inputs[0]));
+    scene_run(&scene);
+    CHECK_INT(scene.y.shape.rank, 2);
+    check_moves(&scene,
+                "\nmoves\n"
+                "  an input: 24 bytes to the device, for small.first (ReLU)\n"
+                "  small.last (ReLU): 24 bytes to the host, for the outputs\n");
+    scene_free(&scene);
+}
+
+TEST(an_input_that_is_on_the_device_already_stays_there)
+{
+    static const struct op_class *const ops[] = {&op_relu};
+    struct scene scene = scene_new(NULL);
+    struct tensor there;
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 1, small_input(&scene.small)));
+    scene.engine =
+        small_engine(&scene.small, far_device(scene.far), ENGINE_MODULES);
+    CHECK_STATUS(tensor_copy(engine_pool(scene.engine), &scene.x, &there, &err),
+                 ASSAY_OK, &err);
+    tensor_release(&scene.x);
+    scene.x = there;
+    scene_run(&scene);
+    CHECK_NEAR(tensor_f32(&scene.y)[5], 3, 0);
+    check_moves(&scene, "\nmoves\n"
+                        "  a (ReLU): 24 bytes to the host, for the outputs\n");
+    scene_free(&scene);
+}
+
+/* ---- weights ---------------------------------------------------------------
+ */
+
+TEST(weights_go_to_the_device_once_and_again_when_they_changed)
+{
+    struct scene scene = scene_new(NULL);
+    uint32_t x = small_input(&scene.small), weight;
+    uint64_t first, second;
+
+    small_output(&scene.small, small_conv(&scene.small, GRAPH_NONE, x));
+    weight = graph_find_value(scene.small.graph, "conv.weight");
+    tensor_release(&scene.x);
+    scene.x = small_ones(&scene.small, shape_of(4, (int64_t)1, (int64_t)1,
+                                                (int64_t)1, (int64_t)1));
+    scene_run(&scene);
+    first = far_device_jobs(scene.far);
+    scene_run(&scene);
+    second = far_device_jobs(scene.far) - first;
+    CHECK_INT(second, 1); /* the convolution; copies are not counted */
+    CHECK_NEAR(*tensor_f32(&scene.y), 1, 0);
+    *tensor_f32(&graph_value(scene.small.graph, weight)->data) = 7;
+    scene_run(&scene);
+    CHECK_NEAR(*tensor_f32(&scene.y), 1, 0);
+    engine_parameters_changed(scene.engine);
+    scene_run(&scene);
+    CHECK_NEAR(*tensor_f32(&scene.y), 7, 0);
+    scene_free(&scene);
+}
+
+/* ---- what is seen from outside ---------------------------------------------
+ */
+
+TEST(kept_values_come_to_the_host)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_tanh};
+    struct scene scene = scene_new(NULL);
+    uint32_t kept = chain(&scene, ops, 1, small_input(&scene.small));
+
+    small_output(&scene.small, chain(&scene, ops + 1, 1, kept));
+    scene.engine =
+        small_engine(&scene.small, far_device(scene.far), ENGINE_MODULES);
+    CHECK_STATUS(engine_keep(scene.engine, kept, &err), ASSAY_OK, &err);
+    scene_run(&scene);
+    CHECK(tensor_is_on_host(engine_kept(scene.engine, kept)));
+    CHECK_NEAR(tensor_f32(engine_kept(scene.engine, kept))[5], 3, 0);
+    CHECK_NEAR(tensor_f32(engine_kept(scene.engine, kept))[0], 0, 0);
+    scene_free(&scene);
+}
+
+TEST(the_engines_pool_is_the_devices_memory)
+{
+    static const struct op_class *const ops[] = {&op_relu};
+    struct scene scene = scene_new(NULL);
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 1, small_input(&scene.small)));
+    scene_run(&scene);
+    CHECK(pool_space(engine_pool(scene.engine)) ==
+          far_device(scene.far)->space);
+    CHECK(pool_usage(engine_pool(scene.engine)).peak_bytes > 0);
+    scene_free(&scene);
+}
+
+/* ---- types -----------------------------------------------------------------
+ */
+
+TEST(what_knows_float32_alone_runs_there_on_other_types)
+{
+    struct scene scene = scene_new(NULL);
+    struct tensor wide;
+    uint32_t x;
+
+    CHECK_INT(graph_input(scene.small.graph, "x", DTYPE_F64, &x, NULL),
+              ASSAY_OK);
+    small_output(&scene.small,
+                 small_op(&scene.small, &op_relu, GRAPH_NONE, "only", x));
+    CHECK_INT(op_relu.is_f32, true);
+    CHECK_STATUS(
+        tensor_new(scene.small.pool, DTYPE_F64, &scene.x.shape, &wide, &err),
+        ASSAY_OK, &err);
+    for (size_t i = 0; i < n_floats; i++)
+        ((double *)tensor_data(&wide))[i] = i ? (double)i : -5;
+    tensor_release(&scene.x);
+    scene.x = wide;
+    scene_run(&scene);
+    CHECK_INT(scene.y.dtype, DTYPE_F64);
+    CHECK_NEAR(((double *)tensor_data(&scene.y))[2], 2, 0);
+    CHECK_NEAR(((double *)tensor_data(&scene.y))[0], 0, 0);
+    scene_free(&scene);
+}
+
+/* ---- failures --------------------------------------------------------------
+ */
+
+static enum assay_status infer_same(const struct node *node,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *outputs, struct error *error)
+{
+    (void)node, (void)error;
+    outputs[0].dtype = DTYPE_F32;
+    outputs[0].shape = inputs[0]->shape;
+    return ASSAY_OK;
+}
+
+/* Fails on what is in the tensor, which nobody knows before it runs. */
+static enum assay_status refuse_nine(const struct op_context *context,
+                                     const struct node *node,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *outputs,
+                                     struct error *error)
+{
+    (void)context, (void)node;
+    memcpy(tensor_data(&outputs[0]), tensor_data(inputs[0]),
+           tensor_bytes(inputs[0]));
+    return *tensor_f32(inputs[0]) == 9
+               ? error_set(error, ASSAY_BAD_INPUT, "nine cannot be")
+               : ASSAY_OK;
+}
+
+static const struct op_class picky_op = {.name = "Picky",
+                                         .min_inputs = 1,
+                                         .max_inputs = 1,
+                                         .min_outputs = 1,
+                                         .max_outputs = 1,
+                                         .infer = infer_same,
+                                         .forward = refuse_nine};
+
+TEST(a_kernel_that_fails_late_fails_the_run_and_the_next_one_works)
+{
+    static const struct op_class *const ops[] = {&op_relu, &picky_op, &op_relu};
+    struct scene scene = scene_new(NULL);
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 3, small_input(&scene.small)));
+    scene_run(&scene);
+    tensor_release(&scene.y);
+    tensor_f32(&scene.x)[0] = 9;
+    CHECK_INT(engine_run(scene.engine, &scene.x, &scene.y, &err),
+              ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "nine cannot be");
+    CHECK(!scene.y.buffer);
+    tensor_f32(&scene.x)[0] = 4;
+    err = (struct error){0};
+    scene_run(&scene);
+    CHECK_NEAR(*tensor_f32(&scene.y), 4, 0);
+    scene_free(&scene);
+}
+
+TEST(an_engine_without_memory_leaves_nothing_on_the_device)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_tanh, &op_relu};
+    struct scene scene = scene_new("Tanh");
+    struct engine_options options = {.device = far_device(scene.far)};
+    enum assay_status st;
+    struct engine *engine;
+    long nth = 0;
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 3, small_input(&scene.small)));
+    do {
+        mem_fail_at(nth++);
+        engine = NULL;
+        st = engine_new(scene.small.graph, scene.small.pool, &options, &engine,
+                        NULL);
+        if (!st)
+            st = engine_run(engine, &scene.x, &scene.y, NULL);
+        mem_fail_at(-1);
+        tensor_release(&scene.y);
+        engine_free(engine);
+    } while (st == ASSAY_NOMEM);
+    CHECK_INT(st, ASSAY_OK);
+    scene_free(&scene);
+}
+
+TEST(the_first_value_that_is_not_finite_is_found_on_the_device)
+{
+    struct engine_options options = {
+        .backend_options = {.n_threads = 1, .is_training = true}};
+    struct scene scene = scene_new(NULL);
+    uint32_t x = small_input(&scene.small);
+    char text[200];
+
+    x = small_conv(&scene.small, GRAPH_NONE, x);
+    x = small_op(&scene.small, &op_relu, GRAPH_NONE, "next", x);
+    small_output(&scene.small,
+                 small_op(&scene.small, &small_total_op, GRAPH_NONE, "sum", x));
+    tensor_release(&scene.x);
+    scene.x = small_ones(&scene.small, shape_of(4, (int64_t)1, (int64_t)1,
+                                                (int64_t)1, (int64_t)2));
+    tensor_f32(&scene.x)[1] = INFINITY;
+    options.device = far_device(scene.far);
+    CHECK_STATUS(engine_new(scene.small.graph, scene.small.pool, &options,
+                            &scene.engine, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(
+        engine_find_not_finite(scene.engine, &scene.x, text, sizeof text, &err),
+        ASSAY_OK, &err);
+    CHECK_STR(text, "conv (Conv2d)");
+    scene_free(&scene);
+}
+
+/* ---- passes as one launch --------------------------------------------------
+ */
+
+/* An engine that may replay, and a few runs with other inputs each. */
+static void run_often(struct scene *scene, const bool *is_replayed, size_t n)
+{
+    struct engine_options options = {.device = far_device(scene->far),
+                                     .may_replay = true};
+
+    CHECK_STATUS(engine_new(scene->small.graph, scene->small.pool, &options,
+                            &scene->engine, &err),
+                 ASSAY_OK, &err);
+    for (size_t i = 0; i < n; i++) {
+        tensor_f32(&scene->x)[5] = (float)i;
+        scene_run(scene);
+        CHECK_INT(engine_was_replayed(scene->engine), is_replayed[i]);
+        CHECK_NEAR(tensor_f32(&scene->y)[5], tanh((double)i), 1e-6);
+        CHECK_NEAR(tensor_f32(&scene->y)[0], 0, 0);
+    }
+}
+
+TEST(a_pass_over_sizes_that_were_seen_is_one_launch)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_tanh, &op_relu};
+    static const bool is_replayed[] = {false, true, true, true};
+    struct scene scene = scene_new(NULL);
+    uint64_t n_jobs;
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 3, small_input(&scene.small)));
+    run_often(&scene, is_replayed, 4);
+    n_jobs = far_device_jobs(scene.far);
+    scene_run(&scene);
+    CHECK_INT(far_device_jobs(scene.far) - n_jobs, 3);
+    engine_parameters_changed(scene.engine);
+    scene_run(&scene);
+    CHECK(!engine_was_replayed(scene.engine));
+    scene_free(&scene);
+}
+
+TEST(a_pass_that_the_host_has_a_part_in_is_launched_one_by_one)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_tanh, &op_relu};
+    static const bool is_replayed[] = {false, false, false};
+    struct scene scene = scene_new("Tanh");
+
+    small_output(&scene.small,
+                 chain(&scene, ops, 3, small_input(&scene.small)));
+    run_often(&scene, is_replayed, 3);
+    scene_free(&scene);
+}
+
+TEST(values_that_are_kept_are_there_after_a_replay)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_tanh};
+    struct scene scene = scene_new(NULL);
+    struct engine_options options = {.device = far_device(scene.far),
+                                     .may_replay = true};
+    uint32_t middle, x = small_input(&scene.small);
+
+    middle = chain(&scene, ops, 1, x);
+    small_output(&scene.small, chain(&scene, ops + 1, 1, middle));
+    CHECK_STATUS(engine_new(scene.small.graph, scene.small.pool, &options,
+                            &scene.engine, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(engine_keep(scene.engine, middle, &err), ASSAY_OK, &err);
+    for (int i = 0; i < 3; i++) {
+        tensor_f32(&scene.x)[5] = (float)i + 7;
+        scene_run(&scene);
+        CHECK(engine_kept(scene.engine, middle));
+        CHECK_NEAR(tensor_f32(engine_kept(scene.engine, middle))[5], i + 7, 0);
+    }
+    CHECK(engine_was_replayed(scene.engine));
+    scene_free(&scene);
+}

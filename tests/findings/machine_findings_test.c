@@ -1,0 +1,202 @@
+/* What the rules find in how the machine and the iterations behaved: each rule
+ * both ways. */
+#include "findings/finding_runs.h"
+
+TEST(waiting_for_a_processor_is_reported_as_other_load)
+{
+    struct run *run = quiet_run(100);
+
+    add_series(run, "steady.wait", 7);
+    check_found(run, "load", 7,
+                "other work on the machine: a thread waited 7.00 ms (7.0 %) "
+                "per iteration for a processor",
+                "quiet machine");
+    run = quiet_run(100);
+    add_series(run, "steady.wait", 0.5);
+    check_silent(run);
+}
+
+static void check_taker(const char *series, double processors,
+                        const char *words)
+{
+    struct run *run = threaded_run("2", "2");
+
+    add_series(run, "steady.wait", 4);
+    add_series(run, "steady.others", processors);
+    add_series(run, series, processors);
+    check_found(run, "load", 4, words, "quiet machine");
+}
+
+TEST(who_took_the_processors_is_named)
+{
+    check_taker("steady.busy", 1.25,
+                "other programs kept 1.25 of 2 processors busy: a thread "
+                "waited 4.00 ms");
+    check_taker("steady.stolen", 0.5,
+                "the host gave 0.50 of 2 processors to other guests");
+}
+
+TEST(the_limit_of_a_container_is_named)
+{
+    struct run *run = threaded_run("2", "2");
+
+    add_series(run, "steady.wait", 4);
+    add_series(run, "steady.others", 0.01);
+    add_series(run, "steady.throttled", 0.6);
+    check_found(run, "load", 4, "the container's limit held it back",
+                "quiet machine");
+}
+
+TEST(page_faults_while_measuring_are_reported)
+{
+    struct run *run = quiet_run(100);
+
+    add_series(run, "steady.page_faults", 20000);
+    set(run, "machine.fault_ns", "500");
+    check_found(run, "faults", 10,
+                "20000 page faults per iteration at 500 ns each, together 10.0",
+                "MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1");
+    run = quiet_run(100);
+    add_series(run, "steady.page_faults", 100);
+    set(run, "machine.fault_ns", "500");
+    check_silent(run);
+    run = quiet_run(100); /* nobody measured what they cost */
+    add_series(run, "steady.page_faults", 20000);
+    check_silent(run);
+}
+
+/* Thirty iterations that get faster, or slower, by a fifth. */
+static struct run *drifting_run(int direction)
+{
+    struct run *run;
+    uint32_t thread;
+
+    err = (struct error){0};
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    for (uint32_t i = 0; i < N; i++) {
+        double ms = 100 + direction * (int)i * 0.7;
+        struct sample sample = {.iteration = i,
+                                .start_ns = (int64_t)i * 1000000000,
+                                .duration_ns = (int64_t)(ms * 1e6),
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        OK(run_count(run, &sample, &err));
+    }
+    return run;
+}
+
+/* 60 iterations, the first 15 of them slower by a tenth: not so much that they
+ * would count as disturbed. */
+static struct run *warming_run(void)
+{
+    struct run *run;
+    uint32_t thread;
+
+    err = (struct error){0};
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    for (uint32_t i = 0; i < 60; i++) {
+        double ms = (i < 15 ? 110 : 100) + (i * 7) % 5 * 2;
+        struct sample sample = {.iteration = i,
+                                .start_ns = (int64_t)i * 1000000000,
+                                .duration_ns = (int64_t)(ms * 1e6),
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        OK(run_count(run, &sample, &err));
+    }
+    return run;
+}
+
+/* The advice is taken: without as many iterations the finding is gone, and the
+ * mean has fallen as it said. */
+TEST(a_warm_up_that_was_too_short_is_reported_and_the_advice_holds)
+{
+    struct run *run = warming_run(), *rest;
+    struct run_filter filter = {.first_iteration = 15,
+                                .last_iteration = UINT64_MAX};
+    struct finding_list list;
+    double before = 0, after = 0;
+
+    set(run, "settings.mode", "optimised");
+    OK(run_seal(run, &err));
+    OK(findings_find(run, &list, &err));
+    CHECK_INT(list.n, 1);
+    CHECK_STR(list.items[0].rule, "drift");
+    CHECK_HAS(list.items[0].text, "the first 15 iterations are slower");
+    CHECK_STR(list.items[0].help, "--warmup 15");
+    OK(run_subset(run, &filter, &rest, &err));
+    for (size_t i = 0; i < 60; i++)
+        before += (double)run_iteration(run, i)->duration_ns / 60;
+    for (size_t i = 0; i < 45; i++)
+        after += (double)run_iteration(rest, i)->duration_ns / 45;
+    CHECK_NEAR(list.items[0].saved_ns, before - after, 1);
+    CHECK(list.items[0].low_ns < before - after);
+    OK(findings_find(rest, &list, &err));
+    CHECK_INT(list.n, 0);
+    run_free(rest);
+    run_free(run);
+    list = find(warming_run()); /* other programs have no such option */
+    CHECK_HAS(list.items[0].help, "assay show --iterations 15..");
+}
+
+TEST(iterations_that_never_settle_are_not_blamed_on_the_warm_up)
+{
+    struct finding_list list = find(drifting_run(-1));
+
+    CHECK_INT(list.n, 1);
+    CHECK_HAS(list.items[0].text, "they had not settled");
+    CHECK_STR(list.items[0].help, "");
+}
+
+TEST(a_run_that_slows_down_names_only_a_cause_that_was_measured)
+{
+    struct run *run = drifting_run(1);
+    struct finding_list list;
+    uint32_t id;
+
+    OK(run_series_add(run, "steady.frequency", "MHz", &id, &err));
+    for (uint32_t i = 0; i < N; i++)
+        OK(run_series_put(run, id, i, 3000 - 20.0 * i, &err));
+    list = find(run);
+    CHECK_INT(list.n, 1);
+    CHECK_HAS(list.items[0].text, "the processor's frequency fell by 14 %");
+    list = find(drifting_run(1));
+    CHECK_HAS(list.items[0].text, "the cause was not measured");
+}
+
+TEST(a_disturbed_run_has_no_other_findings)
+{
+    struct run *run = quiet_run(105);
+
+    check_only_load(drifting_run(-1));
+    set(run, "recording.cost_share", "0.05");
+    set(run, "recording.cost_low", "0.02");
+    check_only_load(run);
+}
+
+TEST(a_recording_that_certainly_costs_too_much_is_reported)
+{
+    struct run *run = quiet_run(105);
+
+    set(run, "recording.cost_share", "0.05");
+    set(run, "recording.cost_low", "0.02");
+    set(run, "recording.cost_high", "0.08");
+    set(run, "recording.pairs", "9");
+    check_found(run, "recording", 5,
+                "recording costs 5.00 ms [2.06 ms, 7.78 ms] (4.8 %), measured "
+                "with 9",
+                "--record");
+    run = quiet_run(105);
+    set(run, "recording.cost_share", "0.05");
+    set(run, "recording.cost_low", "-0.01");
+    set(run, "recording.pairs", "9");
+    check_silent(run);
+    run = quiet_run(105); /* the least of 3 is no bound */
+    set(run, "recording.cost_share", "0.09");
+    set(run, "recording.cost_low", "0.04");
+    set(run, "recording.pairs", "3");
+    check_silent(run);
+}

@@ -1,0 +1,21 @@
+/* tests/models/torchvision.h - runs torchvision and reads its results.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TESTS_DETECT_TORCHVISION_H
+#define TESTS_DETECT_TORCHVISION_H
+
+#include "formats/weights/checkpoint.h"
+
+/* Runs a script of the tests ("session/NAME.py") with a new folder called
+ * `name` before the arguments, once per name, and returns that folder. SKIPs
+ * the test if torchvision is missing. */
+const char *torchvision_ask(const char *name, const char *script,
+                            const char *arguments);
+
+/* A safetensors file that a script wrote. The caller frees it. */
+struct checkpoint *answer_open(const char *folder, const char *name);
+/* Fails the test if there is none. The caller releases it. */
+struct tensor answer_tensor(const struct checkpoint *answer, struct pool *pool,
+                            const char *name);
+
+#endif

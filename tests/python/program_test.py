@@ -1,0 +1,163 @@
+"""python -m assay: programs recorded as they are, however they end."""
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from assay import _native
+
+TRAIN = """
+    import sys, torch
+    from torch import nn
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    rate = torch.optim.SGD(model.parameters(), lr=0.1)
+    for i in range(5):
+        rate.zero_grad()
+        model(torch.ones(3, 4)).sum().backward()
+        rate.step()
+    print("arguments", sys.argv[1:], __name__, flush=True)
+"""
+
+
+def start(tmp_path, program, *words, before=(), **options):
+    (tmp_path / "program.py").write_text(textwrap.dedent(program))
+    return subprocess.Popen(
+        [sys.executable, "-m", "assay", *before, "program.py", *words],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, **options)
+
+
+def finish(process):
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def test_a_program_runs_as_it_is_and_ends_on_the_summary(tmp_path):
+    code, out, err = finish(start(tmp_path, TRAIN, "--epochs", "1"))
+    assert code == 0, err
+    assert "arguments ['--epochs', '1'] __main__" in out
+    assert "program.py" in out and "backward" in out and "optimizer" in out
+    run = _native.read(tmp_path / "run.assay")
+    assert run["iterations"] == 5
+    assert run["facts"]["model.parameters"] == "58"
+    assert not any(run["health"].values())
+
+
+def test_the_programs_failure_is_its_own_and_the_run_is_kept(tmp_path):
+    code, out, err = finish(start(tmp_path, TRAIN + """
+    sys.exit(7)
+    """))
+    assert code == 7
+    assert _native.read(tmp_path / "run.assay")["iterations"] == 5
+    code, out, err = finish(start(tmp_path, TRAIN + """
+    raise LookupError("of the program")
+    """, before=("-o", "other.assay", "--quiet")))
+    assert code == 1 and "LookupError: of the program" in err
+    assert "median" not in out
+    assert _native.read(tmp_path / "other.assay")["iterations"] == 5
+
+
+def test_an_interrupt_ends_with_a_complete_run(tmp_path):
+    process = start(tmp_path, TRAIN + """
+    import time
+    time.sleep(100)
+    """)
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    assert code != 0 and "KeyboardInterrupt" in err
+    assert _native.read(tmp_path / "run.assay")["iterations"] == 5
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)",
+                                 "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_a_killed_program_leaves_a_part_file(tmp_path, end):
+    """What was recorded up to the last second is in it."""
+    finish(start(tmp_path, TRAIN + f"""
+    import os, signal, time
+    time.sleep(2.5)
+    {end}
+    """))
+    assert not (tmp_path / "run.assay").exists()
+    (part,) = tmp_path.glob("run.assay.*part")
+    run = _native.read(part)
+    assert run["health"]["is_incomplete"] == 1
+    assert any(scope["name"] == "backward" for scope in run["scopes"])
+
+
+def test_forked_and_spawned_children_do_not_disturb(tmp_path):
+    code, out, err = finish(start(tmp_path, """
+    import multiprocessing, torch
+    model = torch.nn.Linear(2, 2)
+
+    def work(queue):
+        queue.put(model(torch.ones(1, 2)).sum().item() is not None)
+
+    if __name__ == "__main__":
+        torch.set_num_threads(1)
+        model(torch.ones(1, 2))
+        for method in ("fork", "spawn"):
+            context = multiprocessing.get_context(method)
+            queue = context.Queue()
+            child = context.Process(target=work, args=(queue,))
+            child.start()
+            print(method, queue.get())
+            child.join()
+        model(torch.ones(1, 2))
+    """))
+    assert code == 0, err
+    assert "fork True" in out and "spawn True" in out
+    run = _native.read(tmp_path / "run.assay")
+    calls = [s["calls"] for s in run["scopes"] if s["class"] == "Linear"]
+    assert calls == [2]
+
+
+def test_a_module_can_be_run_too(tmp_path):
+    (tmp_path / "program.py").write_text(textwrap.dedent(TRAIN))
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", "--quiet", "-m", "program", "x"],
+        cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "arguments ['x'] __main__" in done.stdout
+    assert _native.read(tmp_path / "run.assay")["iterations"] == 5
+
+
+def say(tmp_path, *words, **environment):
+    done = subprocess.run([sys.executable, "-m", "assay", *words],
+                          cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, **environment}, check=False)
+    return done.returncode, done.stderr
+
+
+def test_wrong_usage_is_one_sentence(tmp_path):
+    assert say(tmp_path, "nothing.py") == (
+        3, "assay: cannot read nothing.py: there is no such file\n")
+    code, text = say(tmp_path)
+    assert code == 2 and "missing a script to run" in text
+    (tmp_path / "empty.py").write_text("")
+    code, text = say(tmp_path, "-o", "no/run.assay", "empty.py")
+    assert code == 3 and text.count("\n") == 1 and "no/run.assay" in text
+
+
+@pytest.mark.parametrize("torch, sentence", [
+    ("raise ImportError('not here')", "torch cannot be imported here: not here"),
+    ("__version__ = '1.9.1'", "needs PyTorch 1.10 or later; this is 1.9.1")])
+def test_a_missing_or_old_torch_is_said(tmp_path, torch, sentence):
+    (tmp_path / "torch.py").write_text(torch + "\n")
+    (tmp_path / "empty.py").write_text("")
+    paths = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    code, text = say(tmp_path, "empty.py", PYTHONPATH=paths)
+    assert code == 3
+    assert text.count("\n") == 1 and sentence in text
+
+
+def test_importing_assay_does_not_import_torch():
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c",
+         "import assay, sys; print(assay.__version__, 'torch' in sys.modules)"],
+        capture_output=True, text=True, check=True)
+    assert done.stdout.split()[1] == "False" and done.stderr == ""

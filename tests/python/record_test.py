@@ -1,0 +1,278 @@
+"""Recording whole programs: training, its parts, and the books."""
+import copy
+import gc
+import pickle
+
+import pytest
+import torch
+from networks import Images, Net
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+import assay
+from assay import _native
+from assay.record import Recording
+
+
+def scopes_of(path):
+    """Path -> scope, for a run file."""
+    run = _native.read(path)
+    paths, found = [], {}
+    for scope in run["scopes"]:
+        parent = paths[scope["parent"]] if scope["parent"] >= 0 else None
+        path = scope["name"] if parent == "" else f"{parent}.{scope['name']}"
+        paths.append("" if parent is None else path)
+        found[paths[-1]] = scope
+    bad = {name: n for name, n in run["health"].items() if n}
+    return found, bad, run
+
+
+def train(model, loader, step_model=None, epochs=1, optimizer=torch.optim.SGD):
+    rate = optimizer(model.parameters(), lr=0.1)
+    loss_of = nn.CrossEntropyLoss()
+    losses = []
+    for _ in range(epochs):
+        for images, labels in loader:
+            rate.zero_grad()
+            loss = loss_of((step_model or model)(images), labels)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            rate.step()
+            losses.append(loss.item())
+    return losses
+
+
+def loader(n=8, workers=0):
+    return torch.utils.data.DataLoader(Images(n), batch_size=2,
+                                       num_workers=workers)
+
+
+def results(model, losses):
+    return losses, [p.detach().clone() for p in model.parameters()], [
+        p.grad.clone() for p in model.parameters()]
+
+
+def same(a, b):
+    return a[0] == b[0] and all(
+        torch.equal(x, y) for i in (1, 2) for x, y in zip(a[i], b[i]))
+
+
+def test_losses_and_gradients_are_bit_for_bit_the_same(tmp_path):
+    torch.manual_seed(0)
+    first = Net()
+    second = copy.deepcopy(first)
+    bare = results(first, train(first, loader(), epochs=3))
+    with Recording(tmp_path / "run.assay"):
+        recorded = results(second, train(second, loader(), epochs=3))
+    assert same(bare, recorded)
+
+
+def test_a_training_step_has_its_parts_and_modules(tmp_path):
+    model = Net()
+    with assay.recording(tmp_path / "run.assay"):
+        train(model, loader())
+    found, bad, run = scopes_of(tmp_path / "run.assay")
+    assert bad == {}
+    assert run["iterations"] == 4
+    for part in ("data", "zero_grad", "forward", "loss", "backward",
+                 "clip_gradients", "optimizer"):
+        assert found[part]["calls"] == 4, part
+    assert found["forward"]["class"] == found["backward"]["class"] == "Net"
+    assert found["optimizer"]["class"] == "SGD"
+    assert found["data"]["class"] == "DataLoader"
+    for path in ("blocks.0.conv", "blocks.1.norm", "head.1", "stem"):
+        assert found[f"forward.{path}"]["calls"] > 0
+        assert found[f"backward.{path}"]["calls"] > 0
+        assert (found[f"forward.{path}"]["class"]
+                == found[f"backward.{path}"]["class"])
+    assert found["backward.loss"]["calls"] > 0
+    # The addition in a block is the block's own, not one of its modules'.
+    assert found["backward.blocks.0.operations"]["calls"] == 4
+    inner = sum(scope["total_ms"] for path, scope in found.items()
+                if path.startswith("backward.") and scope["calls"])
+    assert inner <= found["backward"]["total_ms"]
+    assert found["backward"]["total_ms"] - found["backward"]["self_ms"] == \
+        pytest.approx(inner, rel=1e-6)
+
+
+def test_the_books_of_an_iteration_balance(tmp_path):
+    with Recording(tmp_path / "run.assay"):
+        train(Net(), loader(16))
+    found, _, _ = scopes_of(tmp_path / "run.assay")
+    parts = sum(scope["total_ms"] for path, scope in found.items()
+                if path and "." not in path and not scope["is_outside"])
+    whole = found[""]
+    assert parts + whole["self_ms"] == pytest.approx(whole["total_ms"],
+                                                     rel=0.01)
+
+
+def test_evaluation_has_a_tree_of_its_own(tmp_path):
+    model = Net()
+    with Recording(tmp_path / "run.assay"):
+        train(model, loader())
+        model.eval()
+        with torch.no_grad():
+            for images, _ in loader(4):
+                model(images)
+    found, bad, run = scopes_of(tmp_path / "run.assay")
+    assert (found["forward"]["calls"], found["model"]["calls"]) == (4, 2)
+    assert found["model.head.1"]["calls"] == 2
+    assert run["iterations"] == 6
+    assert bad == {}
+
+
+def test_recomputed_segments_and_several_backward_calls(tmp_path):
+    torch.manual_seed(0)
+    first = Net()
+    second = copy.deepcopy(first)
+
+    def step(model):
+        x = torch.linspace(0, 1, 2 * 3 * 8 * 8).reshape(2, 3, 8, 8)
+        x.requires_grad_(True)
+        middle = checkpoint(model.stem, x, **reentrant)
+        out = model.head(model.pool(model.blocks[0](middle))).sum()
+        out.backward(retain_graph=True)
+        out.backward()
+        return [p.grad.clone() if p.grad is not None else None
+                for p in model.parameters()]
+
+    reentrant = {} if torch.__version__.startswith("1.") else {
+        "use_reentrant": True}
+    bare = step(first)
+    with Recording(tmp_path / "run.assay"):
+        recorded = step(second)
+    assert all((a is None and b is None) or torch.equal(a, b)
+               for a, b in zip(bare, recorded))
+    _, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert bad == {}
+
+
+def test_a_backward_pass_that_fails_closes_its_spans(tmp_path):
+    class Stuck(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x):
+            return x * 2
+
+        @staticmethod
+        def backward(context, gradient):
+            raise ArithmeticError("told to fail")
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return Stuck.apply(self.inner(x))
+
+    model = Model()
+    with Recording(tmp_path / "run.assay"):
+        for _ in range(3):
+            with pytest.raises(ArithmeticError):
+                model(torch.rand(1, 2)).sum().backward()
+    found, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert bad == {}
+    assert found["backward"]["calls"] == 3
+
+
+def test_workers_of_a_loader_are_lanes(tmp_path):
+    with Recording(tmp_path / "run.assay"):
+        losses = train(Net(), loader(16, workers=2), epochs=2)
+    found, bad, run = scopes_of(tmp_path / "run.assay")
+    assert len(losses) == 16
+    assert {"worker 0", "worker 1"} <= set(run["lanes"])
+    assert found["data.fetch"]["calls"] > 0
+    assert bad == {}
+
+
+def test_batches_arrive_as_they_are_after_the_recording():
+    """Workers that outlive a recording go on sending times along."""
+    data = torch.utils.data.DataLoader(Images(8), batch_size=2, num_workers=1,
+                                       persistent_workers=True)
+    model = Net().eval()
+    with assay.ModelTiming(model), torch.no_grad():
+        for images, _ in data:
+            model(images)
+    for images, labels in data:
+        assert images.shape == (2, 3, 8, 8) and labels.shape == (2,)
+
+
+def test_a_loop_left_early_ends_its_iteration(tmp_path):
+    with Recording(tmp_path / "run.assay"):
+        model = Net().eval()
+        for i, (images, _) in enumerate(loader(20)):
+            model(images)
+            if i == 2:
+                break
+        gc.collect()
+    found, bad, run = scopes_of(tmp_path / "run.assay")
+    assert run["iterations"] == 3
+    assert bad == {}
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW,
+                                  torch.optim.RMSprop])
+def test_optimizers_of_any_kind(tmp_path, kind):
+    before = vars(kind)["step"]
+    with Recording(tmp_path / "run.assay"):
+        train(Net(), loader(4), optimizer=kind)
+    found, _, _ = scopes_of(tmp_path / "run.assay")
+    assert found["optimizer"]["class"] == kind.__name__
+    assert found["optimizer"]["calls"] == 2
+    assert vars(kind)["step"] is before
+
+
+def test_a_second_model_and_a_module_made_later(tmp_path):
+    first, second = nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2))
+    with Recording(tmp_path / "run.assay"):
+        for i in range(3):
+            second(first(torch.rand(1, 2))).sum().backward()
+            if i == 0:
+                second.append(nn.Tanh())
+    found, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert found["forward"]["class"] == "Linear"
+    assert found["forward_2"]["class"] == "Sequential"
+    assert found["forward_2.1"]["class"] == "Tanh"
+    assert bad == {}
+
+
+def test_models_are_pickled_and_copied_as_without_us(tmp_path):
+    model = Net()
+    with Recording(tmp_path / "run.assay"):
+        model(torch.rand(1, 3, 8, 8))
+        plain = pickle.dumps(model)
+        twin = copy.deepcopy(model)
+    assert plain == pickle.dumps(model)
+    assert set(vars(twin)) == set(vars(model))
+
+
+def test_one_recording_at_a_time(tmp_path):
+    with Recording(tmp_path / "run.assay"):
+        with pytest.raises(RuntimeError, match="one at a time"):
+            Recording(tmp_path / "other.assay").start()
+    assert not (tmp_path / "other.assay").exists()
+
+
+def test_a_file_that_cannot_be_written_is_said(tmp_path):
+    before = vars(nn.Module)["__call__"]
+    with pytest.raises((OSError, RuntimeError), match="nowhere"):
+        Recording(tmp_path / "nowhere" / "run.assay").start()
+    assert vars(nn.Module)["__call__"] is before
+
+
+def test_recording_leaves_no_graph_alive(tmp_path):
+    """A graph that is never walked back is freed with its output."""
+    model = Net()
+    with Recording(tmp_path / "run.assay"):
+        for _ in range(3):
+            output = model(torch.rand(1, 3, 8, 8))
+        freed = []
+
+        class Mark:
+            def __del__(self):
+                freed.append(True)
+
+        output.grad_fn.metadata["mark"] = Mark()
+        del output
+        gc.collect()
+        assert freed
