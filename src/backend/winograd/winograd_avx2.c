@@ -8,30 +8,11 @@ typedef __m256 vec;
 
 enum { lanes = 8, group = 6 };
 
-static inline vec vec_load(const float *from)
-{
-    return _mm256_loadu_ps(from);
-}
-
-static inline void vec_store(float *to, vec value)
-{
-    _mm256_storeu_ps(to, value);
-}
-
-static inline vec vec_splat(float value)
-{
-    return _mm256_set1_ps(value);
-}
-
-static inline vec vec_min(vec a, vec b)
-{
-    return _mm256_min_ps(a, b);
-}
-
-static inline vec vec_max(vec a, vec b)
-{
-    return _mm256_max_ps(a, b);
-}
+#define vec_load  _mm256_loadu_ps
+#define vec_store _mm256_storeu_ps
+#define vec_splat _mm256_set1_ps
+#define vec_min   _mm256_min_ps
+#define vec_max   _mm256_max_ps
 
 #include "backend/winograd/winograd_body_internal.h"
 
