@@ -138,15 +138,25 @@ TEST(groups_do_their_own_share_only)
     CHECK_INT(cost.done_flops, 2 * 16 * 16 * 32);
 }
 
-TEST(winograd_does_fewer_products_and_its_transforms)
+/* Whether the kernel that was chosen has that in its name; the others follow
+ * behind a comma. */
+static bool is_chosen(const struct str *kernel, const char *word)
+{
+    const char *name = strstr(str_text(kernel), ": winograd ");
+    const char *found = name ? strstr(name, word) : NULL;
+
+    return found && found < name + strcspn(name, ",");
+}
+
+static void check_winograd(const char *algorithm)
 {
     /* 18 by 14 outputs are 5 by 4 tiles of 4 by 4, or 9 by 7 of 2 by 2. */
     struct layer layer = {64, 128, 18, 14, 3, 1, 1, false};
-    struct backend_options options = {.n_threads = 1, .algorithm = "winograd"};
+    struct backend_options options = {.n_threads = 1, .algorithm = algorithm};
     struct str kernel = {0};
     struct cost cost = cost_of(&layer, &options, &kernel);
-    bool is_made_up = strstr(str_text(&kernel), ": winograd made_up") != NULL;
-    bool is_small = strstr(str_text(&kernel), "2x3") != NULL;
+    bool is_made_up = is_chosen(&kernel, "made_up");
+    bool is_small = is_chosen(&kernel, "2x3");
     uint64_t of_weights = is_made_up ? 135 * 64 * 128 : 0;
 
     str_release(&kernel);
@@ -163,6 +173,30 @@ TEST(winograd_does_fewer_products_and_its_transforms)
     /* The packed weights alone are larger than those of the graph. */
     CHECK(cost.done_bytes >
           4 * (18 * 14 * (64 + 128) + (is_small ? 16 : 36) * 64 * 128));
+}
+
+TEST(winograd_does_fewer_products_and_its_transforms)
+{
+    check_winograd("winograd");
+    check_winograd("winograd assay_4x3");
+    check_winograd("winograd assay_2x3");
+}
+
+TEST(our_winograd_multiplies_no_channels_that_only_fill_up_a_block)
+{
+    struct layer layer = {20, 64, 8, 8, 3, 1, 1, false};
+    struct backend_options options = {.n_threads = 1,
+                                      .algorithm = "winograd assay_4x3"};
+    struct str kernel = {0};
+    struct cost cost = cost_of(&layer, &options, &kernel);
+    bool is_ours = is_chosen(&kernel, "assay_4x3");
+    bool has_16 = strstr(str_text(&kernel), "to nChw16c") != NULL;
+
+    str_release(&kernel);
+    if (!is_ours)
+        SKIP_PROCESSOR("it has no AVX2");
+    CHECK_INT(cost.done_flops,
+              4 * (2 * 36 * 20 * 64 + 288 * (has_16 ? 32 : 24) + 160 * 64));
 }
 
 TEST(a_reorder_reads_and_writes_the_map_once_more)

@@ -25,6 +25,8 @@ static const struct mode {
 } modes[] = {{"plain", true, NULL, 0, 1e-5},
              {"direct", false, "direct", 0, 1e-5},
              {"winograd", false, "winograd", 0, 2e-4},
+             {"our 4x3", false, "winograd assay_4x3", 0, 1e-4},
+             {"our 2x3", false, "winograd assay_2x3", 0, 1e-5},
              {"winograd, in parts", false, "winograd", 1, 2e-4},
              {"fastest", false, NULL, 0, 2e-4}};
 

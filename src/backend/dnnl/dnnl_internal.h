@@ -27,7 +27,9 @@ enum order {
     ORDER_BLOCKS_OF_8,
     ORDER_BLOCKS_OF_4,
     ORDER_CHANNELS_LAST, /* nhwc */
-    ORDER_WEIGHTS_16X16  /* of [o,c,kh,kw], 16 inputs by 16 outputs */
+    ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
+    ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
+    ORDER_WINOGRAD_2X3
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -40,7 +42,8 @@ struct layout {
     int64_t channels; /* with those that fill up the last block */
     int64_t block;    /* elements of the innermost block; 1: there are none */
     bool is_opaque;   /* not even blocks: Winograd's weights */
-    void *native;     /* the library's own description; NULL: of a scalar */
+    void *native;     /* the library's own description; NULL: of a scalar, or
+                         ours alone */
     struct layout *next;
 };
 
@@ -52,7 +55,7 @@ struct packed {
 };
 
 /* One candidate for a convolution: "winograd jit_wino_4x3:avx512_core". */
-enum { CANDIDATE_NAME = 64, MAX_CANDIDATES = 4 };
+enum { CANDIDATE_NAME = 64, MAX_CANDIDATES = 6 };
 
 struct candidate {
     char name[CANDIDATE_NAME];
@@ -80,12 +83,15 @@ enum direction {
     N_DIRECTIONS
 };
 
+struct own_winograd;
+
 /* A primitive of a node, good for one shape and layout of its input. */
 struct kernel {
     struct kernel *next; /* less recently used */
     struct shape x, y;
     const struct layout *x_layout;
     struct dnnl_primitive *primitive;
+    struct own_winograd *own; /* instead of a primitive */
     const struct layout *weights, *scratch, *workspace; /* NULL: has none */
     const struct layout *src, *dst;           /* of the whole tensors */
     const struct layout *part_src, *part_dst; /* as the primitive sees them */
@@ -268,6 +274,10 @@ const struct layout *layout_of(struct onednn *dn, const struct tensor *tensor);
  * of maps. */
 const struct layout *layout_like(struct onednn *dn, const struct layout *layout,
                                  const struct shape *shape);
+/* Of weights that lie as none of the library's do. */
+const struct layout *layout_transformed(struct onednn *dn,
+                                        const struct shape *shape,
+                                        enum order order, size_t bytes);
 /* Of what the library describes; *out is NULL where that is nothing. */
 enum assay_status layout_intern(struct onednn *dn, const void *native,
                                 const struct layout **out, struct error *err);
@@ -562,6 +572,21 @@ void executed_forward(const struct onednn *dn, const struct node *node,
 void executed_backward(const struct onednn *dn, const struct node *node,
                        size_t at, const struct op_backward *pass,
                        struct cost *cost);
+
+/* ---- own_winograd.c: kernels of ours among oneDNN's ---------------------- */
+
+/* Adds those that can do the job. */
+void own_winograd_list(const struct job *job, struct candidates *list);
+/* Whether a candidate is one of ours. */
+bool own_winograd_has(const char *name);
+/* ASSAY_NOT_FOUND where it cannot do the job. */
+enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
+                                    const char *name, struct kernel **out,
+                                    struct error *err);
+void own_winograd_pack(const struct kernel *kernel, const float *weights,
+                       float *packed);
+void own_winograd_run(const struct job *job, const struct kernel *kernel,
+                      const struct operands *operands, void *scratch);
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 

@@ -109,6 +109,8 @@ static uint64_t winograd_flops(const struct kernel *kernel,
 {
     uint64_t in = (uint64_t)kernel->src->channels;
     uint64_t out = (uint64_t)kernel->dst->channels;
+    uint64_t multiplied =
+        kernel->own ? (uint64_t)kernel->src->shape.dims[1] : in;
     uint64_t of_weights = 0;
 
     if (direction == DIRECTION_WEIGHTS)
@@ -117,8 +119,8 @@ static uint64_t winograd_flops(const struct kernel *kernel,
         of_weights = winograd->weight_flops;
     return count_parts(kernel) *
            (count_tiles(kernel->part_dst, winograd) *
-                (2 * winograd->products * in * out + winograd->in_flops * in +
-                 winograd->out_flops * out) +
+                (2 * winograd->products * multiplied * out +
+                 winograd->in_flops * in + winograd->out_flops * out) +
             of_weights * in * out);
 }
 

@@ -227,6 +227,32 @@ const struct layout *layout_like(struct onednn *dn, const struct layout *layout,
                                  : NULL;
 }
 
+const struct layout *layout_transformed(struct onednn *dn,
+                                        const struct shape *shape,
+                                        enum order order, size_t bytes)
+{
+    struct layout **list = layout_list(dn, shape);
+    struct layout *layout = *list;
+
+    while (layout &&
+           (layout->order != order || !shape_equal(&layout->shape, shape)))
+        layout = layout->next;
+    if (layout)
+        return layout;
+    layout = arena_alloc(&dn->memory, sizeof *layout);
+    if (!layout)
+        return &layout_missing;
+    *layout = (struct layout){.shape = *shape,
+                              .order = order,
+                              .bytes = bytes,
+                              .channels = shape->dims[1],
+                              .block = 1,
+                              .is_opaque = true,
+                              .next = *list};
+    *list = layout;
+    return layout;
+}
+
 /* ---- what is asked of one ------------------------------------------------ */
 
 enum assay_status layout_check(const struct layout *layout, struct error *err)

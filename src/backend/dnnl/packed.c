@@ -107,11 +107,13 @@ static enum assay_status pack(struct onednn *dn, const struct job *job,
         st = pool_take_scratch(pool, bytes, "reordered weights", buffer, err);
     if (st)
         return st;
-    if (owner == OWNER_PACKED && dn->may_unload &&
+    if (owner == OWNER_PACKED && dn->may_unload && !kernel->own &&
         pack_rows(dn, job, kernel, buffer_data(*buffer)))
         return ASSAY_OK;
     st = prepare_weights(job, &dense, err);
-    if (!st)
+    if (!st && kernel->own)
+        own_winograd_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
+    else if (!st)
         st = onednn_reorder(dn, pool, job->weight_layout, tensor_data(&dense),
                             kernel->weights, buffer_data(*buffer), err);
     tensor_release(&dense);

@@ -81,6 +81,27 @@ static const char *wished_algorithm(const struct onednn *dn)
     return dn->options.is_plain ? "direct" : dn->options.algorithm;
 }
 
+/* A wish for one kernel, such as "winograd assay_2x3", names its algorithm
+ * first. */
+static bool is_wished_algorithm(const struct onednn *dn, const char *algorithm)
+{
+    const char *wish = wished_algorithm(dn);
+    size_t length = strlen(algorithm);
+
+    return strncmp(wish, algorithm, length) == 0 &&
+           (wish[length] == '\0' || wish[length] == ' ');
+}
+
+/* False for another kernel of that algorithm. */
+static bool is_wished_kernel(const struct onednn *dn, const char *name)
+{
+    const char *wish = wished_algorithm(dn);
+
+    return !wish || !strchr(wish, ' ') ||
+           strncmp(name, wish, strcspn(wish, " ")) != 0 ||
+           strncmp(name, wish, strlen(wish)) == 0;
+}
+
 static bool wishes_gemm(const struct onednn *dn)
 {
     return wished_algorithm(dn) && strcmp(wished_algorithm(dn), "gemm") == 0;
@@ -112,9 +133,10 @@ static bool list_implementation(const char *name, const struct layout *y,
     struct candidate next = {.ms = -1};
 
     snprintf(next.name, sizeof next.name, "%s %s", listing->algorithm, name);
-    if (is_worth_it(listing->dn, name, y) && !is_listed(list, next.name))
+    if (is_worth_it(listing->dn, name, y) && !is_listed(list, next.name) &&
+        is_wished_kernel(listing->dn, next.name))
         list->items[list->n++] = next;
-    if (!listing->first.name[0])
+    if (!listing->first.name[0] && is_wished_kernel(listing->dn, next.name))
         listing->first = next;
     return list->n < listing->most;
 }
@@ -124,9 +146,21 @@ static bool list_implementation(const char *name, const struct layout *y,
 static bool is_wanted(const struct onednn *dn, const char *algorithm,
                       const struct candidates *list)
 {
-    return !wished_algorithm(dn) ||
-           strcmp(wished_algorithm(dn), algorithm) == 0 ||
+    return !wished_algorithm(dn) || is_wished_algorithm(dn, algorithm) ||
            (list->n == 0 && strcmp(algorithm, "direct") == 0);
+}
+
+/* Our own first: nobody else has them on most processors. */
+static void list_own(const struct onednn *dn, const struct job *job,
+                     struct candidates *list)
+{
+    struct candidates own = {.n = 0};
+
+    own_winograd_list(job, &own);
+    for (size_t i = 0; i < own.n; i++) {
+        if (is_wished_kernel(dn, own.items[i].name))
+            list->items[list->n++] = own.items[i];
+    }
 }
 
 /* An algorithm that has no kernel for the shape adds nothing. */
@@ -139,6 +173,8 @@ static enum assay_status list_candidates(struct onednn *dn,
     enum assay_status st = ASSAY_OK;
 
     list->n = 0;
+    if (is_wanted(dn, "winograd", list))
+        list_own(dn, job, list);
     for (size_t i = 0; !st && i < n_algorithms; i++) {
         struct listing listing = {.dn = dn,
                                   .algorithm = algorithms[i].name,
@@ -171,6 +207,8 @@ static enum assay_status make_candidate(struct onednn *dn,
 {
     size_t length = strcspn(name, " ");
 
+    if (own_winograd_has(name))
+        return own_winograd_make(dn, job, name, out, err);
     for (size_t i = 0; i < n_algorithms; i++) {
         if (strncmp(algorithms[i].name, name, length) != 0 ||
             strlen(algorithms[i].name) != length || !name[length])
@@ -194,12 +232,16 @@ static bool prefers_winograd(const struct job *job)
 static void guess(const struct job *job, struct candidates *list)
 {
     struct candidate first = list->items[0];
+    size_t i = 0;
 
-    if (list->n < 2 || strncmp(first.name, "winograd", 8) != 0 ||
-        prefers_winograd(job))
+    if (prefers_winograd(job))
         return;
-    list->items[0] = list->items[1];
-    list->items[1] = first;
+    while (i < list->n && strncmp(list->items[i].name, "winograd", 8) == 0)
+        i++;
+    if (i == list->n)
+        return;
+    list->items[0] = list->items[i];
+    list->items[i] = first;
 }
 
 static enum assay_status

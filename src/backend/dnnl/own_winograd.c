@@ -1,0 +1,166 @@
+/* backend/dnnl/own_winograd.c - our own Winograd kernels among the candidates
+ * for a convolution. oneDNN 2 has one with AVX-512 only, oneDNN 3 has none. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "backend/winograd/winograd.h"
+#include "base/mem.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/ops.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name; /* oneDNN's for its own end alike */
+    enum winograd_tile tile;
+    enum order weights;
+} kinds[] = {{"winograd assay_4x3", WINOGRAD_4X3, ORDER_WINOGRAD_4X3},
+             {"winograd assay_2x3", WINOGRAD_2X3, ORDER_WINOGRAD_2X3}};
+
+enum { n_kinds = sizeof kinds / sizeof *kinds };
+
+struct own_winograd {
+    struct winograd plan;
+    struct layout scratch; /* only its size counts */
+};
+
+static bool can_do(const struct job *job)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+    const int64_t *w = job->weight->shape.dims;
+
+    if (job->direction != DIRECTION_FORWARD || job->is_training ||
+        job->node->op != &op_conv2d || attrs->groups != 1)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (w[2 + i] != 3 || attrs->stride[i] != 1 || attrs->dilation[i] != 1)
+            return false;
+    }
+    return winograd_lanes() > 0;
+}
+
+void own_winograd_list(const struct job *job, struct candidates *list)
+{
+    if (!can_do(job))
+        return;
+    for (size_t i = 0; i < n_kinds && list->n < MAX_CANDIDATES; i++) {
+        struct candidate *next = &list->items[list->n++];
+
+        next->ms = -1;
+        snprintf(next->name, sizeof next->name, "%s:%s", kinds[i].name,
+                 winograd_instructions());
+    }
+}
+
+/* Without what follows the colon; n_kinds where it is none of ours. */
+static size_t find_kind(const char *name)
+{
+    size_t i = 0;
+
+    while (i < n_kinds && strncmp(kinds[i].name, name, strcspn(name, ":")) != 0)
+        i++;
+    return i;
+}
+
+bool own_winograd_has(const char *name)
+{
+    return find_kind(name) < n_kinds;
+}
+
+static struct winograd_shape shape_of_job(const struct job *job)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+    const int64_t *x = job->x->shape.dims, *y = job->y.dims;
+
+    return (struct winograd_shape){.images = x[0],
+                                   .in_channels = x[1],
+                                   .out_channels = y[1],
+                                   .in_height = x[2],
+                                   .in_width = x[3],
+                                   .out_height = y[2],
+                                   .out_width = y[3],
+                                   .top = attrs->before[0],
+                                   .left = attrs->before[1]};
+}
+
+static enum assay_status set_layouts(struct onednn *dn, const struct job *job,
+                                     size_t kind, struct kernel *kernel,
+                                     struct error *err)
+{
+    struct own_winograd *own = kernel->own;
+    enum order order =
+        winograd_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
+    enum assay_status st;
+
+    own->scratch.bytes = winograd_scratch_bytes(&own->plan);
+    kernel->scratch = &own->scratch;
+    kernel->src = layout_ordered(dn, &job->x->shape, order);
+    kernel->dst = layout_ordered(dn, &job->y, order);
+    kernel->part_src = kernel->src;
+    kernel->part_dst = kernel->dst;
+    kernel->weights =
+        layout_transformed(dn, &job->weight->shape, kinds[kind].weights,
+                           winograd_weight_bytes(&own->plan));
+    st = layout_check(kernel->src, err);
+    if (!st)
+        st = layout_check(kernel->dst, err);
+    return st ? st : layout_check(kernel->weights, err);
+}
+
+enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
+                                    const char *name, struct kernel **out,
+                                    struct error *err)
+{
+    struct winograd_shape shape;
+    size_t kind = find_kind(name);
+    struct kernel *kernel;
+    enum assay_status st;
+
+    *out = NULL;
+    if (kind == n_kinds || !can_do(job))
+        return error_set(err, ASSAY_NOT_FOUND, "there is no kernel %s", name);
+    kernel = mem_zalloc(sizeof *kernel);
+    if (kernel)
+        kernel->own = mem_zalloc(sizeof *kernel->own);
+    if (!kernel || !kernel->own) {
+        kernel_free(kernel);
+        return error_nomem(err, sizeof *kernel->own, "a kernel");
+    }
+    kernel->x = job->x->shape;
+    kernel->y = job->y;
+    kernel->x_layout = job->x->layout;
+    shape = shape_of_job(job);
+    winograd_plan(kinds[kind].tile, &shape, omp_get_max_threads(),
+                  parts_limit(dn), &kernel->own->plan);
+    st = set_layouts(dn, job, kind, kernel, err);
+    if (st)
+        kernel_free(kernel);
+    else
+        *out = kernel;
+    return st;
+}
+
+void own_winograd_pack(const struct kernel *kernel, const float *weights,
+                       float *packed)
+{
+    winograd_pack(&kernel->own->plan, weights, packed);
+}
+
+void own_winograd_run(const struct job *job, const struct kernel *kernel,
+                      const struct operands *operands, void *scratch)
+{
+    struct winograd_call call = {.x = operands->src,
+                                 .weights = operands->weights,
+                                 .bias =
+                                     job->bias ? tensor_f32(job->bias) : NULL,
+                                 .y = operands->dst,
+                                 .scratch = scratch,
+                                 .adds = job->residual != NULL,
+                                 .has_relu = job->has_relu,
+                                 .relu_limit = job->relu_limit,
+                                 .activation = job->activation,
+                                 .slope = job->slope};
+
+    winograd_run(&kernel->own->plan, &call);
+}

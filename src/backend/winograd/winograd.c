@@ -1,0 +1,259 @@
+/* backend/winograd/winograd.c - see winograd.h: which tiles are worked on
+ * together, and by whom. */
+#include "backend/winograd/winograd_internal.h"
+
+#include "base/processor.h"
+
+#include <omp.h>
+
+/* What one thread keeps in its caches: transformed tiles, and the products of
+ * a group of output blocks. */
+static const int64_t tiles_bytes = 768 << 10, products_bytes = 256 << 10;
+
+/* Weights are read once for each block of tiles: so many at least, that they
+ * may come from memory, and at most, that some are left for every thread. */
+enum { least_tiles = 24, most_tiles = 96 };
+
+static const struct winograd_kernels *winograd_kernels(void)
+{
+#ifdef __x86_64__
+    if (processor_level() >= PROCESSOR_AVX512)
+        return &winograd_avx512;
+    if (processor_level() >= PROCESSOR_AVX2 && __builtin_cpu_supports("fma"))
+        return &winograd_avx2;
+#endif
+    return NULL;
+}
+
+int64_t winograd_lanes(void)
+{
+    const struct winograd_kernels *kernels = winograd_kernels();
+
+    return kernels ? kernels->lanes : 0;
+}
+
+const char *winograd_instructions(void)
+{
+    return winograd_kernels()->name;
+}
+
+/* ---- the plan ------------------------------------------------------------ */
+
+static int64_t winograd_ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t winograd_round_up(int64_t a, int64_t step)
+{
+    return winograd_ceil_div(a, step) * step;
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* A point's tiles begin in another set of the caches than those of the point
+ * before, or else all points of a tile would fall on a few. */
+static int64_t point_floats(const struct winograd *winograd)
+{
+    static const int64_t cache_line = 16;
+
+    return winograd->block_tiles * winograd->in_blocks *
+               winograd->kernels->lanes +
+           cache_line;
+}
+
+static int64_t transformed_floats(const struct winograd *winograd)
+{
+    return winograd_round_up(winograd->points * winograd->point_floats, 16);
+}
+
+static int64_t product_floats(const struct winograd *winograd)
+{
+    return winograd->group_blocks * winograd->block_tiles * winograd->points *
+           winograd->kernels->lanes;
+}
+
+/* Divides the tiles evenly, into as many blocks as keep all threads busy. */
+static void divide_tiles(struct winograd *winograd, int64_t most)
+{
+    int64_t group = winograd->kernels->group;
+    int64_t n = winograd_ceil_div(winograd->n_tiles, most);
+
+    winograd->is_shared = n < 2 * (int64_t)winograd->n_threads;
+    if (!winograd->is_shared)
+        n = winograd_round_up(n, winograd->n_threads);
+    winograd->block_tiles =
+        winograd_round_up(winograd_ceil_div(winograd->n_tiles, n), group);
+    winograd->n_blocks =
+        winograd_ceil_div(winograd->n_tiles, winograd->block_tiles);
+    winograd->point_floats = point_floats(winograd);
+}
+
+/* Output blocks at a time: as many as the caches have room for, and where
+ * threads share the tiles, so few that each of them has several groups. */
+static void divide_outputs(struct winograd *winograd)
+{
+    int64_t each = winograd->block_tiles * winograd->points *
+                   winograd->kernels->lanes * (int64_t)sizeof(float);
+    int64_t n =
+        clamp(products_bytes / each, WINOGRAD_PANEL, winograd->out_blocks);
+
+    if (winograd->is_shared) {
+        int64_t wanted = winograd_ceil_div(4 * (int64_t)winograd->n_threads,
+                                           winograd->n_blocks);
+        int64_t few = winograd_ceil_div(winograd->out_blocks, wanted);
+
+        n = n < few ? n : few;
+    }
+    winograd->group_blocks = winograd_round_up(n, WINOGRAD_PANEL);
+    winograd->n_groups =
+        winograd_ceil_div(winograd->out_blocks, winograd->group_blocks);
+}
+
+bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
+                   int n_threads, size_t most_bytes, struct winograd *out)
+{
+    const struct winograd_kernels *kernels = winograd_kernels();
+    int64_t side = (int64_t)tile + 2, each, most;
+
+    if (!kernels)
+        return false;
+    *out = (struct winograd){
+        .kernels = kernels,
+        .shape = *shape,
+        .tile = tile,
+        .n_threads = n_threads > 1 ? n_threads : 1,
+        .points = side * side,
+        .tiles_across = winograd_ceil_div(shape->out_width, tile),
+        .in_blocks = winograd_ceil_div(shape->in_channels, kernels->lanes),
+        .out_blocks = winograd_ceil_div(shape->out_channels, kernels->lanes)};
+    out->n_tiles = shape->images * out->tiles_across *
+                   winograd_ceil_div(shape->out_height, tile);
+    each =
+        out->points * out->in_blocks * kernels->lanes * (int64_t)sizeof(float);
+    most = clamp(tiles_bytes / each, least_tiles, most_tiles);
+    most = winograd_round_up(most, kernels->group);
+    do {
+        divide_tiles(out, most);
+        divide_outputs(out);
+        most -= kernels->group;
+    } while (most > 0 && winograd_scratch_bytes(out) > most_bytes);
+    return true;
+}
+
+size_t winograd_weight_bytes(const struct winograd *winograd)
+{
+    return sizeof(float) *
+           (size_t)(winograd->points * winograd->shape.in_channels *
+                    winograd->out_blocks * winograd->kernels->lanes);
+}
+
+size_t winograd_scratch_bytes(const struct winograd *winograd)
+{
+    int64_t n = winograd->is_shared ? winograd->n_blocks : winograd->n_threads;
+
+    return sizeof(float) *
+           (size_t)(n * transformed_floats(winograd) +
+                    winograd->n_threads * product_floats(winograd));
+}
+
+/* ---- running ------------------------------------------------------------- */
+
+static struct winograd_tiles tiles_of(const struct winograd *winograd,
+                                      int64_t block)
+{
+    int64_t first = block * winograd->block_tiles;
+    int64_t left = winograd->n_tiles - first;
+
+    return (struct winograd_tiles){
+        .first = first,
+        .n = left < winograd->block_tiles ? left : winograd->block_tiles};
+}
+
+static void run_group(const struct winograd *winograd,
+                      const struct winograd_call *call, int64_t block,
+                      int64_t n, const float *transformed, float *products)
+{
+    struct winograd_tiles tiles = tiles_of(winograd, block);
+    int64_t first = n * winograd->group_blocks;
+    int64_t left = winograd->out_blocks - first;
+    int64_t n_blocks =
+        left < winograd->group_blocks ? left : winograd->group_blocks;
+
+    winograd->kernels->multiply(winograd, tiles, first, n_blocks, transformed,
+                                call->weights, products);
+    for (int64_t b = 0; b < n_blocks; b++)
+        winograd->kernels->write(winograd, tiles, first + b,
+                                 products + b * winograd->block_tiles *
+                                                winograd->points *
+                                                winograd->kernels->lanes,
+                                 call);
+}
+
+/* The memory for a thread's products, behind the transformed tiles of n. */
+static float *products_of(const struct winograd *winograd,
+                          const struct winograd_call *call, int64_t n)
+{
+    return call->scratch + n * transformed_floats(winograd) +
+           omp_get_thread_num() * product_floats(winograd);
+}
+
+/* Each thread takes one block of tiles after the other. */
+static void run_blocks(const struct winograd *winograd,
+                       const struct winograd_call *call)
+{
+#pragma omp parallel num_threads(winograd->n_threads)
+    {
+        float *transformed =
+            call->scratch + omp_get_thread_num() * transformed_floats(winograd);
+        float *products = products_of(winograd, call, winograd->n_threads);
+
+#pragma omp for schedule(dynamic)
+        for (int64_t block = 0; block < winograd->n_blocks; block++) {
+            for (int64_t c = 0; c < winograd->in_blocks; c++)
+                winograd->kernels->read(winograd, tiles_of(winograd, block), c,
+                                        call->x, transformed);
+            for (int64_t n = 0; n < winograd->n_groups; n++)
+                run_group(winograd, call, block, n, transformed, products);
+        }
+    }
+}
+
+/* All threads transform all tiles, then each takes one group of outputs after
+ * the other. */
+static void run_shared(const struct winograd *winograd,
+                       const struct winograd_call *call)
+{
+    int64_t floats = transformed_floats(winograd);
+
+#pragma omp parallel num_threads(winograd->n_threads)
+    {
+        float *products = products_of(winograd, call, winograd->n_blocks);
+
+#pragma omp for collapse(2) schedule(dynamic)
+        for (int64_t block = 0; block < winograd->n_blocks; block++) {
+            for (int64_t c = 0; c < winograd->in_blocks; c++)
+                winograd->kernels->read(winograd, tiles_of(winograd, block), c,
+                                        call->x,
+                                        call->scratch + block * floats);
+        }
+#pragma omp for collapse(2) schedule(dynamic)
+        for (int64_t n = 0; n < winograd->n_groups; n++) {
+            for (int64_t block = 0; block < winograd->n_blocks; block++)
+                run_group(winograd, call, block, n,
+                          call->scratch + block * floats, products);
+        }
+    }
+}
+
+void winograd_run(const struct winograd *winograd,
+                  const struct winograd_call *call)
+{
+    if (winograd->is_shared)
+        run_shared(winograd, call);
+    else
+        run_blocks(winograd, call);
+}

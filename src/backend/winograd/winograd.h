@@ -1,0 +1,82 @@
+/* backend/winograd/winograd.h - convolutions of 3x3 and stride 1 in float32 by
+ * Winograd's algorithm, F(4x4, 3x3) and F(2x2, 3x3).
+ *
+ * Maps lie in channel blocks as wide as the processor's vectors: nChw8c for
+ * AVX2, nChw16c for AVX-512; what fills up the last block of x is zero. A few
+ * tiles at a time are transformed, multiplied with the transformed weights and
+ * transformed back, so that what lies between stays in the caches.
+ *
+ * Thread-safe except for winograd_run(), which starts OpenMP's threads.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_WINOGRAD_WINOGRAD_H
+#define BACKEND_WINOGRAD_WINOGRAD_H
+
+#include "ops/convolution/conv2d.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Outputs along one side of a tile: F(m x m, 3 x 3) reads m + 2. */
+enum winograd_tile { WINOGRAD_2X3 = 2, WINOGRAD_4X3 = 4 };
+
+struct winograd_shape {
+    int64_t images, in_channels, out_channels;
+    int64_t in_height, in_width, out_height, out_width;
+    int64_t top, left; /* zeros before the first row and column */
+};
+
+struct winograd_kernels;
+
+/* How one shape is computed. Tiles are counted through images, rows and
+ * columns; a block of them is worked on at a time, for a group of output
+ * blocks at a time. */
+struct winograd {
+    const struct winograd_kernels *kernels;
+    struct winograd_shape shape;
+    enum winograd_tile tile;
+    int n_threads;
+    int64_t points;                /* of a transformed tile */
+    int64_t tiles_across, n_tiles; /* in a row of an image; in all */
+    int64_t in_blocks, out_blocks; /* of channels */
+    int64_t block_tiles, n_blocks; /* at a time */
+    int64_t group_blocks, n_groups;
+    int64_t point_floats; /* from one point to the next of a block's tiles */
+    bool is_shared;       /* all threads work on every block's tiles */
+};
+
+/* Channels per block; 0: there is no kernel for this processor. */
+int64_t winograd_lanes(void);
+/* "avx2"; only where there are kernels. */
+const char *winograd_instructions(void);
+
+/* Plans for that many threads, with scratch memory of most_bytes where that is
+ * possible. False if there is no kernel for this processor. */
+bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
+                   int n_threads, size_t most_bytes, struct winograd *out);
+
+size_t winograd_weight_bytes(const struct winograd *winograd);
+size_t winograd_scratch_bytes(const struct winograd *winograd);
+
+/* Transforms weights [o,c,3,3]; *packed has winograd_weight_bytes() and depends
+ * on the tile, the processor and the channels alone. */
+void winograd_pack(const struct winograd *winograd, const float *weights,
+                   float *packed);
+
+struct winograd_call {
+    const float *x, *weights, *bias; /* packed; bias NULL: none */
+    float *y, *scratch;
+    bool adds;                         /* what y held, before the activation */
+    bool has_relu;                     /* cut off at relu_limit; 0: not */
+    float relu_limit;                  /* only with a ReLU */
+    enum conv2d_activation activation; /* instead of a ReLU */
+    float slope;                       /* of a LeakyReLU */
+};
+
+/* What fills up the last block of y becomes the activation of 0, or of what it
+ * held. */
+void winograd_run(const struct winograd *winograd,
+                  const struct winograd_call *call);
+
+#endif

@@ -1,0 +1,471 @@
+/* backend/winograd/winograd_body_internal.h - transforms and products, in
+ * vectors of a width that the including file defines: `vec`, `lanes`, `group`
+ * and the functions vec_load(), vec_store(), vec_splat(), vec_min(), vec_max().
+ * It is compiled once for each instruction set, with that set's flags.
+ *
+ * The transforms are those of Lavin and Gray (2015) for the points of
+ * winograd_internal.h: with finite points p_j, row j of the input transform has
+ * the coefficients of the product of all (x - p_k) but its own, and that row of
+ * the weights' transform divides by its value at p_j. Points come in pairs +-p,
+ * whose rows share their even and their odd part.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_WINOGRAD_WINOGRAD_BODY_INTERNAL_H
+#define BACKEND_WINOGRAD_WINOGRAD_BODY_INTERNAL_H
+
+#include "backend/winograd/winograd_internal.h"
+
+#include <string.h>
+
+#define PART static inline __attribute__((always_inline))
+
+enum { max_side = 6, max_tile = 4 };
+
+/* Where a tile lies: the first element of y that it makes, and how much of it
+ * is inside. */
+struct corner {
+    int64_t image, row, column;
+};
+
+PART struct corner find_corner(const struct winograd *winograd, int64_t tile)
+{
+    int64_t across = winograd->tiles_across;
+    int64_t down =
+        (winograd->shape.out_height + winograd->tile - 1) / winograd->tile;
+
+    return (struct corner){.image = tile / (down * across),
+                           .row = tile / across % down * winograd->tile,
+                           .column = tile % across * winograd->tile};
+}
+
+/* ---- on the way in ------------------------------------------------------- */
+
+/* One line of a tile of 6. */
+PART void line_in_6(const vec *d, vec *t)
+{
+    static const float a = WINOGRAD_A, b = WINOGRAD_B;
+    vec even_a = d[4] - b * b * d[2], odd_a = d[3] - b * b * d[1];
+    vec even_b = d[4] - a * a * d[2], odd_b = d[3] - a * a * d[1];
+
+    t[0] = a * a * b * b * d[0] + (d[4] - (a * a + b * b) * d[2]);
+    t[1] = even_a + a * odd_a;
+    t[2] = even_a - a * odd_a;
+    t[3] = even_b + b * odd_b;
+    t[4] = even_b - b * odd_b;
+    t[5] = a * a * b * b * d[1] + (d[5] - (a * a + b * b) * d[3]);
+}
+
+/* One line of a tile of 4, whose points are 0, 1, -1 and infinity. */
+PART void line_in_4(const vec *d, vec *t)
+{
+    t[0] = d[2] - d[0];
+    t[1] = d[2] + d[1];
+    t[2] = d[2] - d[1];
+    t[3] = d[3] - d[1];
+}
+
+PART void line_in(const vec *d, vec *t, int side)
+{
+    if (side == 6)
+        line_in_6(d, t);
+    else
+        line_in_4(d, t);
+}
+
+/* Transforms the tile at `from`, whose rows are row_floats apart. */
+PART void tile_in(const float *from, int64_t row_floats, float *to,
+                  int64_t point_floats, int side)
+{
+    vec half[max_side][max_side], line[max_side], out[max_side];
+
+    for (int j = 0; j < side; j++) {
+        for (int i = 0; i < side; i++)
+            line[i] = vec_load(from + i * row_floats + j * lanes);
+        line_in(line, half[j], side);
+    }
+    for (int i = 0; i < side; i++) {
+        for (int j = 0; j < side; j++)
+            line[j] = half[j][i];
+        line_in(line, out, side);
+        for (int j = 0; j < side; j++)
+            vec_store(to + (i * side + j) * point_floats, out[j]);
+    }
+}
+
+/* The part of a line of n that lies inside of 0 .. size, from `at` on. */
+PART void clip_line(int64_t at, int64_t n, int64_t size, int64_t *first,
+                    int64_t *end)
+{
+    *first = at < 0 ? -at : 0;
+    *end = size - at < n ? size - at : n;
+    if (*end < *first)
+        *end = *first;
+}
+
+/* A copy of a tile that reaches over an edge, with zeros beyond it. */
+PART void copy_edge(const struct winograd_shape *shape, const float *plane,
+                    int64_t row, int64_t column, int side, float *to)
+{
+    int64_t top, bottom, left, right;
+
+    clip_line(row, side, shape->in_height, &top, &bottom);
+    clip_line(column, side, shape->in_width, &left, &right);
+    memset(to, 0, sizeof(float) * (size_t)(side * side * lanes));
+    for (int64_t i = top; i < bottom; i++)
+        memcpy(to + (i * side + left) * lanes,
+               plane + ((row + i) * shape->in_width + column + left) * lanes,
+               sizeof(float) * (size_t)((right - left) * lanes));
+}
+
+PART void read_tiles(const struct winograd *winograd,
+                     struct winograd_tiles tiles, int64_t in_block,
+                     const float *x, float *to, int side)
+{
+    const struct winograd_shape *shape = &winograd->shape;
+    int64_t plane_floats = shape->in_height * shape->in_width * lanes;
+    float edge[max_side * max_side * lanes];
+
+    for (int64_t t = 0; t < tiles.n; t++) {
+        struct corner at = find_corner(winograd, tiles.first + t);
+        const float *plane =
+            x + (at.image * winograd->in_blocks + in_block) * plane_floats;
+        float *out =
+            to +
+            ((t / group * winograd->in_blocks + in_block) * group + t % group) *
+                lanes;
+        int64_t row = at.row - shape->top, column = at.column - shape->left;
+
+        if (row >= 0 && column >= 0 && row + side <= shape->in_height &&
+            column + side <= shape->in_width) {
+            tile_in(plane + (row * shape->in_width + column) * lanes,
+                    shape->in_width * lanes, out, winograd->point_floats, side);
+        } else {
+            copy_edge(shape, plane, row, column, side, edge);
+            tile_in(edge, (int64_t)side * lanes, out, winograd->point_floats,
+                    side);
+        }
+    }
+}
+
+static void body_read(const struct winograd *winograd,
+                      struct winograd_tiles tiles, int64_t in_block,
+                      const float *x, float *to)
+{
+    if (winograd->tile == WINOGRAD_4X3)
+        read_tiles(winograd, tiles, in_block, x, to, 6);
+    else
+        read_tiles(winograd, tiles, in_block, x, to, 4);
+}
+
+/* ---- products ------------------------------------------------------------ */
+
+/* Adds up one vector of channels, or what there is of the last one. */
+PART void add_channels(const float *transformed, const float *weights,
+                       int64_t n_channels, vec (*sums)[WINOGRAD_PANEL],
+                       int n_tiles, int n_blocks)
+{
+    for (int64_t c = 0; c < n_channels; c++) {
+        vec w[WINOGRAD_PANEL];
+
+#pragma GCC unroll 2
+        for (int b = 0; b < n_blocks; b++)
+            w[b] = vec_load(weights + (c * n_blocks + b) * lanes);
+#pragma GCC unroll 12
+        for (int t = 0; t < n_tiles; t++) {
+            vec x = vec_splat(transformed[t * lanes + c]);
+
+#pragma GCC unroll 2
+            for (int b = 0; b < n_blocks; b++)
+                sums[t][b] += x * w[b];
+        }
+    }
+}
+
+/* The products of a group of tiles with one or two output blocks, which stay
+ * in registers until all channels are added up. */
+PART void multiply_group(const struct winograd *winograd,
+                         const float *transformed, const float *weights,
+                         float *to, int n_tiles, int n_blocks)
+{
+    vec sums[group][WINOGRAD_PANEL];
+    int64_t left = winograd->shape.in_channels;
+
+#pragma GCC unroll 12
+    for (int t = 0; t < n_tiles; t++) {
+#pragma GCC unroll 2
+        for (int b = 0; b < n_blocks; b++)
+            sums[t][b] = vec_splat(0);
+    }
+    for (; left >= lanes; left -= lanes) {
+        add_channels(transformed, weights, lanes, sums, n_tiles, n_blocks);
+        transformed += group * lanes;
+        weights += lanes * n_blocks * lanes;
+    }
+    add_channels(transformed, weights, left, sums, n_tiles, n_blocks);
+#pragma GCC unroll 12
+    for (int t = 0; t < n_tiles; t++) {
+#pragma GCC unroll 2
+        for (int b = 0; b < n_blocks; b++)
+            vec_store(to + (b * winograd->block_tiles + t) * winograd->points *
+                               lanes,
+                      sums[t][b]);
+    }
+}
+
+/* A last group may hold fewer tiles: thirds of one are left out. */
+PART void multiply_tiles(const struct winograd *winograd, int64_t n_tiles,
+                         const float *transformed, const float *weights,
+                         float *to, int n_blocks)
+{
+    enum { third = group / 3 };
+
+    if (n_tiles > 2 * third)
+        multiply_group(winograd, transformed, weights, to, group, n_blocks);
+    else if (n_tiles > third)
+        multiply_group(winograd, transformed, weights, to, 2 * third, n_blocks);
+    else
+        multiply_group(winograd, transformed, weights, to, third, n_blocks);
+}
+
+/* All tiles with one panel of the weights of a point. */
+static void multiply_panel(const struct winograd *winograd, int64_t n_tiles,
+                           const float *transformed, const float *weights,
+                           float *to, int n_blocks)
+{
+    for (int64_t t = 0; t < n_tiles; t += group) {
+        if (n_blocks == WINOGRAD_PANEL)
+            multiply_tiles(winograd, n_tiles - t, transformed, weights, to,
+                           WINOGRAD_PANEL);
+        else
+            multiply_tiles(winograd, n_tiles - t, transformed, weights, to, 1);
+        transformed += winograd->in_blocks * group * lanes;
+        to += group * winograd->points * lanes;
+    }
+}
+
+static void body_multiply(const struct winograd *winograd,
+                          struct winograd_tiles tiles, int64_t out_block,
+                          int64_t n_blocks, const float *transformed,
+                          const float *weights, float *products)
+{
+    int64_t block_floats = winograd->shape.in_channels * lanes;
+
+    for (int64_t p = 0; p < winograd->points; p++) {
+        const float *of_point =
+            weights + (p * winograd->out_blocks + out_block) * block_floats;
+
+        for (int64_t b = 0; b < n_blocks; b += WINOGRAD_PANEL)
+            multiply_panel(
+                winograd, tiles.n, transformed + p * winograd->point_floats,
+                of_point + b * block_floats,
+                products +
+                    (b * winograd->block_tiles * winograd->points + p) * lanes,
+                n_blocks - b < WINOGRAD_PANEL ? 1 : WINOGRAD_PANEL);
+    }
+}
+
+/* ---- activations --------------------------------------------------------- */
+
+typedef int32_t vec_int __attribute__((vector_size(sizeof(vec))));
+
+/* Cephes' polynomial; what is below -87 counts as that, and likewise above. */
+PART vec vec_exp(vec x)
+{
+    /* Adding 1.5 * 2^23 leaves an integer in the lowest bits. */
+    static const float whole = 12582912;
+    vec held = vec_max(vec_splat(-87), vec_min(vec_splat(87), x));
+    vec shifted = held * 1.44269504F + whole, n = shifted - whole;
+    vec r = held - n * 0.693359375F + n * 2.12194440e-4F;
+    vec p = r * 1.9875691500e-4F + 1.3981999507e-3F;
+
+    p = p * r + 8.3334519073e-3F;
+    p = p * r + 4.1665795894e-2F;
+    p = p * r + 1.6666665459e-1F;
+    p = p * r + 5.0000001201e-1F;
+    p = p * r * r + r + 1;
+    return p * (vec)(((vec_int)shifted << 23) + (127 << 23));
+}
+
+PART vec vec_sigmoid(vec x)
+{
+    return 1 / (1 + vec_exp(-x));
+}
+
+/* x * tanh(log(1 + e^x)), with the hyperbolic tangent written as a fraction. */
+PART vec vec_mish(vec x)
+{
+    vec e = vec_exp(vec_min(vec_splat(40), x)), n = e * (e + 2);
+
+    return x * (n / (n + 2));
+}
+
+PART vec vec_hard_swish(vec x)
+{
+    vec part = x * (1.0F / 6) + 0.5F;
+
+    return x * vec_max(vec_splat(0), vec_min(vec_splat(1), part));
+}
+
+/* NaNs pass: minimum and maximum answer with their second argument then. */
+PART vec vec_relu(vec x, const struct winograd_call *call)
+{
+    vec y = vec_max(vec_splat(0), x);
+
+    return call->relu_limit > 0 ? vec_min(vec_splat(call->relu_limit), y) : y;
+}
+
+PART vec vec_leaky(vec x, float slope)
+{
+    return vec_max(vec_splat(0), x) + slope * vec_min(vec_splat(0), x);
+}
+
+PART void activate(vec *y, int n, const struct winograd_call *call)
+{
+    if (call->has_relu) {
+        for (int i = 0; i < n; i++)
+            y[i] = vec_relu(y[i], call);
+        return;
+    }
+    switch (call->activation) {
+    case CONV2D_NO_ACTIVATION:
+        break;
+    case CONV2D_SILU:
+        for (int i = 0; i < n; i++)
+            y[i] *= vec_sigmoid(y[i]);
+        break;
+    case CONV2D_SIGMOID:
+        for (int i = 0; i < n; i++)
+            y[i] = vec_sigmoid(y[i]);
+        break;
+    case CONV2D_HARD_SWISH:
+        for (int i = 0; i < n; i++)
+            y[i] = vec_hard_swish(y[i]);
+        break;
+    case CONV2D_MISH:
+        for (int i = 0; i < n; i++)
+            y[i] = vec_mish(y[i]);
+        break;
+    case CONV2D_LEAKY_RELU:
+        for (int i = 0; i < n; i++)
+            y[i] = vec_leaky(y[i], call->slope);
+        break;
+    }
+}
+
+/* ---- on the way out ------------------------------------------------------ */
+
+PART void line_out_6(const vec *m, vec *y)
+{
+    static const float a = WINOGRAD_A, b = WINOGRAD_B;
+    vec even_a = m[1] + m[2], odd_a = m[1] - m[2];
+    vec even_b = m[3] + m[4], odd_b = m[3] - m[4];
+
+    y[0] = m[0] + even_a + even_b;
+    y[1] = a * odd_a + b * odd_b;
+    y[2] = a * a * even_a + b * b * even_b;
+    y[3] = a * a * a * odd_a + (b * b * b * odd_b + m[5]);
+}
+
+PART void line_out_4(const vec *m, vec *y)
+{
+    y[0] = m[0] + m[1] + m[2];
+    y[1] = m[1] - m[2] + m[3];
+}
+
+PART void line_out(const vec *m, vec *y, int side)
+{
+    if (side == 6)
+        line_out_6(m, y);
+    else
+        line_out_4(m, y);
+}
+
+PART void tile_out(const float *products, vec bias, vec *out, int side)
+{
+    int tile = side - 2;
+    vec half[max_side][max_tile], line[max_side];
+
+    for (int j = 0; j < side; j++) {
+        for (int i = 0; i < side; i++)
+            line[i] = vec_load(products + (i * side + j) * lanes);
+        line_out(line, half[j], side);
+    }
+    for (int i = 0; i < tile; i++) {
+        for (int j = 0; j < side; j++)
+            line[j] = half[j][i];
+        line_out(line, out + i * tile, side);
+        for (int j = 0; j < tile; j++)
+            out[i * tile + j] += bias;
+    }
+}
+
+/* Adds what y held, applies the activation and stores what is inside. */
+PART void place_tile(vec *out, float *y, int64_t rows, int64_t columns,
+                     int64_t row_floats, const struct winograd_call *call,
+                     int tile)
+{
+    if (call->adds) {
+        for (int64_t i = 0; i < rows; i++) {
+            for (int64_t j = 0; j < columns; j++)
+                out[i * tile + j] += vec_load(y + i * row_floats + j * lanes);
+        }
+    }
+    activate(out, tile * tile, call);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++)
+            vec_store(y + i * row_floats + j * lanes, out[i * tile + j]);
+    }
+}
+
+/* The bias of a block, with zeros where it has fewer channels. */
+PART vec load_bias(const struct winograd *winograd, const float *bias,
+                   int64_t out_block)
+{
+    float padded[lanes] = {0};
+    int64_t left = winograd->shape.out_channels - out_block * lanes;
+
+    if (bias)
+        memcpy(padded, bias + out_block * lanes,
+               sizeof *bias * (size_t)(left < lanes ? left : lanes));
+    return vec_load(padded);
+}
+
+PART void write_tiles(const struct winograd *winograd,
+                      struct winograd_tiles tiles, int64_t out_block,
+                      const float *products, const struct winograd_call *call,
+                      int side)
+{
+    const struct winograd_shape *shape = &winograd->shape;
+    int64_t row_floats = shape->out_width * lanes;
+    vec bias = load_bias(winograd, call->bias, out_block);
+    int tile = side - 2;
+
+    for (int64_t t = 0; t < tiles.n; t++) {
+        struct corner at = find_corner(winograd, tiles.first + t);
+        int64_t rows = shape->out_height - at.row;
+        int64_t columns = shape->out_width - at.column;
+        float *y = call->y + (at.image * winograd->out_blocks + out_block) *
+                                 shape->out_height * row_floats;
+        vec out[max_tile * max_tile];
+
+        y += at.row * row_floats + at.column * lanes;
+        tile_out(products + t * winograd->points * lanes, bias, out, side);
+        if (rows >= tile && columns >= tile)
+            place_tile(out, y, tile, tile, row_floats, call, tile);
+        else
+            place_tile(out, y, rows < tile ? rows : tile,
+                       columns < tile ? columns : tile, row_floats, call, tile);
+    }
+}
+
+static void body_write(const struct winograd *winograd,
+                       struct winograd_tiles tiles, int64_t out_block,
+                       const float *products, const struct winograd_call *call)
+{
+    if (winograd->tile == WINOGRAD_4X3)
+        write_tiles(winograd, tiles, out_block, products, call, 6);
+    else
+        write_tiles(winograd, tiles, out_block, products, call, 4);
+}
+
+#endif
