@@ -7,6 +7,8 @@
 #include "cli/messages.h"
 #include "cli/result.h"
 #include "predict/fingerprint_eval.h"
+#include "predict/network_folder.h"
+#include "predict/perf4sight.h"
 
 #include <math.h>
 #include <string.h>
@@ -116,6 +118,19 @@ static enum assay_status campaign_add_expected(const struct data_set *expected,
     return st;
 }
 
+/* Files of perf4sight do not say what its networks look like: those in the
+ * campaign's folder of networks do. */
+static enum assay_status
+campaign_describe_networks(const struct campaign_config *config,
+                           struct data_set *set, struct error *err)
+{
+    const char *folder = config->profile.local_model_loc;
+
+    if (!folder)
+        folder = config->create.model_path;
+    return folder ? data_set_describe_folder(set, folder, err) : ASSAY_OK;
+}
+
 static enum assay_status
 campaign_read_folders(const struct campaign_rows *rows,
                       const struct config_texts *folders, struct data_set *set,
@@ -126,6 +141,11 @@ campaign_read_folders(const struct campaign_rows *rows,
 
     for (size_t i = 0; !st && i < folders->n; i++) {
         const char *folder = folders->items[i];
+
+        if (perf4sight_is_folder(folder))
+            st = campaign_describe_networks(rows->config, set, err);
+        if (st)
+            break;
 
         st = rows->expected && own && campaign_is_same_folder(folder, own)
                  ? campaign_add_expected(rows->expected, set, err)

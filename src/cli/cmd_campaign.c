@@ -551,6 +551,19 @@ static enum assay_status campaign_check_roles(const struct campaign_job *job,
     return st;
 }
 
+/* All of them at once, before anything else is said. */
+static void campaign_note_ignored(const struct campaign_config *config)
+{
+    const char *at = str_text(&config->ignored);
+
+    while (*at) {
+        size_t n = strcspn(at, "\n");
+
+        message_note("%.*s", (int)n, at);
+        at += n + (at[n] == '\n');
+    }
+}
+
 static enum assay_status campaign_do_job(struct campaign_job *job,
                                          struct error *err)
 {
@@ -558,6 +571,8 @@ static enum assay_status campaign_do_job(struct campaign_job *job,
 
     if (!st)
         st = campaign_config_read(&job->config, job->config_path, err);
+    if (!st)
+        campaign_note_ignored(&job->config);
     if (!st)
         st = campaign_check_roles(job, err);
     if (!st)

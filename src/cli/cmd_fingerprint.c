@@ -8,12 +8,13 @@
 #include "cli/messages.h"
 #include "cli/plot_file.h"
 #include "cli/result.h"
+#include "predict/network_folder.h"
 
 #include <string.h>
 
 struct settings {
     struct words data;
-    const char *train, *nets, *device, *output, *plot;
+    const char *networks, *train, *nets, *device, *output, *plot;
     int model;
     int64_t seed, threads;
     bool json, with_seen;
@@ -32,8 +33,13 @@ static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "Measurements"},
     {OPT_LIST("data", "FOLDER"),
      .help = "folder with measurements.csv, layers.csv, networks.csv and "
-             "network_ops.csv (fit, eval)",
+             "network_ops.csv, or with perf4sight's NETWORK_LEVEL-gt.csv "
+             "(fit, eval)",
      .actions = FIT | EVAL, FIELD(data)},
+    {OPT_TEXT("networks", "FOLDER"),
+     .help = "folder with NETWORK_LEVEL.net or .onnx, for the layers that "
+             "perf4sight's files lack (fit, eval)",
+     .actions = FIT | EVAL, FIELD(networks)},
     {OPT_TEXT("train", "NETWORKS"),
      .help = "networks and levels to learn from (fit): "
              "resnet18,resnet50:0,30",
@@ -69,13 +75,13 @@ static enum assay_status fingerprint_read_data(struct data_set *set,
                                                const struct settings *settings,
                                                struct error *err)
 {
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
 
     if (!settings->data.n)
         return error_set(err, ASSAY_BAD_USAGE,
                          "missing --data FOLDER with the measurements");
-    for (size_t i = 0; !st && i < settings->data.n; i++)
-        st = data_set_read(set, settings->data.items[i], err);
+    st = data_set_read_all(set, settings->data.items, settings->data.n,
+                           settings->networks, err);
     if (!st && set->n_undescribed)
         message_note("%zu rows are left out because their networks have no "
                      "layers: %s",

@@ -89,6 +89,18 @@ static const struct key fingerprint_keys[] = {
     {KEY(fingerprint, eval_latency_logs, KEY_TEXTS)},
 };
 
+/* Keys of perf4sight's own files, in any section, with what takes their
+ * place. */
+static const struct {
+    const char *name, *instead;
+} ignored_keys[] = {
+    {"subset_name", "model_path and local_model_loc name the folders"},
+    {"loc", "fingerprints are written to log_dir"},
+    {"performance_model_type", "the method is chosen on rows held back"},
+    {"performance_model_version", "the method is chosen on rows held back"},
+    {"backfill_mem_avail", "free memory is measured with every test"},
+};
+
 #define KEYS(keys) keys, sizeof(keys) / sizeof *(keys)
 
 static const struct section sections[] = {
@@ -267,13 +279,37 @@ static enum assay_status get_value(struct campaign_config *config,
 
 /* ---- sections ----------------------------------------------------------- */
 
+/* Notes a key that means nothing here; *is_known is false for others. */
+static enum assay_status ignore_key(struct campaign_config *config,
+                                    const struct toml_value *value,
+                                    bool *is_known, struct error *err)
+{
+    const char *instead = NULL;
+
+    for (size_t i = 0; i < sizeof ignored_keys / sizeof *ignored_keys; i++) {
+        if (strcmp(ignored_keys[i].name, value->key.text) == 0)
+            instead = ignored_keys[i].instead;
+    }
+    *is_known = instead != NULL;
+    return instead && str_printf(&config->ignored,
+                                 "%s: line %u: %s means nothing here: %s\n",
+                                 value->file, value->key_place.line,
+                                 value->key.text, instead)
+               ? error_nomem(err, 128, "a note")
+               : ASSAY_OK;
+}
+
 static enum assay_status get_key(struct campaign_config *config,
                                  const struct section *section,
                                  const struct toml_value *value,
                                  struct error *err)
 {
     struct nearest nearest = nearest_to(value->key.text);
+    bool is_ignored;
+    enum assay_status st = ignore_key(config, value, &is_ignored, err);
 
+    if (st || is_ignored)
+        return st;
     for (size_t i = 0; i < section->n_keys; i++) {
         if (strcmp(section->keys[i].name, value->key.text) == 0)
             return get_value(config, value, &section->keys[i], err);
@@ -390,6 +426,7 @@ static enum assay_status check_sections(struct campaign_config *config,
 void campaign_config_release(struct campaign_config *config)
 {
     arena_release(&config->arena);
+    str_release(&config->ignored);
     *config = (struct campaign_config){0};
 }
 

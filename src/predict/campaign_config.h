@@ -8,6 +8,7 @@
 #define PREDICT_CAMPAIGN_CONFIG_H
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "passes/prune.h"
 #include "predict/data_folder.h"
 
@@ -78,6 +79,9 @@ struct campaign_config {
     enum prune_mode mode;
     bool has_stage[N_STAGES], learns_stage[N_STAGES];
     bool has_target[N_TARGETS];
+    /* Keys of perf4sight that mean nothing here, one line each for a user:
+     * "config.ini: line 3: subset_name ...". */
+    struct str ignored;
     struct arena arena;
 };
 
@@ -85,7 +89,7 @@ void campaign_config_release(struct campaign_config *config);
 
 /* Reads TOML if the file name ends in .toml, else INI. Unknown sections and
  * keys, values of the wrong kind, levels outside of 0 to 95 and the like are
- * refused with their position. */
+ * refused with their position; keys that only perf4sight needs are noted. */
 enum assay_status campaign_config_read(struct campaign_config *config,
                                        const char *path, struct error *err);
 

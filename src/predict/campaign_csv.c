@@ -6,10 +6,9 @@
 #include "base/decimal.h"
 #include "base/file.h"
 #include "base/map.h"
-#include "models/model_open.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
-#include "predict/describe_graph.h"
+#include "predict/network_folder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -195,35 +194,19 @@ static void put_ops(struct csv_writer *writer, const struct campaign_test *test,
     sink_puts(sink, "\n");
 }
 
-static enum assay_status describe_file(struct csv_writer *writer,
-                                       const struct campaign_test *test,
-                                       struct error *err)
+static enum assay_status describe_tested(struct csv_writer *writer,
+                                         const struct campaign_test *test,
+                                         struct error *err)
 {
-    const struct model_source source = {.name = test->file, .is_file = true};
-    struct description network = {0};
-    struct survey survey = {0};
-    struct graph *graph = NULL;
-    struct shape shape;
-    struct pool *pool;
-    enum assay_status st = pool_new(&pool, err);
+    struct opened_network network = {0};
+    enum assay_status st = network_open(&network, test->file, err);
 
-    if (!st)
-        st = model_open(&source, pool, &graph, err);
     if (!st) {
-        shape = describe_image(graph);
-        st = survey_graph(&survey, graph, &shape, err);
+        put_layers(writer, test, network.graph, &network.description);
+        put_network(writer, test, &network.description);
+        put_ops(writer, test, &network.description.counts);
     }
-    if (!st)
-        st = describe_graph(graph, &survey, shape.dims[0], &network, err);
-    if (!st) {
-        put_layers(writer, test, graph, &network);
-        put_network(writer, test, &network);
-        put_ops(writer, test, &network.counts);
-    }
-    description_release(&network);
-    survey_release(&survey);
-    graph_free(graph);
-    pool_free(pool);
+    network_close(&network);
     return st;
 }
 
@@ -240,7 +223,7 @@ static enum assay_status describe_test(struct csv_writer *writer,
     if (str_printf(&key, "%s %" PRId64, test->network, test->level))
         return error_nomem(err, 64, "the name of a network");
     if (!map_find_text(&writer->described, key.text, &is_described)) {
-        enum assay_status read = describe_file(writer, test, NULL);
+        enum assay_status read = describe_tested(writer, test, NULL);
 
         is_described = !read;
         if (read == ASSAY_NOMEM ||

@@ -46,11 +46,13 @@ static char *unquote(char *from)
 static enum assay_status csv_split(struct csv *csv, const char **fields,
                                    size_t *n, struct error *err)
 {
+    const char separator = csv->separator ? csv->separator : ',';
+    const char ends[] = {separator, '\n', '\0'};
     char *at = csv->text.text + csv->at;
-    char end = ',';
+    char end = separator;
 
     csv->line++;
-    for (*n = 0; end == ','; (*n)++) {
+    for (*n = 0; end == separator; (*n)++) {
         char *begin = at;
 
         if (*n == CSV_MAX_COLUMNS)
@@ -61,11 +63,11 @@ static enum assay_status csv_split(struct csv *csv, const char **fields,
             return error_set(err, ASSAY_BAD_INPUT,
                              "%s line %zu: missing closing quote",
                              str_text(&csv->name), csv->line);
-        at += strcspn(at, ",\n");
+        at += strcspn(at, ends);
         end = *at;
         if (end)
             *at++ = '\0';
-        if (end != ',')
+        if (end != separator)
             begin[strcspn(begin, "\r")] = '\0';
         fields[*n] = csv_meant(begin);
     }

@@ -1,4 +1,5 @@
-/* predict/csv.h - comma-separated values with a line of column names.
+/* predict/csv.h - comma-separated values with a line of column names; the
+ * fields may be separated by another character instead.
  *
  * Fields may be quoted as in RFC 4180, but not span lines; an apostrophe that
  * protects a spreadsheet from running a field is removed. Columns are found by
@@ -19,6 +20,7 @@ enum { CSV_MAX_COLUMNS = 128 };
 
 /* Start from {0}. */
 struct csv {
+    char separator;  /* of fields; 0: a comma */
     struct str name; /* of the file, for messages */
     struct str text;
     size_t at, line; /* line: of the current record, from 1 */

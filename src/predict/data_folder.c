@@ -3,11 +3,12 @@
 
 #include "base/scanner.h"
 #include "predict/csv.h"
+#include "predict/perf4sight.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     max_size = 1 << 24,
@@ -320,36 +321,10 @@ static enum assay_status read_device(const struct data_reading *reading,
         st = csv_number(&reading->csv, columns->lane, NAN, &lane, err);
     if (st)
         return st;
-    if (capacity > 0)
-        set->capacity_mb = fmax(set->capacity_mb, capacity);
-    if (available > 0)
-        set->available_mb = fmax(set->available_mb, available);
+    data_set_note_device(set, capacity, available);
     if (lane >= 1 && lane <= max_lane)
         set->lane = lane;
     return ASSAY_OK;
-}
-
-/* Notes "mnasnet 5 15, resnet18 40": each network and level once. */
-static enum assay_status note_undescribed(struct data_set *set,
-                                          const char *network, int64_t level,
-                                          struct error *err)
-{
-    struct str key = {0};
-    bool is_last = strcmp(str_text(&set->last_undescribed), network) == 0;
-    enum assay_status st = data_set_key(&key, network, level, err);
-
-    set->n_undescribed++;
-    if (!st && !map_find_text(&set->noted, str_text(&key), NULL)) {
-        str_clear(&set->last_undescribed);
-        if (map_put_text(&set->noted, str_text(&key), 1) ||
-            str_append(&set->last_undescribed, network) ||
-            str_printf(&set->undescribed, "%s%s %lld",
-                       is_last || !set->undescribed.n ? "" : ", ",
-                       is_last ? "" : network, (long long)level))
-            st = error_nomem(err, 32, "a note");
-    }
-    str_release(&key);
-    return st;
 }
 
 static enum assay_status
@@ -374,12 +349,7 @@ read_measurement(struct data_reading *reading,
     if (st)
         return st;
     row.batch = (double)batch;
-    row.description = data_set_find(set, network, level);
-    if (row.description == SIZE_MAX ||
-        (!set->descriptions[row.description].n_convs &&
-         !set->descriptions[row.description].n_denses))
-        return note_undescribed(set, network, level, err);
-    return data_set_add_row(set, &row, err);
+    return data_set_measure(set, network, level, row, err);
 }
 
 static enum assay_status read_measurements(struct data_reading *reading,
@@ -407,12 +377,13 @@ static enum assay_status check_data_folder(const char *folder,
     return error_set(
         err, ASSAY_NOT_FOUND,
         "%s: there is no such folder; a data folder has measurements.csv, "
-        "layers.csv, networks.csv and network_ops.csv",
+        "layers.csv, networks.csv and network_ops.csv, or perf4sight's "
+        "NETWORK_LEVEL-gt.csv",
         folder);
 }
 
-enum assay_status data_set_read(struct data_set *set, const char *folder,
-                                struct error *err)
+static enum assay_status read_table(struct data_set *set, const char *folder,
+                                    size_t i, struct error *err)
 {
     static const struct {
         const char *file;
@@ -422,18 +393,41 @@ enum assay_status data_set_read(struct data_set *set, const char *folder,
                  {"networks.csv", read_networks},
                  {"network_ops.csv", read_ops},
                  {"measurements.csv", read_measurements}};
+    struct data_reading reading = {0};
+    enum assay_status st = open_table(&reading, folder, files[i].file, err);
+
+    if (!st)
+        st = files[i].read(&reading, set, err);
+    csv_release(&reading.csv);
+    return st;
+}
+
+enum { n_descriptive = 3, n_tables };
+
+static bool has_table(const char *folder, const char *file)
+{
+    struct str path = {0};
+    bool is_there = !str_printf(&path, "%s/%s", folder, file) &&
+                    access(str_text(&path), F_OK) == 0;
+
+    str_release(&path);
+    return is_there;
+}
+
+enum assay_status data_set_read(struct data_set *set, const char *folder,
+                                struct error *err)
+{
     enum assay_status st = check_data_folder(folder, err);
+    bool is_perf4sight = !st && perf4sight_is_folder(folder);
+    size_t n = !is_perf4sight                    ? n_tables
+               : has_table(folder, "layers.csv") ? n_descriptive
+                                                 : 0;
 
-    if (!set->n_descriptions)
-        set->capacity_mb = set->available_mb = set->lane = NAN;
+    data_set_begin(set);
     set->n_settled = set->n_descriptions;
-    for (size_t i = 0; !st && i < sizeof files / sizeof files[0]; i++) {
-        struct data_reading reading = {0};
-
-        st = open_table(&reading, folder, files[i].file, err);
-        if (!st)
-            st = files[i].read(&reading, set, err);
-        csv_release(&reading.csv);
-    }
+    for (size_t i = 0; !st && i < n; i++)
+        st = read_table(set, folder, i, err);
+    if (!st && is_perf4sight)
+        st = perf4sight_read(set, folder, err);
     return st;
 }

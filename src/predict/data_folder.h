@@ -53,11 +53,24 @@ struct data_set {
 };
 
 void data_set_release(struct data_set *set);
-/* Adds the contents of a folder. On failure the set holds part of it. */
+/* Adds the contents of a folder: its four files, or the files of perf4sight
+ * (perf4sight.h), whose networks must be described already, or be by the
+ * folder's layers.csv, networks.csv and network_ops.csv. On failure the set
+ * holds part of it. */
 enum assay_status data_set_read(struct data_set *set, const char *folder,
                                 struct error *err);
+/* Forgets nothing that is there; an empty set begins to know nothing about its
+ * device. */
+void data_set_begin(struct data_set *set);
+/* Notes what is known about the device; NAN: nothing. */
+void data_set_note_device(struct data_set *set, double capacity_mb,
+                          double available_mb);
 enum assay_status data_set_add_row(struct data_set *set,
                                    const struct measurement *row,
+                                   struct error *err);
+/* Adds the row of a network; one without layers is only counted and named. */
+enum assay_status data_set_measure(struct data_set *set, const char *network,
+                                   int64_t level, struct measurement row,
                                    struct error *err);
 /* Finds the description of a network at a level, or adds an empty one. */
 enum assay_status data_set_describe(struct data_set *set, const char *network,

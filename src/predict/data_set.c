@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const stage_names[] = {"training", "inference", NULL};
@@ -20,6 +21,12 @@ void data_set_release(struct data_set *set)
     str_release(&set->undescribed);
     str_release(&set->last_undescribed);
     *set = (struct data_set){0};
+}
+
+void data_set_begin(struct data_set *set)
+{
+    if (!set->n_descriptions)
+        set->capacity_mb = set->available_mb = set->lane = NAN;
 }
 
 enum assay_status data_set_add_row(struct data_set *set,
@@ -99,4 +106,50 @@ enum assay_status data_set_describe(struct data_set *set, const char *network,
     }
     str_release(&key);
     return st;
+}
+
+/* ---- measurements -------------------------------------------------------- */
+
+/* Notes "mnasnet 5 15, resnet18 40": each network and level once. */
+static enum assay_status note_undescribed(struct data_set *set,
+                                          const char *network, int64_t level,
+                                          struct error *err)
+{
+    struct str key = {0};
+    bool is_last = strcmp(str_text(&set->last_undescribed), network) == 0;
+    enum assay_status st = data_set_key(&key, network, level, err);
+
+    set->n_undescribed++;
+    if (!st && !map_find_text(&set->noted, str_text(&key), NULL)) {
+        str_clear(&set->last_undescribed);
+        if (map_put_text(&set->noted, str_text(&key), 1) ||
+            str_append(&set->last_undescribed, network) ||
+            str_printf(&set->undescribed, "%s%s %lld",
+                       is_last || !set->undescribed.n ? "" : ", ",
+                       is_last ? "" : network, (long long)level))
+            st = error_nomem(err, 32, "a note");
+    }
+    str_release(&key);
+    return st;
+}
+
+enum assay_status data_set_measure(struct data_set *set, const char *network,
+                                   int64_t level, struct measurement row,
+                                   struct error *err)
+{
+    row.description = data_set_find(set, network, level);
+    if (row.description == SIZE_MAX ||
+        (!set->descriptions[row.description].n_convs &&
+         !set->descriptions[row.description].n_denses))
+        return note_undescribed(set, network, level, err);
+    return data_set_add_row(set, &row, err);
+}
+
+void data_set_note_device(struct data_set *set, double capacity_mb,
+                          double available_mb)
+{
+    if (capacity_mb > 0)
+        set->capacity_mb = fmax(set->capacity_mb, capacity_mb);
+    if (available_mb > 0)
+        set->available_mb = fmax(set->available_mb, available_mb);
 }

@@ -48,6 +48,33 @@ static enum assay_status read_config(const char *name, const char *text,
     return campaign_config_read(config, test_path(name), &err);
 }
 
+TEST(keys_that_only_perf4sight_needs_are_noted_one_line_each)
+{
+    struct campaign_config config;
+
+    CHECK_STATUS(read_config("old.ini",
+                             "[create_network_dataset]\nnetworks= ['alexnet']\n"
+                             "pruning_perc= [0]\nmodel_path= nets\n"
+                             "subset_name= l1_pruning\n[fingerprint]\n"
+                             "loc= /nowhere\nperformance_model_type= dec_tree\n"
+                             "performance_model_version= v7\n"
+                             "backfill_mem_avail= False\n",
+                             &config),
+                 ASSAY_OK, &err);
+    CHECK_HAS(str_text(&config.ignored),
+              "old.ini: line 5: subset_name means nothing here: "
+              "model_path and local_model_loc name the folders\n");
+    CHECK_HAS(str_text(&config.ignored), "old.ini: line 7: loc means");
+    CHECK_HAS(str_text(&config.ignored),
+              "old.ini: line 8: performance_model_type means");
+    CHECK_HAS(str_text(&config.ignored),
+              "old.ini: line 10: backfill_mem_avail means");
+    campaign_config_release(&config);
+    CHECK_STATUS(read_config("none.ini", everything, &config), ASSAY_OK, &err);
+    CHECK_STR(str_text(&config.ignored), "");
+    campaign_config_release(&config);
+}
+
 TEST(all_keys_of_the_configuration_are_read)
 {
     struct campaign_config config;
