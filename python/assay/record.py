@@ -14,7 +14,7 @@ class Recording:
 
     def __init__(self, path="run.assay", *, warm_up=0, backward=True,
                  device=False, program="run"):
-        self.path = os.fspath(path)
+        self.path = os.path.abspath(path)  # the program may change folders
         self.warm_up = warm_up
         self.backward = backward
         self.device = device
