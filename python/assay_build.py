@@ -75,10 +75,10 @@ class _Wheel:
 def _pack(folder, path, stem):
     wheel = _Wheel(path, stem)
     package = pathlib.Path(folder) / "python" / "assay"
-    for file in sorted(package.iterdir()):
-        if file.is_file():
-            wheel.add(f"assay/{file.name}", file.read_bytes(),
-                      is_program=file.suffix == ".so")
+    for file in sorted(package.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            wheel.add(f"assay/{file.relative_to(package).as_posix()}",
+                      file.read_bytes(), is_program=file.suffix == ".so")
     wheel.add(f"{stem}.data/scripts/assay",
               (pathlib.Path(folder) / "assay").read_bytes(), is_program=True)
     wheel.add(f"{stem}.dist-info/METADATA", _metadata())

@@ -24,7 +24,7 @@ def parse(words):
                         help="iterations at the beginning that do not count")
     parser.add_argument("--no-backward", action="store_true",
                         help="do not time the backward pass by module")
-    parser.add_argument("--device", action="store_true",
+    parser.add_argument("--gpu", action="store_true",
                         help="also time the GPU by events")
     parser.add_argument("--quiet", action="store_true",
                         help="write the run file, show nothing")
@@ -83,10 +83,11 @@ def main():
     options, rest = parse(sys.argv[1:])
     if not options.module and not os.path.exists(rest[0]):
         sys.exit(_say(f"cannot read {rest[0]}: there is no such file"))
+    from assay.launch import finish
     from assay.record import Recording
     recording = Recording(options.output, warm_up=options.warm_up,
                           backward=not options.no_backward,
-                          device=options.device,
+                          device=options.gpu,
                           program=os.path.basename(options.module or rest[0]))
     try:
         recording.start()
@@ -95,17 +96,8 @@ def main():
     try:
         run(options, rest)
     finally:
-        _finish(recording, options)
-
-
-def _finish(recording, options):
-    try:
-        recording.stop()
-    except (OSError, RuntimeError, MemoryError) as error:
-        _say(f"no run file: {error}")
-        return
-    if not options.quiet:
-        show(options.output)
+        if finish(recording) and not options.quiet:
+            show(recording.path)
 
 
 def _say(text):

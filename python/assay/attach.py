@@ -48,8 +48,9 @@ def watch_modules(patches, torch):
     patches.set(module, "__call__", _native.Method(vars(module)["__call__"]))
 
 
-def span(name, stage_after=False):
-    """Wraps a function or method; the class of its object is the scope's."""
+def span(name, stage_after=False, then=None):
+    """Wraps a function or method; the class of its object is the scope's.
+    then(object) is called in the span at its end."""
     def wrap(original):
         @functools.wraps(original)
         def wrapper(*args, **kwargs):
@@ -59,7 +60,10 @@ def span(name, stage_after=False):
                 _native.reached(False)
             _native.begin(name, type(args[0]).__name__ if args else None)
             try:
-                return original(*args, **kwargs)
+                result = original(*args, **kwargs)
+                if then is not None:
+                    then(args[0])
+                return result
             finally:
                 _native.end()
         return wrapper
@@ -72,7 +76,7 @@ def _subclasses(base):
         yield from _subclasses(child)
 
 
-def watch_optimizers(patches, torch):
+def watch_optimizers(patches, torch, books):
     """step() and zero_grad() of every class, also of those still to come."""
     base = torch.optim.Optimizer
     seen = set()
@@ -81,10 +85,12 @@ def watch_optimizers(patches, torch):
         if kind in seen:
             return
         seen.add(kind)
-        for name, scope in (("step", "optimizer"), ("zero_grad", "zero_grad")):
+        for name, scope, then in (
+                ("step", "optimizer", books.optimizer),
+                ("zero_grad", "zero_grad", lambda _: books.gradients())):
             if name in vars(kind):
                 patches.set(kind, name,
-                            span(scope, True)(vars(kind)[name]))
+                            span(scope, True, then)(vars(kind)[name]))
 
     watch(base)
     for kind in _subclasses(base):
@@ -119,7 +125,7 @@ def _named_span(name):
     return wrap
 
 
-def watch_backward(patches, torch, class_name):
+def watch_backward(patches, torch, class_name, books):
     """class_name() is the class of the model whose backward pass it is."""
     local = threading.local()
 
@@ -135,7 +141,10 @@ def watch_backward(patches, torch, class_name):
                 _native.reached(True)
                 _native.begin("backward", class_name())
             try:
-                return original(*args, **kwargs)
+                result = original(*args, **kwargs)
+                if is_outer:
+                    books.gradients()
+                return result
             finally:
                 local.depth -= 1
                 _native.backward_close(nodes)
@@ -172,18 +181,13 @@ def state_facts(torch, model=None):
 
 
 def state_model(model):
-    sizes, total, size, kinds = {}, 0, 0, set()
+    total, size, kinds = 0, 0, set()
     for parameter in model.parameters():
-        n_bytes = parameter.numel() * parameter.element_size()
         total += parameter.numel()
-        size += n_bytes
+        size += parameter.numel() * parameter.element_size()
         kinds.add(str(parameter.dtype).replace("torch.float", "fp"))
-        space = str(parameter.device).replace("cpu", "host")
-        sizes[space] = sizes.get(space, 0) + n_bytes
     _native.fact("model.name", type(model).__name__)
     _native.fact("model.parameters", str(total))
     _native.fact("model.parameter_bytes", str(size))
     if len(kinds) == 1:
         _native.fact("model.precision", kinds.pop())
-    for space, n_bytes in sizes.items():
-        _native.memory(space, "weights", n_bytes)

@@ -4,6 +4,7 @@ import contextlib
 import os
 
 from assay import _native, attach, loader_watch, work
+from assay.memory_books import Books
 
 
 class Recording:
@@ -14,7 +15,7 @@ class Recording:
 
     def __init__(self, path="run.assay", *, warm_up=0, backward=True,
                  device=False, program="run"):
-        self.path = os.fspath(path)
+        self.path = os.path.abspath(path)  # the program may change folders
         self.warm_up = warm_up
         self.backward = backward
         self.device = device
@@ -23,6 +24,7 @@ class Recording:
         self._names = {}
         self._model_class = None
         self._torch = None
+        self._books = None
 
     def start(self):
         """Attaches to PyTorch and starts; raises if that is not possible."""
@@ -42,11 +44,12 @@ class Recording:
             attach.open_device(torch)
         attach.state_facts(torch)
         attach.watch_modules(self._patches, torch)
-        attach.watch_optimizers(self._patches, torch)
+        self._books = Books(torch)
+        attach.watch_optimizers(self._patches, torch, self._books)
         loader_watch.watch_loaders(self._patches)
         if self.backward:
             attach.watch_backward(self._patches, torch,
-                                  lambda: self._model_class)
+                                  lambda: self._model_class, self._books)
         _native.watch(True, self.backward, torch.is_grad_enabled, work.work_of,
                       self._name, torch.nn.Module)
 
@@ -62,6 +65,8 @@ class Recording:
             if self._model_class is None:
                 self._model_class = kind
                 attach.state_model(module)
+                self._books.open_device(module)
+            self._books.add_model(module)
             self._know(module, attach.MODEL, "forward", kind, "backward")
 
     def _know(self, module, stage, group, kind, backward):
@@ -78,6 +83,8 @@ class Recording:
             self._patches.undo()
             _native.watch(False, False, None, None, None, None)
             _native.cuda_close()
+            if self._books is not None:
+                self._books.close()
         finally:
             _native.stop()
 

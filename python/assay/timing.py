@@ -5,6 +5,7 @@ import shutil
 import tempfile
 
 from assay import _native, attach, loader_watch, work
+from assay.memory_books import Books
 
 _STAGES = {"preprocess": ("Preprocessing", "PREPROCESSING"),
            "model": ("Model", None),
@@ -135,6 +136,7 @@ class ModelTiming:
         self._patches = attach.Patches()
         self._folder = None
         self._tree = None
+        self._books = None
 
     # ---- recording
 
@@ -163,6 +165,9 @@ class ModelTiming:
         if self._device:
             attach.open_device(torch)
         attach.state_facts(torch, self._model)
+        self._books = Books(torch)
+        self._books.open_device(self._model)
+        self._books.add_model(self._model)
         attach.watch_modules(self._patches, torch)
         loader_watch.watch_loaders(self._patches, in_process=False)
         _native.know(self._model, attach.MODEL, "model", None,
@@ -200,6 +205,9 @@ class ModelTiming:
             self._patches.undo()
             _native.watch(False, False, None, None, None, None)
             _native.cuda_close()
+            if self._books is not None:
+                self._books.close()
+                self._books = None
         finally:
             if _native.is_recording():
                 _native.stop()

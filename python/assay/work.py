@@ -25,11 +25,13 @@ def _report(module, x, y, macs=0.0, flops=0.0):
     own = sum(p.numel() * p.element_size()
               for p in module.parameters(recurse=False))
     n = sum(p.numel() for p in module.parameters(recurse=False))
+    kept = y.requires_grad and y.data_ptr() != x.data_ptr()
     return (float(macs), float(flops),
             float(x.numel() * x.element_size() + own),
             float(y.numel() * y.element_size()),
-            float(y.numel() * y.element_size()) if y.requires_grad else 0.0,
-            float(n), f"{_text(x.shape)} -> {_text(y.shape)}")
+            float(y.numel() * y.element_size()) if kept else 0.0,
+            float(n), f"{_text(x.shape)} -> {_text(y.shape)}",
+            y.device.type == "cpu")
 
 
 def _convolution(module, args, y):
@@ -98,7 +100,7 @@ def _attention(module, args, output):
                     + 2 * n_q * n_k * e)
     extra = module.out_proj.weight.numel()
     report = _report(module, q, y, macs=macs, flops=3 * batch * n_q * n_k)
-    return (*report[:5], report[5] + extra, report[6])
+    return (*report[:5], report[5] + extra, *report[6:])
 
 
 _BY_NAME = {

@@ -81,6 +81,7 @@ static PyObject *call_recorded(struct place *place, PyObject *self,
     if (watch.has_device && !place->has_inner)
         cuda_begin(&mark, true);
     calls_open = place;
+    memory_sample();
     result = place->is_compiled && watch.module
                  ? call_compiled(self, args, kwargs)
                  : PyObject_Call(original, args, kwargs);
@@ -89,6 +90,9 @@ static PyObject *call_recorded(struct place *place, PyObject *self,
         cuda_end(&mark, place->has_inner ? ASSAY_SCOPE_NONE : place->forward);
     if (result && place->work_function)
         call_drop_failure(work_report(place, args, result));
+    if (result && calls_have_grad)
+        memory_keep(place);
+    memory_sample();
     assay_end();
     if (result && calls_have_grad)
         call_drop_failure(backward_claim(result, place));

@@ -3,7 +3,8 @@
  * module.c is the module `assay._native` and its functions, places.c knows
  * where a torch module is in the tree of scopes, calls.c replaces __call__ of
  * classes by objects in C, node_hooks.c hooks the nodes of autograd,
- * cuda_events.c times what a GPU does, run_tree.c reads runs.
+ * cuda_events.c times what a GPU does, memory_watch.c counts memory, run_tree.c
+ * reads runs.
  *
  * Everything runs under the interpreter's lock, which protects all state here;
  * what belongs to a thread is thread-local. Stands on include/assay/ and
@@ -51,6 +52,10 @@ struct place {
     PyObject *work_function, *shape; /* NULL: unknown */
     struct assay_work work;
     char shapes[160];
+    bool is_on_host; /* its outputs */
+    /* What its outputs keep until the backward pass; -1: given back. */
+    int64_t live_bytes;
+    struct place *next_live;
     PyObject *hooks[2]; /* of nodes, before and after; NULL: not made yet */
 };
 
@@ -118,6 +123,21 @@ PyObject *backward_close(PyObject *self, PyObject *depth);
 
 /* args[0] is the module. */
 int work_report(struct place *place, PyObject *args, PyObject *result);
+
+/* ---- memory_watch.c: memory by module ----------------------------------- */
+
+/* The module's outputs are kept for the backward pass; they no longer are. */
+void memory_keep(struct place *place);
+void memory_release(struct place *place);
+/* Gives back all that is kept. */
+void memory_release_all(void);
+void memory_next_iteration(void);
+/* Asks a GPU's allocator, in some of the iterations. */
+void memory_sample(void);
+/* A category other than activations grows or shrinks. */
+void memory_change(const char *space, enum assay_memory_category category,
+                   int64_t delta);
+PyObject *memory_ask(PyObject *self, PyObject *args);
 
 /* ---- cuda_events.c: times on the current stream ------------------------- */
 

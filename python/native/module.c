@@ -44,6 +44,7 @@ static void iteration_set(bool is_open)
         assay_iteration_end();
     now.is_open = is_open;
     now.model = NULL;
+    memory_next_iteration();
     if (is_open)
         assay_iteration_begin();
 }
@@ -126,6 +127,7 @@ static PyObject *native_stop(PyObject *self, PyObject *unused)
     if (now.is_open && iteration_is_ours())
         iteration_set(false);
     now.is_open = false;
+    memory_release_all();
     Py_BEGIN_ALLOW_THREADS status = assay_stop(&error);
     Py_END_ALLOW_THREADS if (status) return raise_status(status, &error);
     Py_RETURN_NONE;
@@ -264,7 +266,7 @@ static PyObject *native_memory(PyObject *self, PyObject *args)
         return NULL;
     for (int i = 0; i <= ASSAY_MEMORY_OTHER; i++) {
         if (strcmp(texts[i], category) == 0) {
-            assay_memory(space, (enum assay_memory_category)i, delta);
+            memory_change(space, (enum assay_memory_category)i, delta);
             Py_RETURN_NONE;
         }
     }
@@ -322,6 +324,7 @@ static PyMethodDef methods[] = {
     {"fact", native_fact, METH_VARARGS, "fact(key, value)"},
     {"counter", native_counter, METH_VARARGS, "counter(name, unit, value)"},
     {"memory", native_memory, METH_VARARGS, "memory(space, category, delta)"},
+    {"memory_ask", memory_ask, METH_VARARGS, "memory_ask(function, space)"},
     {"clock_ns", native_clock, METH_NOARGS, "The recorder's clock."},
     {"span_at", native_span_at, METH_VARARGS,
      "span_at(lane, path, class_name, begin_ns, end_ns)"},

@@ -60,6 +60,8 @@ static void node_end(void)
         return;
     if (inside[n_inside].mark.event)
         cuda_end(&inside[n_inside].mark, node_scope(inside[n_inside].place));
+    memory_release(inside[n_inside].place);
+    memory_sample();
     assay_end();
 }
 

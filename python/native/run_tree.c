@@ -100,6 +100,27 @@ static PyObject *tree_health(const struct assay_run *run)
                          "is_incomplete", health.is_incomplete);
 }
 
+/* Each space and category as (space, category, peak, at the space's peak). */
+static PyObject *tree_spaces(const struct assay_run *run)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list && i < assay_run_space_count(run); i++) {
+        struct assay_run_space row = {0};
+        PyObject *item;
+
+        if (!assay_run_space_at(run, i, &row))
+            continue;
+        item = Py_BuildValue("(ssLL)", row.space, row.category,
+                             (long long)row.peak_bytes,
+                             (long long)row.at_peak_bytes);
+        if (!item || PyList_Append(list, item))
+            Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
 /* read(path): the run in a file. */
 PyObject *run_tree_read(PyObject *self, PyObject *args)
 {
@@ -116,10 +137,11 @@ PyObject *run_tree_read(PyObject *self, PyObject *args)
     if (status)
         return raise_status(status, &error);
     result = Py_BuildValue(
-        "{s:N,s:N,s:N,s:N,s:K,s:d}", "scopes", tree_scopes(run), "facts",
+        "{s:N,s:N,s:N,s:N,s:N,s:K,s:d}", "scopes", tree_scopes(run), "facts",
         tree_facts(run), "lanes", tree_lanes(run), "health", tree_health(run),
-        "iterations", (unsigned long long)assay_run_iteration_total(run),
-        "duration_ms", tree_ms((double)assay_run_duration_ns(run)));
+        "spaces", tree_spaces(run), "iterations",
+        (unsigned long long)assay_run_iteration_total(run), "duration_ms",
+        tree_ms((double)assay_run_duration_ns(run)));
     assay_run_close(run);
     return result;
 }

@@ -27,12 +27,13 @@ static int work_compute(struct place *place, PyObject *args, PyObject *result)
     struct assay_work work = {0};
     const char *shapes = "";
     PyObject *text = NULL;
-    int failed = -1;
+    int is_on_host = 0, failed = -1;
 
     if (answer && PyTuple_Check(answer) &&
-        PyArg_ParseTuple(answer, "ddddddU", &work.macs, &work.flops,
+        PyArg_ParseTuple(answer, "ddddddUp", &work.macs, &work.flops,
                          &work.bytes_read, &work.bytes_written,
-                         &work.kept_bytes, &work.parameters, &text)) {
+                         &work.kept_bytes, &work.parameters, &text,
+                         &is_on_host)) {
         PyObject *bytes = PyUnicode_AsUTF8String(text);
 
         shapes = bytes ? PyBytes_AsString(bytes) : "";
@@ -40,6 +41,7 @@ static int work_compute(struct place *place, PyObject *args, PyObject *result)
         Py_XDECREF(bytes);
         work.shapes = place->shapes[0] ? place->shapes : NULL;
         place->work = work;
+        place->is_on_host = is_on_host;
         failed = bytes ? 0 : -1;
     }
     Py_XDECREF(answer);

@@ -93,6 +93,7 @@ extern const struct command cmd_fit;
 extern const struct command cmd_layers;
 extern const struct command cmd_metrics;
 extern const struct command cmd_eval;
+extern const struct command cmd_record;
 extern const struct command cmd_show;
 extern const struct command cmd_report;
 extern const struct command cmd_trace;

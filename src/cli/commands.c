@@ -25,6 +25,7 @@ const struct command *const commands[] = {
     &cmd_machine,
     &cmd_verify,
     &cmd_ops,
+    &cmd_record,
     &cmd_show,
     &cmd_report,
     &cmd_trace,

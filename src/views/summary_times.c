@@ -219,7 +219,8 @@ static bool summary_is_memory(const struct run *run,
                               const struct counter *counter)
 {
     return strcmp(counter->name, RUN_LIVE_BYTES) == 0 ||
-           (strcmp(counter->name, "memory") == 0 && run_ledger_count(run));
+           (strcmp(counter->name, "memory") == 0 &&
+            (run_ledger_count(run) || run_space_count(run)));
 }
 
 void summary_counters(const struct summary *summary)
@@ -285,11 +286,51 @@ static enum assay_status summary_memory_add_facts(const struct run *run,
     return st;
 }
 
+/* The same for runs whose program reported its memory by category. */
+static enum assay_status summary_memory_add_space(const struct run *run,
+                                                  const char *space,
+                                                  struct str *text)
+{
+    const char *before = ": ";
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < run_space_count(run); i++) {
+        const struct space_row *row = run_space(run, i);
+        double mib = (double)row->at_peak_bytes / 0x1p20;
+
+        if (strcmp(row->space, space) != 0 || !row->category[0] ||
+            row->at_peak_bytes <= 0)
+            continue;
+        st = str_printf(text, mib < 9.95 ? "%s%s %.1f" : "%s%s %.0f", before,
+                        row->category, mib);
+        before = ", ";
+    }
+    return st ? st : str_append(text, " MiB");
+}
+
+/* The space with the largest peak; NULL if none was reported. */
+static const char *summary_memory_space(const struct run *run)
+{
+    const char *space = NULL;
+    int64_t most = 0;
+
+    for (size_t i = 0; i < run_space_count(run); i++) {
+        const struct space_row *row = run_space(run, i);
+
+        if (!row->category[0] && row->peak_bytes > most) {
+            space = row->space;
+            most = row->peak_bytes;
+        }
+    }
+    return space;
+}
+
 /* "peak 612 MiB at backbone.fpn: weights 159, ..." */
 static enum assay_status summary_memory_write_peak(const struct run *run,
                                                    struct str *text)
 {
     const struct run_memory *memory = run_memory_of(run);
+    const char *space = summary_memory_space(run);
     char bytes[UNITS_MAX];
     enum assay_status st = str_printf(
         text, "peak %s", units_bytes(bytes, (double)memory->peak_bytes));
@@ -302,14 +343,17 @@ static enum assay_status summary_memory_write_peak(const struct run *run,
     }
     if (st)
         return st;
-    return run_ledger_count(run) ? summary_add_kinds(run, text)
-                                 : summary_memory_add_facts(run, text);
+    if (run_ledger_count(run))
+        return summary_add_kinds(run, text);
+    return space ? summary_memory_add_space(run, space, text)
+                 : summary_memory_add_facts(run, text);
 }
 
 enum assay_status summary_memory(const struct summary *summary,
                                  struct error *err)
 {
     double process = run_fact_number(summary->run, "memory.process_peak_bytes");
+    const char *basis = run_fact(summary->run, "memory.basis");
     struct line line = summary_line(summary, "memory");
     struct str text = {0};
     char bytes[UNITS_MAX];
@@ -324,6 +368,8 @@ enum assay_status summary_memory(const struct summary *summary,
         line_sentence(&line, str_text(&text));
     if (!st && !isnan(process))
         line_printf(&line, "process %s", units_bytes(bytes, process));
+    if (!st && basis)
+        line_item(&line, basis);
     line_end(&line);
     str_release(&text);
     return st;

@@ -95,6 +95,57 @@ def test_a_training_step_has_its_parts_and_modules(tmp_path):
         pytest.approx(inner, rel=1e-6)
 
 
+def test_memory_is_counted_by_category(tmp_path):
+    """A float has 4 bytes: 58 weights, as many gradients and momenta, and the
+    outputs of three modules for three rows."""
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+    rate = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    with Recording(tmp_path / "run.assay"):
+        for _ in range(3):
+            model(torch.ones(3, 4)).sum().backward()
+            rate.step()
+    spaces = {(space, category): (peak, at_peak) for space, category, peak,
+              at_peak in _native.read(tmp_path / "run.assay")["spaces"]}
+    kept = 3 * (8 + 8 + 2) * 4
+    assert spaces == {
+        ("host", ""): (3 * 232 + kept,) * 2,
+        ("host", "weights"): (232, 232),
+        ("host", "gradients"): (232, 232),
+        ("host", "optimizer"): (232, 232),
+        ("host", "activations"): (kept, kept)}
+
+
+def test_gradients_that_are_dropped_are_given_back(tmp_path):
+    model = nn.Linear(4, 8)
+    rate = torch.optim.SGD(model.parameters(), lr=0.1)
+    with Recording(tmp_path / "run.assay"):
+        for _ in range(3):
+            rate.zero_grad(set_to_none=True)
+            model(torch.ones(3, 4)).sum().backward()
+            rate.step()
+    whole = {category: peak for _, category, peak, _
+             in _native.read(tmp_path / "run.assay")["spaces"]}
+    assert whole == {"": 320, "weights": 160, "gradients": 160,
+                     "activations": 96}
+
+
+def test_what_an_allocator_says_is_shared_out(tmp_path):
+    """A GPU's allocator, played by a function: what the weights do not explain
+    is activations."""
+    said = iter([1000, 1600, 1600])
+    with Recording(tmp_path / "run.assay") as recording:
+        model = nn.Sequential(nn.ReLU())
+        _native.memory_ask(lambda: next(said, 1000), "cuda:0")
+        _native.memory("cuda:0", "weights", 400)
+        model(torch.ones(2))
+        assert recording is not None
+    spaces = {category: (peak, at_peak) for space, category, peak, at_peak
+              in _native.read(tmp_path / "run.assay")["spaces"]
+              if space == "cuda:0"}
+    assert spaces == {"": (1600, 1600), "weights": (400, 400),
+                      "activations": (1200, 1200)}
+
+
 def test_the_books_of_an_iteration_balance(tmp_path):
     with Recording(tmp_path / "run.assay"):
         train(Net(), loader(16))

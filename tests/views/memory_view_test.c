@@ -61,6 +61,26 @@ TEST(the_screen_shows_what_the_peak_consisted_of)
     check_parts(view_summary, owned_model(), false, 0, parts);
 }
 
+TEST(a_program_that_reports_categories_has_them_on_the_screen)
+{
+    static const struct {
+        const char *category;
+        int mib;
+    } changes[] = {{"weights", 200}, {"activations", 412}, {"weights", -50}};
+    static const char *const parts[] = {
+        "memory   peak 612 MiB at backbone.fpn.layer_blocks.0: weights 200, "
+        "activations 412 MiB   from sizes",
+        NULL};
+    struct run *run = made_model(10);
+
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
+        CHECK_STATUS(run_space_change(run, "host", changes[i].category,
+                                      (int64_t)changes[i].mib << 20, &err),
+                     ASSAY_OK, &err);
+    CHECK_INT(run_fact_set(run, "memory.basis", "from sizes", &err), ASSAY_OK);
+    check_parts(view_summary, run, false, 0, parts);
+}
+
 TEST(the_ledger_adds_up_to_the_pool_and_to_the_process)
 {
     struct view_options options = view_defaults(term_plain(80));
