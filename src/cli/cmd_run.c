@@ -135,11 +135,9 @@ static size_t cmd_run_write_lines(struct str *text, size_t most,
     return n > most ? n - most : 0;
 }
 
-/* What follows the summary. */
-static enum assay_status cmd_run_write_extras(const struct run *run,
-                                              struct str *explained,
-                                              struct result *result,
-                                              struct error *err)
+static enum assay_status cmd_run_write_found(const struct run *run,
+                                             struct result *result,
+                                             struct error *err)
 {
     static const size_t most_found = 40;
     struct str found = {0};
@@ -152,7 +150,6 @@ static enum assay_status cmd_run_write_extras(const struct run *run,
     left = cmd_run_write_lines(&found, most_found, result);
     if (left)
         sink_printf(result->sink, "  ... and %zu more\n", left);
-    (void)cmd_run_write_lines(explained, SIZE_MAX, result);
     str_release(&found);
     return sink_status(&sink, err);
 }
@@ -168,11 +165,10 @@ static enum assay_status cmd_run_write_json(const struct run *run,
     return view_json(run, &view, result->sink, err);
 }
 
-static enum assay_status
-cmd_run_write_summary(const struct profile_report *report,
-                      const struct profile_options *job, struct str *explained,
-                      const char *wrote, struct result *result,
-                      struct error *err)
+static enum assay_status cmd_run_write_summary(
+    const struct run_settings *settings, const struct profile_report *report,
+    const struct profile_options *job, struct str *explained, const char *wrote,
+    struct result *result, struct error *err)
 {
     const struct run *run = report->run;
     struct view_options view = view_defaults(result->term);
@@ -184,10 +180,13 @@ cmd_run_write_summary(const struct profile_report *report,
         view.source = job->run_path;
         view.wrote = wrote;
         view.note = note.n ? str_text(&note) : NULL;
-        st = view_summary(run, &view, result->sink, err);
+        st = settings->is_full ? view_summary(run, &view, result->sink, err)
+                               : view_brief(run, &view, result->sink, err);
     }
+    if (!st && settings->is_full)
+        st = cmd_run_write_found(run, result, err);
     if (!st)
-        st = cmd_run_write_extras(run, explained, result, err);
+        (void)cmd_run_write_lines(explained, SIZE_MAX, result);
     str_release(&note);
     return st;
 }
@@ -217,7 +216,7 @@ cmd_run_show_result(const struct run_settings *settings,
     if (!st) {
         st = settings->is_json
                  ? cmd_run_write_json(run, job, &result, err)
-                 : cmd_run_write_summary(report, job, explained,
+                 : cmd_run_write_summary(settings, report, job, explained,
                                          str_text(&wrote), &result, err);
         st = result_close(&result, st, err);
     }
@@ -354,8 +353,8 @@ const struct command cmd_run = {
                                   ".net", ".keras", ".h5", ".hdf5")},
     .description = TEXTS(
         "Runs a model on photographs, folders of them or a list (.txt), "
-        "records every module and ends with a one-screen summary: how long "
-        "it took, where the time went, what it found.",
+        "records every module and ends with a summary of 80x24 (--full for "
+        "all of it): how long it took, where the time went, what it found.",
         "Detectors: fasterrcnn_resnet50_fpn (faster-rcnn), "
         "fasterrcnn_resnet18_fpn, maskrcnn_resnet50_fpn (mask-rcnn). "
         "Classifiers: alexnet, googlenet, mnasnet1_0, mobilenet_v2, "

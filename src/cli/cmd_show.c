@@ -8,6 +8,7 @@
 #include <math.h>
 
 enum show_layout {
+    LAYOUT_BRIEF,
     LAYOUT_SUMMARY,
     LAYOUT_TREE,
     LAYOUT_TREE_PLAIN,
@@ -20,15 +21,11 @@ enum show_layout {
 };
 
 static run_view *const views[] = {
-    [LAYOUT_SUMMARY] = view_summary,
-    [LAYOUT_TREE] = view_tree,
-    [LAYOUT_TREE_PLAIN] = view_tree_plain,
-    [LAYOUT_TABLE] = view_table,
-    [LAYOUT_TABLE_PLAIN] = view_table_plain,
-    [LAYOUT_MEMORY] = view_memory,
-    [LAYOUT_JSON] = view_json,
-    [LAYOUT_CSV] = view_csv,
-    [LAYOUT_MARKDOWN] = view_markdown,
+    [LAYOUT_BRIEF] = view_brief,   [LAYOUT_SUMMARY] = view_summary,
+    [LAYOUT_TREE] = view_tree,     [LAYOUT_TREE_PLAIN] = view_tree_plain,
+    [LAYOUT_TABLE] = view_table,   [LAYOUT_TABLE_PLAIN] = view_table_plain,
+    [LAYOUT_MEMORY] = view_memory, [LAYOUT_JSON] = view_json,
+    [LAYOUT_CSV] = view_csv,       [LAYOUT_MARKDOWN] = view_markdown,
 };
 
 struct settings {
@@ -67,6 +64,9 @@ static const char *const groups[] = {[GROUP_SCOPE] = "scope",
 
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "Layout"},
+    {OPT_MODE("full", LAYOUT_SUMMARY),
+     .help = "show everything, not only what fits a screen of 80x24",
+     FIELD(layout)},
     {OPT_MODE("tree", LAYOUT_TREE), .choices = looks, .value = "plain",
      .help = "the tree of scopes; plain is a stable layout for programs",
      FIELD(layout)},
@@ -141,6 +141,16 @@ static enum assay_status show_cut_part(struct run **run,
     return ASSAY_OK;
 }
 
+/* Whoever asks for more of the tree gets it. */
+static enum show_layout show_layout_of(const struct settings *settings)
+{
+    bool has_choice =
+        settings->all || settings->depth >= 0 || !isnan(settings->hide_below);
+
+    return settings->layout == LAYOUT_BRIEF && has_choice ? LAYOUT_SUMMARY
+                                                          : settings->layout;
+}
+
 static struct view_options show_view_options(const struct settings *settings,
                                              struct term term,
                                              const char *source)
@@ -164,6 +174,7 @@ static enum assay_status show_show_run(const struct settings *settings,
                                        const struct words *paths,
                                        struct result *result, struct error *err)
 {
+    enum show_layout layout = show_layout_of(settings);
     struct view_options view;
     struct str source = {0};
     struct run *run = NULL;
@@ -171,13 +182,14 @@ static enum assay_status show_show_run(const struct settings *settings,
 
     if (!st)
         st = inputs_name(paths, &source, err);
-    if (!st && settings->layout != LAYOUT_SUMMARY) /* which says it itself */
+    /* The summaries say it themselves. */
+    if (!st && layout != LAYOUT_BRIEF && layout != LAYOUT_SUMMARY)
         inputs_note(run, str_text(&source));
     if (!st && show_has_filter(settings))
         st = show_cut_part(&run, settings, err);
     if (!st) {
         view = show_view_options(settings, result->term, str_text(&source));
-        st = views[settings->layout](run, &view, result->sink, err);
+        st = views[layout](run, &view, result->sink, err);
     }
     str_release(&source);
     run_free(run);
@@ -207,9 +219,10 @@ const struct command cmd_show = {
                  .missing = "a run file",
                  .endings = run_endings},
     .description = TEXTS(
-        "Without options: one screen with what was measured and where, how "
-        "long an iteration takes, how steady that is, and the tree of "
-        "where the time goes.",
+        "Without options: a screen of 80x24 with what was measured and where, "
+        "how long an iteration takes, and the modules that cost most. --full "
+        "shows all that is known, and --depth, --all and --hide-below choose "
+        "how much of the tree.",
         "Several runs of one model are shown as one: the iterations of the "
         "second run follow those of the first. A .part file, left by a "
         "program that is still running or has died, is shown as far as it "

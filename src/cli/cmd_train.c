@@ -372,7 +372,9 @@ train_write_summary(const struct train_errand *errand, const struct run *run,
         view.wrote = wrote;
         view.note = note.n ? note.text : NULL;
         view.next = next.text;
-        st = view_summary(run, &view, result->sink, err);
+        st = errand->settings->is_full
+                 ? view_summary(run, &view, result->sink, err)
+                 : view_brief(run, &view, result->sink, err);
     }
     str_release(&next);
     str_release(&note);
@@ -449,7 +451,8 @@ const struct command cmd_train = {
     .operands = {.max = 1, .endings = TEXTS(".toml")},
     .description = TEXTS(
         "Trains a model on a dataset as a TOML file says, records every "
-        "step and ends with a one-screen summary: what a step consists of, "
+        "step and ends with a summary of 80x24 (--full for all of it): what a "
+        "step consists of, "
         "how much of it each module takes in the forward and the backward "
         "pass, who owns the memory, whether the data keeps up.",
         "Without CONFIG the file is .config/config.toml; if it does not "

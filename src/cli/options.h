@@ -151,6 +151,13 @@ struct option {
         OPT_FLAG("json"), .help = (text), __VA_ARGS__                          \
     }
 
+#define OPTION_FULL(...)                                                       \
+    {                                                                          \
+        OPT_FLAG("full"),                                                      \
+            .help = "show everything, not only what fits a screen of 80x24",   \
+            __VA_ARGS__                                                        \
+    }
+
 /* How a table is written. */
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
 

@@ -125,6 +125,7 @@ const struct option run_options[] = {
     OPTION_JSON("print everything that is known about the run, and what was "
                 "found, as JSON instead of the summary",
                 FIELD(is_json)),
+    OPTION_FULL(FIELD(is_full)),
     RUN_FILES_OPTIONS,
     {OPT_FLAG("pictures"),
      .help = "include the drawn photographs in the report",

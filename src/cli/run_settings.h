@@ -37,6 +37,7 @@ struct run_settings {
     bool has_pictures;
     bool has_explain;
     bool is_json;
+    bool is_full;
     struct words sweep;
 };
 

@@ -32,6 +32,7 @@ const struct option train_options[] = {
     {OPT_FILE("export", "FILE"), .role = ROLE_OUTPUT,
      .help = "write the final weights to this file, for torch.load()",
      FIELD(export_path)},
+    OPTION_FULL(FIELD(is_full)),
     RUN_FILES_OPTIONS,
     {.kind = OPTION_END},
 };

@@ -12,7 +12,7 @@ struct train_settings {
     const char *device;
     /* If not given: workers -1, the others 0. */
     int64_t steps, batch, workers, threads, min_size;
-    bool is_synthetic, shows_defaults;
+    bool is_synthetic, shows_defaults, is_full;
     struct words set;
     const char *resume, *export_path;
     struct words recompute;

@@ -48,6 +48,9 @@ static void line_put_item(struct line *line, const char *text, size_t gap)
     size_t columns = text_columns(text);
     size_t most = (size_t)line->term->width - line->indent;
 
+    if (line->is_single && line->column &&
+        line->column + gap + columns > (size_t)line->term->width)
+        return;
     if (columns > most)
         columns = most;
     line_make_place(line, columns, gap);
@@ -66,6 +69,10 @@ void line_item(struct line *line, const char *text)
 
 static void line_put_words(struct line *line, const char *text, size_t gap)
 {
+    if (line->is_single && *text) {
+        line_put_item(line, text, gap);
+        return;
+    }
     while (*text) {
         enum { end = 60 }; /* kept of a word that fits on no screen */
         char word[128];

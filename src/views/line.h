@@ -17,6 +17,9 @@ struct line {
     enum term_style style; /* of the items */
     size_t column;         /* 0: nothing is written yet */
     size_t indent;         /* of continuation lines */
+    /* Never continued: an item that does not fit is left out, the first one is
+     * shortened. A sentence is one item. */
+    bool is_single;
 };
 
 enum { LINE_INDENT = 9 };

@@ -133,6 +133,8 @@ void summary_next(const struct summary *summary)
     line.style = STYLE_DIM;
     if (summary->options->next)
         line_item(&line, summary->options->next);
+    if (summary->is_brief)
+        line_printf(&line, "assay show %s --full", str_text(&name));
     line_printf(&line, "assay show %s --table", str_text(&name));
     line_printf(&line, "assay trace %s -o trace.json", str_text(&name));
     line_printf(&line, "assay compare OLD %s", str_text(&name));

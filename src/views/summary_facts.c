@@ -283,7 +283,11 @@ static void facts_add_peaks(struct line *line, const struct run *run,
 {
     char flops[UNITS_MAX], bytes[UNITS_MAX];
 
-    if (peaks->gflops > 0)
+    if (peaks->gflops > 0 && line->is_single)
+        line_printf(line, "peak %s GFLOP/s, %s GB/s",
+                    units_number(flops, peaks->gflops),
+                    units_number(bytes, peaks_gbs(peaks, INFINITY)));
+    else if (peaks->gflops > 0)
         line_printf(line, "peak %s GFLOP/s, %s GB/s (%s)",
                     units_number(flops, peaks->gflops),
                     units_number(bytes, peaks_gbs(peaks, INFINITY)),

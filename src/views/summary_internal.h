@@ -16,13 +16,18 @@ struct summary {
     const struct run *run;
     const struct view_options *options;
     struct sink *sink;
+    bool is_brief; /* one line for each subject: view_brief() */
 };
 
 /* Begins a line of the screen. */
 static inline struct line summary_line(const struct summary *summary,
                                        const char *label)
 {
-    return line_begin(summary->sink, &summary->options->term, label);
+    struct line line =
+        line_begin(summary->sink, &summary->options->term, label);
+
+    line.is_single = summary->is_brief;
+    return line;
 }
 
 /* Facts, labelled with the first word of their keys. */
@@ -72,6 +77,9 @@ enum assay_status summary_steadiness(const struct summary *summary,
 enum assay_status summary_memory(const struct summary *summary,
                                  struct error *err);
 void summary_counters(const struct summary *summary);
+
+/* The peak and its large parts, on one line. */
+void summary_memory_brief(const struct summary *summary);
 
 /* What the rules found, if anything. */
 enum assay_status summary_findings(const struct summary *summary,

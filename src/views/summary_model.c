@@ -22,7 +22,7 @@ static void summary_model_add_parameters(struct line *line,
 
     if (isnan(n))
         return;
-    if (buffers > 0)
+    if (buffers > 0 && !line->is_single)
         snprintf(more, sizeof more, " + %s in buffers",
                  units_count(text, buffers));
     if (n >= 1e6)
@@ -72,6 +72,17 @@ static void summary_add_size(struct line *line, const struct run *run)
         line_item(line, precision);
 }
 
+/* "random weights", or the name of their file. */
+static void summary_add_weights(struct line *line, const char *weights)
+{
+    const char *slash = strrchr(weights, '/');
+
+    if (strncmp(weights, "random", 6) == 0)
+        line_item(line, "random weights");
+    else
+        line_printf(line, "weights %s", slash ? slash + 1 : weights);
+}
+
 bool summary_model(const struct summary *summary)
 {
     const struct run *run = summary->run;
@@ -86,8 +97,10 @@ bool summary_model(const struct summary *summary)
     line_item(&line, file ? file : name);
     line.style = STYLE_NONE;
     summary_model_add_parameters(&line, run);
+    if (summary->is_brief && weights && !file)
+        summary_add_weights(&line, weights);
     summary_add_size(&line, run);
-    if (weights && !file)
+    if (!summary->is_brief && weights && !file)
         line_printf(&line, "weights %s", weights);
     line_end(&line);
     return true;

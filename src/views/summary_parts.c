@@ -160,6 +160,7 @@ void summary_step(const struct summary *summary,
     double other = round_parts(training, unit, parts);
     const char *sign = "=";
 
+    line.is_single = false; /* without all parts it would not add up */
     line.style = STYLE_BOLD;
     line_printf(&line, "%.*f ms", decimals,
                 round(training->whole_ns / 1e6 * unit) / unit);
@@ -208,7 +209,8 @@ void summary_loss(const struct summary *summary)
     line_printf(&line, "%s to %s",
                 units_number(from, summary_training_first_of(loss)),
                 units_number(to, summary_last_of(loss)));
-    for (uint32_t i = 0; i < run_series_count(summary->run); i++) {
+    for (uint32_t i = 0;
+         !summary->is_brief && i < run_series_count(summary->run); i++) {
         const struct series *part = run_series(summary->run, i);
 
         if (strncmp(part->name, prefix, sizeof prefix - 1) != 0)

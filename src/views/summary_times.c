@@ -143,11 +143,14 @@ enum assay_status summary_latency(const struct summary *summary,
                     units_number(text, stats.median_ns / scale));
     if (!isnan(stats.p95_ns))
         line_printf(&line, "p95 %s", units_number(text, stats.p95_ns / scale));
+    if (summary->is_brief)
+        summary_add_rate(summary->run, &line, stats.mean_ns);
     if (stats.n > 1) {
         line_printf(&line, "min %s", units_number(text, stats.min_ns / scale));
         line_printf(&line, "max %s", units_number(text, stats.max_ns / scale));
     }
-    summary_add_rate(summary->run, &line, stats.mean_ns);
+    if (!summary->is_brief)
+        summary_add_rate(summary->run, &line, stats.mean_ns);
     summary_add_sparkline(summary, &line);
     line_end(&line);
     return ASSAY_OK;
@@ -373,4 +376,90 @@ enum assay_status summary_memory(const struct summary *summary,
     line_end(&line);
     str_release(&text);
     return st;
+}
+
+/* ": weights 195, activations 45, other 6.9 MiB": kinds with a small part of
+ * the peak are the others, which are left out beyond so many columns. */
+static enum assay_status summary_memory_add_large(const struct run *run,
+                                                  size_t columns,
+                                                  struct str *text)
+{
+    static const double small = 0.05;
+    double peak = (double)run_memory_of(run)->peak_bytes, other = 0;
+    const char *before = ": ";
+    enum assay_status st = ASSAY_OK;
+
+    for (int kind = 0; !st && kind < LEDGER_OUTSIDE; kind++) {
+        double bytes = (double)run_ledger_sum(run, (enum ledger_kind)kind);
+
+        if (bytes < small * peak) {
+            other += bytes;
+            continue;
+        }
+        st = str_printf(text, bytes < 9.95 * 0x1p20 ? "%s%s %.1f" : "%s%s %.0f",
+                        before, ledger_kind_text((enum ledger_kind)kind),
+                        bytes / 0x1p20);
+        before = ", ";
+    }
+    if (!st && other >= 0.05 * 0x1p20 && text->n + 15 < columns)
+        st = str_printf(text,
+                        other < 9.95 * 0x1p20 ? "%sother %.1f" : "%sother %.0f",
+                        before, other / 0x1p20);
+    return st ? st : str_append(text, " MiB");
+}
+
+/* Appends " at PATH" in at most so many columns; nothing if that is too few. */
+static enum assay_status summary_memory_add_place(const struct summary *summary,
+                                                  size_t columns,
+                                                  struct str *text)
+{
+    enum { AT = 4, LEAST = 8 };
+    uint32_t scope = run_memory_of(summary->run)->peak_scope;
+    struct sink sink = sink_to_str(text);
+    struct str path = {0};
+    enum assay_status st = ASSAY_OK;
+    size_t wanted;
+
+    if (scope >= run_scope_count(summary->run) || columns < AT + LEAST)
+        return ASSAY_OK;
+    st = run_scope_path_below(summary->run, run_model_scope(summary->run),
+                              scope, &path);
+    wanted = text_columns(str_text(&path));
+    if (!st) {
+        sink_puts(&sink, " at ");
+        text_fit(&sink, &summary->options->term, str_text(&path),
+                 wanted < columns - AT ? wanted : columns - AT, ALIGN_LEFT);
+        st = sink_status(&sink, NULL);
+    }
+    str_release(&path);
+    return st;
+}
+
+void summary_memory_brief(const struct summary *summary)
+{
+    const struct run *run = summary->run;
+    double peak = (double)run_memory_of(run)->peak_bytes;
+    size_t width = (size_t)summary->options->term.width - LINE_INDENT, taken;
+    struct line line = summary_line(summary, "memory");
+    struct str text = {0}, kinds = {0};
+    char bytes[UNITS_MAX];
+    enum assay_status st;
+
+    if (run_memory_of(run)->peak_bytes == RUN_UNKNOWN)
+        return;
+    st = str_printf(&text, "peak %s", units_bytes(bytes, peak));
+    if (!st && run_ledger_count(run))
+        st = summary_memory_add_large(run, width - text.n, &kinds);
+    taken = text.n + kinds.n;
+    if (!st && taken < width)
+        st = summary_memory_add_place(summary, width - taken, &text);
+    if (!st)
+        st = str_append(&text, str_text(&kinds));
+    if (st)
+        summary->sink->failed_errno = ENOMEM;
+    line.is_single = false;
+    line_sentence(&line, str_text(&text));
+    line_end(&line);
+    str_release(&text);
+    str_release(&kinds);
 }

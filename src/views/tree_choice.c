@@ -117,17 +117,103 @@ static enum assay_status tree_link_siblings(const struct rows *rows,
     return ASSAY_OK;
 }
 
+static enum assay_status tree_allocate(const struct rows *rows,
+                                       struct tree_choice *choice,
+                                       struct error *err)
+{
+    choice->is_shown = mem_array(rows->n, sizeof *choice->is_shown);
+    choice->has_next = mem_array(rows->n, sizeof *choice->has_next);
+    if (!choice->is_shown || !choice->has_next)
+        return error_nomem(err, rows->n, "the rows of a tree");
+    return ASSAY_OK;
+}
+
+/* The row to show next, or 0. */
+static size_t tree_costliest(const struct rows *rows,
+                             const struct view_options *options,
+                             const struct tree_choice *choice)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < rows->n; i++) {
+        const struct row *row = &rows->items[i];
+
+        if (!choice->is_shown[i] && choice->is_shown[row->parent] &&
+            !row->is_outside && row->share >= options->hide_below &&
+            (best == 0 || row->total_ns > rows->items[best].total_ns))
+            best = i;
+    }
+    return best;
+}
+
+enum assay_status tree_choose_costly(const struct rows *rows, size_t top,
+                                     const struct view_options *options,
+                                     size_t max_rows,
+                                     struct tree_choice *choice,
+                                     struct error *err)
+{
+    enum assay_status st = tree_allocate(rows, choice, err);
+    size_t n = 1, next;
+
+    if (st)
+        return st;
+    choice->is_shown[top] = true;
+    for (; n < max_rows; n++) {
+        next = tree_costliest(rows, options, choice);
+        if (!next)
+            break;
+        choice->is_shown[next] = true;
+    }
+    for (size_t i = top + 1;
+         i < rows->n && rows->items[i].depth > rows->items[top].depth; i++)
+        choice->n_small += !choice->is_shown[i];
+    return tree_link_siblings(rows, choice, err);
+}
+
+/* Below `top`, the row that first has more than one called row below it, and
+ * how many. */
+static size_t tree_first_fork(const struct rows *rows, size_t top, size_t *n)
+{
+    for (;;) {
+        size_t only = 0;
+
+        *n = 0;
+        for (size_t i = top + 1; i < rows->n; i++) {
+            if (rows->items[i].parent != top || rows->items[i].is_outside ||
+                !(rows->items[i].total_ns > 0))
+                continue;
+            only = i;
+            (*n)++;
+        }
+        if (*n != 1)
+            return top;
+        top = only;
+    }
+}
+
+bool tree_is_flat(const struct rows *rows, size_t top,
+                  const struct tree_choice *choice)
+{
+    static const size_t crowded = 20;
+    size_t n, fork = tree_first_fork(rows, top, &n);
+    double told = 0;
+
+    for (size_t i = fork + 1; i < rows->n; i++) {
+        if (rows->items[i].parent == fork && choice->is_shown[i])
+            told += rows->items[i].total_ns;
+    }
+    return n > crowded || told < rows->items[fork].total_ns / 2;
+}
+
 enum assay_status tree_choose(const struct rows *rows,
                               const struct view_options *options,
                               size_t max_rows, struct tree_choice *choice,
                               struct error *err)
 {
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = tree_allocate(rows, choice, err);
 
-    choice->is_shown = mem_array(rows->n, sizeof *choice->is_shown);
-    choice->has_next = mem_array(rows->n, sizeof *choice->has_next);
-    if (!choice->is_shown || !choice->has_next)
-        return error_nomem(err, rows->n, "the rows of a tree");
+    if (st)
+        return st;
     tree_show_large(rows, options, choice);
     choice->depth = RUN_MAX_DEPTH;
     if (options->depth >= 0)

@@ -26,11 +26,30 @@ enum assay_status tree_choose(const struct rows *rows,
                               struct error *err);
 void tree_release(struct tree_choice *choice); /* start from {0} */
 
+/* At most max_rows rows, the first of which is `top`: of those whose parents
+ * are shown, always the one that takes the most time next. */
+enum assay_status tree_choose_costly(const struct rows *rows, size_t top,
+                                     const struct view_options *options,
+                                     size_t max_rows,
+                                     struct tree_choice *choice,
+                                     struct error *err);
+
+/* Whether the shown rows say little about where the time of `top` goes, as in
+ * files that list hundreds of nodes: they have less than half of it, or are a
+ * few of more than twenty side by side. Classes say more then. */
+bool tree_is_flat(const struct rows *rows, size_t top,
+                  const struct tree_choice *choice);
+
 /* Caption, head, rows, what ran outside the iterations, what is hidden, what
  * the MACs cover. */
 enum assay_status tree_write(const struct run *run, const struct rows *rows,
                              const struct tree_choice *choice,
                              const struct view_options *options,
                              struct sink *sink, struct error *err);
+
+/* Head and rows only, with `top` on the left. */
+void tree_write_rows(const struct run *run, const struct rows *rows, size_t top,
+                     const struct tree_choice *choice,
+                     const struct view_options *options, struct sink *sink);
 
 #endif

@@ -1,8 +1,10 @@
-/* views/view_summary.c - one screen: what, where, how long, how steady. */
+/* views/view_summary.c - all of it: what, where, how long, how steady. */
+#include "views/class_rows_internal.h"
+#include "views/stages.h"
 #include "views/summary_internal.h"
 #include "views/tree_internal.h"
 
-/* Rows of the tree that leave room for the other lines on one screen. */
+/* Rows of the tree, for which levels are left out. */
 enum { TREE_ROWS = 24 };
 
 /* The parts of an iteration. */
@@ -52,6 +54,32 @@ static enum assay_status summary_write_head(const struct summary *summary,
     return st;
 }
 
+/* The ops by class, if as many rows of modules say little. */
+static enum assay_status summary_write_classes(const struct summary *summary,
+                                               const struct rows *rows,
+                                               struct error *err)
+{
+    size_t top = rows->has_passes ? 0 : stage_row(rows, "model");
+    struct class_rows classes = {0};
+    struct tree_choice choice = {0};
+    enum assay_status st;
+
+    if (!top)
+        return ASSAY_OK;
+    st = tree_choose_costly(rows, top, summary->options, TREE_ROWS / 2, &choice,
+                            err);
+    if (!st && tree_is_flat(rows, top, &choice))
+        st = class_rows_build(rows, top, &classes, err);
+    if (!st && classes.n > 1) {
+        sink_puts(summary->sink, "\n");
+        class_rows_write(rows, &classes, TREE_ROWS, summary->options,
+                         summary->sink);
+    }
+    class_rows_release(&classes);
+    tree_release(&choice);
+    return st;
+}
+
 static enum assay_status summary_write_tree(const struct summary *summary,
                                             struct error *err)
 {
@@ -64,6 +92,8 @@ static enum assay_status summary_write_tree(const struct summary *summary,
     if (!st)
         st = tree_write(summary->run, &rows, &choice, summary->options,
                         summary->sink, err);
+    if (!st)
+        st = summary_write_classes(summary, &rows, err);
     tree_release(&choice);
     rows_release(&rows);
     return st;

@@ -376,6 +376,21 @@ enum assay_status tree_write(const struct run *run, const struct rows *rows,
     return ASSAY_OK;
 }
 
+void tree_write_rows(const struct run *run, const struct rows *rows, size_t top,
+                     const struct tree_choice *choice,
+                     const struct view_options *options, struct sink *sink)
+{
+    struct tree_layout layout =
+        tree_layout_of(run, rows, choice, &options->term, sink);
+
+    tree_put_head(&layout);
+    for (size_t i = top; i < rows->n; i++) {
+        if (choice->is_shown[i])
+            tree_put_row(&layout, i, rows->items[top].depth,
+                         rows->items[i].name);
+    }
+}
+
 struct view_options view_defaults(struct term term)
 {
     return (struct view_options){

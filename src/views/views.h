@@ -49,7 +49,10 @@ typedef enum assay_status run_view(const struct run *run,
                                    const struct view_options *options,
                                    struct sink *sink, struct error *err);
 
-/* One screen: what, where, how long, how steady, the tree, what next. */
+/* A screen of 80 columns and 24 lines, the last of which is for the prompt: a
+ * line for each subject, the modules that cost most, what next. */
+run_view view_brief;
+/* All of it: what, where, how long, how steady, the tree, what next. */
 run_view view_summary;
 run_view view_tree, view_table;
 /* The stable layouts for other programs: TERMINAL.md. */

@@ -1,0 +1,154 @@
+/* The screen that runs end with: 80 columns, 24 lines with the prompt. */
+#include "base/mem.h"
+#include "made_report.h"
+#include "made_runs.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LINES = 23, COLUMNS = 80 };
+
+static struct error err;
+
+#define OK(call) CHECK_STATUS(call, ASSAY_OK, &err)
+
+static struct view_options options_of_brief(void)
+{
+    struct view_options options = view_defaults(term_plain(COLUMNS));
+
+    options.source = "run.assay";
+    return options;
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+static struct str brief_of(struct run *run, const struct view_options *options)
+{
+    struct str text = view_text(view_brief, run, options);
+
+    CHECK(count_lines(str_text(&text)) <= LINES);
+    CHECK(widest_line(str_text(&text)) <= COLUMNS);
+    run_free(run);
+    return text;
+}
+
+static void check_brief(struct run *run, const char *golden)
+{
+    struct view_options options = options_of_brief();
+    struct str text = brief_of(run, &options);
+
+    check_golden(golden, &text);
+    str_release(&text);
+}
+
+TEST(the_brief_screen_of_a_model_is_one_line_for_each_subject)
+{
+    check_brief(made_model(30), "brief-model.txt");
+}
+
+TEST(the_brief_screen_shows_the_modules_that_cost_most)
+{
+    check_brief(made_bound_model(), "brief-bound.txt");
+}
+
+TEST(the_brief_screen_of_photographs_fits)
+{
+    check_brief(made_photographs(24, 1), "brief-photographs.txt");
+}
+
+TEST(the_brief_screen_of_a_run_without_a_model_fits)
+{
+    check_brief(made_detector(), "brief-detector.txt");
+    check_brief(made_pipeline(), "brief-pipeline.txt");
+}
+
+TEST(long_names_do_not_break_the_brief_screen)
+{
+    struct view_options options = options_of_brief();
+    struct str text = brief_of(made_hostile(), &options);
+
+    str_release(&text);
+}
+
+/* n nodes in a row, every third a Concat of half the time. */
+static struct run *flat_run(uint32_t n)
+{
+    uint32_t model, thread;
+    struct run *run;
+    char name[16];
+
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    model = made_scope(run, RUN_ROOT, "model", "");
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_concat = i % 3 == 2;
+
+        snprintf(name, sizeof name, "node_%u", i);
+        made_call(run,
+                  made_scope(run, model, name, is_concat ? "Concat" : "Conv2d"),
+                  thread, 0, is_concat ? 1 : 2, is_concat ? 1 : 2);
+    }
+    made_call(run, model, thread, 0, n / 3 * 5, 0);
+    made_call(run, RUN_ROOT, thread, 0, n / 3 * 5, 0);
+    OK(run_seal(run, &err));
+    return run;
+}
+
+TEST(many_modules_side_by_side_are_summarised_by_class)
+{
+    static run_view *const views[] = {view_brief, view_summary};
+    struct view_options options = options_of_brief();
+
+    for (size_t i = 0; i < 2; i++) {
+        struct run *run = flat_run(30);
+        struct str text = view_text(views[i], run, &options);
+
+        CHECK_HAS(str_text(&text), "class ");
+        CHECK_HAS(str_text(&text), "Conv2d                                 "
+                                   "      20      40.0   80 % ████████  \n");
+        CHECK_HAS(str_text(&text), "Concat                                 "
+                                   "      10      10.0   20 % ██        \n");
+        str_release(&text);
+        run_free(run);
+    }
+}
+
+TEST(a_few_modules_are_shown_as_modules)
+{
+    struct view_options options = options_of_brief();
+    struct str text = brief_of(flat_run(6), &options);
+
+    CHECK_HAS(str_text(&text), "├─ node_0 ");
+    CHECK(!strstr(str_text(&text), "class "));
+    str_release(&text);
+}
+
+TEST(the_brief_screen_survives_every_failing_allocation)
+{
+    struct view_options options = options_of_brief();
+    struct run *run = flat_run(30);
+    enum assay_status st;
+    long nth = 0;
+
+    do {
+        struct str text = {0};
+        struct sink sink = sink_to_str(&text);
+        long before = (long)mem_live();
+
+        mem_fail_at(nth++);
+        st = view_brief(run, &options, &sink, NULL);
+        mem_fail_at(-1);
+        str_release(&text);
+        CHECK_INT((long)mem_live(), before);
+    } while (st && nth < 10000);
+    CHECK_INT(st, ASSAY_OK);
+    run_free(run);
+}
