@@ -19,7 +19,7 @@
 #include "base/sink.h"
 #include "graph/graph.h"
 
-enum { BACKEND_API_VERSION = 2 };
+enum { BACKEND_API_VERSION = 3 };
 
 /* What products are computed in. Sums are always of float32 at least. */
 enum precision {
@@ -56,9 +56,13 @@ struct backend {
     const struct device *device;
 };
 
+/* What a queue does: compute, or move between the device and the host. */
+enum queue_work { QUEUE_KERNEL, QUEUE_COPY_IN, QUEUE_COPY_OUT, N_QUEUE_WORKS };
+
 /* When something that was queued ran: nanoseconds of CLOCK_MONOTONIC. */
 struct queue_timing {
     uint32_t tag; /* op_context.tag of the call that queued it */
+    enum queue_work work;
     int64_t launched_ns, begin_ns, end_ns;
 };
 
@@ -127,6 +131,15 @@ struct backend_class {
                                      struct error *err);
     /* Visits what finished since the last call, in the order it ran in. */
     void (*timings)(struct backend *backend, queue_visit *visit, void *context);
+
+    /* Optional (op_context.tag says all): a pass begins; whether times will be
+     * asked for. */
+    void (*watch)(struct backend *backend, bool is_watched);
+    /* Optional: what this thread queues from now on is for this tag, copies
+     * too; 0: for nobody. */
+    void (*launching)(struct backend *backend, uint32_t tag);
+    /* Optional: what tells the times, "events between the ops". */
+    const char *(*timed_by)(const struct backend *backend);
 
     /* Optional, with the three that follow: what is queued from now on is not
      * run but recorded, to be run as a whole later. It is over the same memory

@@ -363,6 +363,7 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     memset(outputs, 0, graph_output_count(graph) * sizeof *outputs);
     if (st)
         return st;
+    engine_watch_device(engine);
     engine->was_replayed = engine_replay(engine, inputs, outputs, &st, err);
     if (engine->was_replayed)
         return st;
@@ -374,8 +375,10 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     st = engine_run_nodes(engine, err);
     if (!st)
         engine_replay_note(engine, inputs);
+    engine_launching(engine, assay_scope_here());
     if (!st)
         st = hand_over(engine, outputs, err);
+    engine_launching(engine, 0);
     /* The first pass reads most of the weights, and keeps copies of them. */
     st = engine->has_run ? file_guards_hold(st, err)
                          : file_guards_check(st, err);

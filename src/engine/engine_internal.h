@@ -53,13 +53,15 @@ struct engine {
     struct module_scopes forward, backward; /* in the recorded tree */
     struct node_report *reports;            /* one per node */
     unsigned reported_to;                   /* the recording it is of */
-    struct engine_value *values;            /* one per value of the graph */
-    uint32_t *renews;           /* one per output: see engine_renew() */
-    bool has_run;               /* once, whether it succeeded or not */
-    bool is_body;               /* the pools are those of the engine around */
-    struct cost *costs;         /* one per node */
-    struct node_bodies *bodies; /* one per node */
-    struct tape *tape;          /* NULL: no training */
+    unsigned timed_in;           /* the recording that was told of it: */
+    char timed_by[192];          /* what tells the device's times */
+    struct engine_value *values; /* one per value of the graph */
+    uint32_t *renews;            /* one per output: see engine_renew() */
+    bool has_run;                /* once, whether it succeeded or not */
+    bool is_body;                /* the pools are those of the engine around */
+    struct cost *costs;          /* one per node */
+    struct node_bodies *bodies;  /* one per node */
+    struct tape *tape;           /* NULL: no training */
     bool may_replay, was_replayed;
     struct replay *replays; /* replay.c */
     struct watch *watch;    /* NULL: nobody looks for what is not finite */
@@ -172,6 +174,10 @@ void engine_report_cost(const struct cost *cost);
 void engine_report_kept(const struct engine *engine);
 /* When what was queued ran. */
 void engine_report_timings(struct engine *engine);
+/* A pass on a far device begins: whether its times are wanted. */
+void engine_watch_device(struct engine *engine);
+/* What is queued from now on is for the scope; 0: for none. */
+void engine_launching(struct engine *engine, uint32_t scope);
 
 /* ---- f32_ops.c ---------------------------------------------------------- */
 

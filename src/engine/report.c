@@ -9,6 +9,9 @@
 #include <assay/memory.h>
 #include <assay/work.h>
 
+#include <stdio.h>
+#include <string.h>
+
 /* ---- the model, once per recording -----------------------------------------
  */
 
@@ -172,25 +175,67 @@ assay_scope_t engine_scope(const struct engine *engine, uint32_t scope)
 /* ---- the device ------------------------------------------------------------
  */
 
+/* A lane for what it computes, and for each way that data goes. */
+struct device_lanes {
+    assay_lane_t of[N_QUEUE_WORKS];
+};
+
 static void report_timing(void *context, const struct queue_timing *timing)
 {
-    const assay_lane_t *lane = context;
+    const struct device_lanes *lanes = context;
     struct assay_span_details details = {.launched_ns = timing->launched_ns};
 
     if (timing->tag != ASSAY_SCOPE_ROOT) /* outside of every module */
-        assay_span_at(*lane, timing->tag, timing->begin_ns, timing->end_ns,
-                      &details);
+        assay_span_at(lanes->of[timing->work], timing->tag, timing->begin_ns,
+                      timing->end_ns, &details);
+}
+
+/* What tells the times, once per recording and whenever that changes. */
+static void report_timed_by(struct engine *engine)
+{
+    const struct backend_class *class = engine->backend->class;
+    const char *text = class->timed_by ? class->timed_by(engine->backend) : "";
+
+    if (!assay_is_recording() || !*text ||
+        (engine->timed_in == record_number() &&
+         strcmp(engine->timed_by, text) == 0))
+        return;
+    engine->timed_in = record_number();
+    snprintf(engine->timed_by, sizeof engine->timed_by, "%s", text);
+    assay_fact("device.timed_by", text);
 }
 
 void engine_report_timings(struct engine *engine)
 {
+    static const char *const works[N_QUEUE_WORKS] = {
+        [QUEUE_KERNEL] = "",
+        [QUEUE_COPY_IN] = " copy in",
+        [QUEUE_COPY_OUT] = " copy out"};
     struct backend *backend = engine->backend;
-    assay_lane_t lane;
+    struct device_lanes lanes;
+    char name[64];
 
     if (!backend->class->timings)
         return;
-    lane = assay_lane_open(backend->device->name, ASSAY_LANE_DEVICE);
-    backend->class->timings(backend, report_timing, &lane);
+    report_timed_by(engine);
+    for (size_t i = 0; i < N_QUEUE_WORKS; i++) {
+        snprintf(name, sizeof name, "%s%s", backend->device->name, works[i]);
+        lanes.of[i] = assay_lane_open(name, ASSAY_LANE_DEVICE);
+    }
+    backend->class->timings(backend, report_timing, &lanes);
+}
+
+void engine_watch_device(struct engine *engine)
+{
+    if (engine->backend->class->watch)
+        engine->backend->class->watch(engine->backend, assay_is_recording());
+    engine_launching(engine, assay_scope_here());
+}
+
+void engine_launching(struct engine *engine, uint32_t scope)
+{
+    if (engine->backend->class->launching)
+        engine->backend->class->launching(engine->backend, scope);
 }
 
 /* ---- memory ----------------------------------------------------------------

@@ -241,6 +241,7 @@ static void set_context(struct engine *engine, size_t at, bool is_again)
     engine->context.dying = find_dying(engine, node, is_again);
     engine->context.is_again = is_again;
     engine->context.tag = engine_is_far(engine) ? assay_scope_here() : 0;
+    engine_launching(engine, engine->context.tag);
     engine->context.saved =
         tape && tape->nodes[at].wanted ? &tape->nodes[at].saved : NULL;
 }

@@ -303,6 +303,24 @@ static void cuda_timings(struct backend *backend, queue_visit *visit,
         cuda_timing_visit(device, visit, context);
 }
 
+static void cuda_watch(struct backend *backend, bool is_watched)
+{
+    struct cuda_device *device = cuda_of(backend)->device;
+
+    if (!cuda_enter(device, NULL))
+        cuda_timing_watch(device, is_watched);
+}
+
+static void cuda_launching(struct backend *backend, uint32_t tag)
+{
+    cuda_timing_launching(cuda_of(backend)->device, tag);
+}
+
+static const char *cuda_timed_by(const struct backend *backend)
+{
+    return cuda_timing_text(cuda_of(backend)->device);
+}
+
 static void cuda_library_text(char *text, size_t size)
 {
     int version = 0;
@@ -322,6 +340,9 @@ const struct backend_class backend_cuda = {
     .math = &cuda_math,
     .synchronise = cuda_synchronise,
     .timings = cuda_timings,
+    .watch = cuda_watch,
+    .launching = cuda_launching,
+    .timed_by = cuda_timed_by,
     .recording_begin = cuda_recording_begin,
     .recording_end = cuda_recording_end,
     .recording_run = cuda_recording_run,

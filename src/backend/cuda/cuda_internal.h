@@ -118,8 +118,16 @@ enum assay_status cuda_timing_new(struct cuda_device *device,
 /* Around everything that is queued for a tag; nothing for tag 0. */
 void cuda_timing_begin(struct cuda_device *device, uint32_t tag);
 void cuda_timing_end(struct cuda_device *device, uint32_t tag);
+/* Around a copy between the host and the device, of the thread that launches;
+ * an op that it is part of is timed without it. */
+void cuda_timing_copy_begin(struct cuda_device *device, enum queue_work work);
+void cuda_timing_copy_end(struct cuda_device *device);
 void cuda_timing_visit(struct cuda_device *device, queue_visit *visit,
                        void *context);
+/* See struct backend_class: watch(), launching() and timed_by(). */
+void cuda_timing_watch(struct cuda_device *device, bool is_watched);
+void cuda_timing_launching(struct cuda_device *device, uint32_t tag);
+const char *cuda_timing_text(const struct cuda_device *device);
 
 /* cuda_recording.c: see struct backend_class. */
 enum assay_status cuda_recording_begin(struct backend *backend,

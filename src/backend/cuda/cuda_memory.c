@@ -278,11 +278,13 @@ static enum assay_status cuda_copy_in(struct space *space, void *to,
         if (st)
             break;
         staging_copy(staging->data, (const char *)from + done, now);
+        cuda_timing_copy_begin(device, QUEUE_COPY_IN);
         st = cuda_check(
             device,
             cu->cuMemcpyHtoDAsync_v2((cu_pointer)(uintptr_t)to + done,
                                      staging->data, now, device->stream),
             "copying to it", err);
+        cuda_timing_copy_end(device);
         if (!st)
             st = cuda_check(device,
                             cu->cuEventRecord(staging->is_over, device->stream),
@@ -302,11 +304,14 @@ static enum assay_status copy_out_part(struct cuda_device *device, void *to,
     struct staging *staging;
     enum assay_status st = staging_wait(device, &staging, err);
 
-    if (!st)
-        st = cuda_check(device,
-                        cu->cuMemcpyDtoHAsync_v2(staging->data, from, bytes,
-                                                 device->stream),
-                        "copying from it", err);
+    if (st)
+        return st;
+    cuda_timing_copy_begin(device, QUEUE_COPY_OUT);
+    st = cuda_check(
+        device,
+        cu->cuMemcpyDtoHAsync_v2(staging->data, from, bytes, device->stream),
+        "copying from it", err);
+    cuda_timing_copy_end(device);
     if (!st)
         st = cuda_check(device, cu->cuStreamSynchronize(device->stream),
                         "running kernels", err);

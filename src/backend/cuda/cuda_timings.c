@@ -1,17 +1,20 @@
 /* backend/cuda/cuda_timings.c - see cuda_internal.h: when what was queued ran,
- * by events between the kernels.
+ * by CUPTI's records, or by events between the kernels.
  *
  * The device's clock is tied to the host's at an event that the host waited
  * for. Nothing is timed where nothing is recorded: the tag is 0 then. */
+#include "backend/cuda/cuda_cupti.h"
 #include "backend/cuda/cuda_internal.h"
-
 #include "base/clock.h"
 #include "base/mem.h"
+
+#include <stdio.h>
 
 enum { most_waiting = 1 << 14 }; /* launches that were not visited yet */
 
 struct timed {
     uint32_t tag;
+    enum queue_work work;
     int64_t launched_ns;
     cu_event begin, end;
 };
@@ -19,9 +22,17 @@ struct timed {
 struct cuda_timing {
     struct timed *ring;
     size_t first, n; /* waiting */
+    bool is_open;    /* the one after them has begun */
+    uint32_t resume; /* the tag of the op that a copy interrupted; 0: none */
+    uint64_t n_launched;
     cu_event anchor;
     int64_t anchor_ns;
+    char text[192]; /* what tells the times */
 };
+
+/* Who launches: copies may come from any thread, and those of others are
+ * nobody's. */
+static _Thread_local uint32_t timing_tag_here;
 
 enum assay_status cuda_timing_new(struct cuda_device *device, struct error *err)
 {
@@ -72,34 +83,99 @@ static bool event_ready(cu_event *event)
     return *event;
 }
 
-void cuda_timing_begin(struct cuda_device *device, uint32_t tag)
+static void timing_begin(struct cuda_device *device, uint32_t tag,
+                         enum queue_work work)
 {
     struct cuda_timing *timing = device->timing;
     struct timed *timed;
 
-    if (!tag || device->is_recording || !timing_ready(device))
+    if (!timing_ready(device))
         return;
     timed = &timing->ring[(timing->first + timing->n) % most_waiting];
     timed->tag = 0;
     if (!event_ready(&timed->begin) || !event_ready(&timed->end))
         return;
     timed->tag = tag;
+    timed->work = work;
     timed->launched_ns = clock_monotonic_ns();
-    (void)cuda_driver()->cuEventRecord(timed->begin, device->stream);
+    timing->is_open =
+        !cuda_driver()->cuEventRecord(timed->begin, device->stream);
+}
+
+static void timing_end(struct cuda_device *device)
+{
+    struct cuda_timing *timing = device->timing;
+
+    if (!timing->is_open)
+        return;
+    timing->is_open = false;
+    if (!cuda_driver()->cuEventRecord(
+            timing->ring[(timing->first + timing->n) % most_waiting].end,
+            device->stream))
+        timing->n++;
+}
+
+void cuda_timing_watch(struct cuda_device *device, bool is_watched)
+{
+    (void)cuda_cupti_watch(device, is_watched);
+}
+
+void cuda_timing_launching(struct cuda_device *device, uint32_t tag)
+{
+    timing_tag_here = tag;
+    if (cuda_cupti_is_used(device))
+        cuda_cupti_tag(tag);
+}
+
+void cuda_timing_begin(struct cuda_device *device, uint32_t tag)
+{
+    if (!tag || device->is_recording)
+        return;
+    device->timing->n_launched++;
+    if (cuda_cupti_is_used(device))
+        cuda_cupti_tag(tag);
+    else
+        timing_begin(device, tag, QUEUE_KERNEL);
 }
 
 void cuda_timing_end(struct cuda_device *device, uint32_t tag)
 {
-    struct cuda_timing *timing = device->timing;
-    struct timed *timed;
+    if (tag && !cuda_cupti_is_used(device))
+        timing_end(device);
+}
 
-    if (!tag || !timing->ring || timing->n == most_waiting)
+void cuda_timing_copy_begin(struct cuda_device *device, enum queue_work work)
+{
+    struct cuda_timing *timing = device->timing;
+
+    if (!timing_tag_here || device->is_recording || cuda_cupti_is_used(device))
         return;
-    timed = &timing->ring[(timing->first + timing->n) % most_waiting];
-    if (timed->tag != tag ||
-        cuda_driver()->cuEventRecord(timed->end, device->stream))
+    timing->resume = timing->is_open ? timing_tag_here : 0;
+    timing_end(device);
+    timing_begin(device, timing_tag_here, work);
+}
+
+void cuda_timing_copy_end(struct cuda_device *device)
+{
+    struct cuda_timing *timing = device->timing;
+
+    if (!timing_tag_here || device->is_recording || cuda_cupti_is_used(device))
         return;
-    timing->n++;
+    timing_end(device);
+    if (timing->resume)
+        timing_begin(device, timing->resume, QUEUE_KERNEL);
+    timing->resume = 0;
+}
+
+const char *cuda_timing_text(const struct cuda_device *device)
+{
+    struct cuda_timing *timing = device->timing;
+
+    if (!timing || cuda_cupti_is_used(device))
+        return cuda_cupti_text();
+    snprintf(timing->text, sizeof timing->text, "events between the ops (%s)",
+             cuda_cupti_text());
+    return timing->text;
 }
 
 /* When an event was, on the host's clock. */
@@ -116,9 +192,14 @@ void cuda_timing_visit(struct cuda_device *device, queue_visit *visit,
 {
     struct cuda_timing *timing = device->timing;
 
+    if (timing && cuda_cupti_is_used(device)) {
+        cuda_cupti_visit(device, timing->n_launched, visit, context);
+        timing->n_launched = 0;
+    }
     while (timing && timing->n) {
         const struct timed *timed = &timing->ring[timing->first];
         struct queue_timing seen = {.tag = timed->tag,
+                                    .work = timed->work,
                                     .launched_ns = timed->launched_ns};
 
         if (cuda_driver()->cuEventQuery(timed->end) == CU_ERROR_NOT_READY)
