@@ -15,6 +15,7 @@
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
 #include "ops/product/linear.h"
+#include "passes/fuse_internal.h"
 
 #include <math.h>
 
@@ -41,10 +42,8 @@ static enum assay_status note_scope(struct graph *graph, size_t at,
     return graph_stand_for(graph, at, scope, err);
 }
 
-/* The node that makes a value, if it has that op and the value has only one
- * reader; else GRAPH_NONE. */
-static uint32_t sole_maker(const struct graph *graph, uint32_t value,
-                           const struct op_class *op)
+uint32_t fuse_sole_maker(const struct graph *graph, uint32_t value,
+                         const struct op_class *op)
 {
     const struct value *made;
 
@@ -58,10 +57,8 @@ static uint32_t sole_maker(const struct graph *graph, uint32_t value,
     return made->producer;
 }
 
-/* Turns a node into a copy of an earlier one, with its own outputs. The earlier
- * one loses its inputs, so that the counts of readers stay right. */
-static enum assay_status fuse_into(struct graph *graph, size_t at,
-                                   uint32_t maker, struct error *err)
+enum assay_status fuse_into(struct graph *graph, size_t at, uint32_t maker,
+                            struct error *err)
 {
     struct node *node = graph_node_edit(graph, at);
     uint32_t *outputs = node->outputs, scope = node->scope;
@@ -108,7 +105,7 @@ static enum assay_status fuse_relu(struct graph *graph, size_t at,
     float limit;
 
     for (size_t i = 0; find_limit(node, &limit) && i < n; i++) {
-        uint32_t maker = sole_maker(graph, node->inputs[0], makers[i]);
+        uint32_t maker = fuse_sole_maker(graph, node->inputs[0], makers[i]);
 
         if (maker == GRAPH_NONE || *relu_flag(graph_node(graph, maker)))
             continue;
@@ -138,8 +135,7 @@ static enum assay_status drop_dropout(struct graph *graph, size_t at,
     return st;
 }
 
-/* Whether a convolution has no ReLU and no residual yet. */
-static bool conv_is_open(const struct graph *graph, uint32_t maker)
+bool fuse_conv_is_open(const struct graph *graph, uint32_t maker)
 {
     const struct node *node;
 
@@ -156,11 +152,11 @@ static enum assay_status fuse_add(struct graph *graph, size_t at,
     const struct node *add = graph_node(graph, at);
 
     for (size_t i = 0; i < 2; i++) {
-        uint32_t maker = sole_maker(graph, add->inputs[i], &op_conv2d);
+        uint32_t maker = fuse_sole_maker(graph, add->inputs[i], &op_conv2d);
         uint32_t other = add->inputs[1 - i];
         enum assay_status st;
 
-        if (!conv_is_open(graph, maker))
+        if (!fuse_conv_is_open(graph, maker))
             continue;
         st = fuse_into(graph, at, maker, err);
         graph_input_set(graph, at, CONV2D_RESIDUAL, other);
@@ -182,7 +178,7 @@ static uint32_t find_gate(const struct graph *graph, const struct node *mul,
                           const struct op_class *op)
 {
     for (size_t i = 0; i < 2; i++) {
-        uint32_t maker = sole_maker(graph, mul->inputs[i], op);
+        uint32_t maker = fuse_sole_maker(graph, mul->inputs[i], op);
 
         if (maker != GRAPH_NONE &&
             graph_node(graph, maker)->inputs[0] == mul->inputs[1 - i])
@@ -217,7 +213,7 @@ static enum assay_status fuse_activation(struct graph *graph, size_t at,
                                          struct error *err)
 {
     const struct node *node = graph_node(graph, at);
-    uint32_t maker = sole_maker(graph, node->inputs[0], &op_conv2d);
+    uint32_t maker = fuse_sole_maker(graph, node->inputs[0], &op_conv2d);
     const struct unary_attrs *numbers = node->attrs;
     struct conv2d_attrs *attrs;
 
@@ -258,8 +254,7 @@ struct pair {
     const struct tensor *norms[BATCH_NORM_INPUTS];
 };
 
-/* The value's data; NULL if it is computed or not float32. */
-static const struct tensor *data_of(const struct graph *graph, uint32_t value)
+const struct tensor *fuse_data(const struct graph *graph, uint32_t value)
 {
     const struct tensor *data;
 
@@ -279,7 +274,7 @@ static uint32_t scale_value(const struct node *conv)
 static bool get_list(const struct graph *graph, uint32_t value, int64_t n,
                      const struct tensor **list)
 {
-    *list = data_of(graph, value);
+    *list = fuse_data(graph, value);
     return *list && (*list)->shape.rank == 1 && (*list)->shape.dims[0] == n;
 }
 
@@ -288,7 +283,7 @@ static bool get_pair(const struct graph *graph, size_t at, uint32_t maker,
                      struct pair *pair)
 {
     const struct node *conv = graph_node(graph, maker);
-    const struct tensor *weight = data_of(graph, conv->inputs[CONV2D_WEIGHT]);
+    const struct tensor *weight = fuse_data(graph, conv->inputs[CONV2D_WEIGHT]);
     uint32_t bias = conv->inputs[CONV2D_BIAS], scale = scale_value(conv);
     int64_t n;
 
@@ -320,18 +315,15 @@ static void fold_data(const struct pair *pair, const struct tensor *scale,
     }
 }
 
-/* Adds a constant named after the convolution's weight. Takes the data over. */
-static enum assay_status add_folded(struct graph *graph,
-                                    const struct pair *pair, const char *what,
-                                    struct tensor data, uint32_t *value,
-                                    struct error *err)
+enum assay_status fuse_constant(struct graph *graph, uint32_t named_after,
+                                const char *what, struct tensor data,
+                                uint32_t *value, struct error *err)
 {
-    uint32_t weight = pair->conv->inputs[CONV2D_WEIGHT];
     struct str name = {0};
     enum assay_status st;
 
-    if (str_printf(&name, "%s, folded %s", graph_value(graph, weight)->name,
-                   what)) {
+    if (str_printf(&name, "%s, folded %s",
+                   graph_value(graph, named_after)->name, what)) {
         tensor_release(&data);
         return error_nomem(err, sizeof name, "the name of a constant");
     }
@@ -345,6 +337,7 @@ static enum assay_status make_folded(struct graph *graph, struct pool *pool,
                                      uint32_t *bias, struct error *err)
 {
     const struct shape *channels = &pair->norms[BATCH_NORM_WEIGHT]->shape;
+    uint32_t weight = pair->conv->inputs[CONV2D_WEIGHT];
     struct tensor s, b = {0};
     enum assay_status st = tensor_new(pool, DTYPE_F32, channels, &s, err);
 
@@ -355,24 +348,24 @@ static enum assay_status make_folded(struct graph *graph, struct pool *pool,
         return st;
     }
     fold_data(pair, &s, &b);
-    st = add_folded(graph, pair, "scale", s, scale, err);
+    st = fuse_constant(graph, weight, "scale", s, scale, err);
     if (st) {
         tensor_release(&b);
         return st;
     }
-    return add_folded(graph, pair, "bias", b, bias, err);
+    return fuse_constant(graph, weight, "bias", b, bias, err);
 }
 
 static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
                                          struct pool *pool, struct error *err)
 {
-    uint32_t maker = sole_maker(
+    uint32_t maker = fuse_sole_maker(
         graph, graph_node(graph, at)->inputs[BATCH_NORM_X], &op_conv2d);
     enum assay_status st = ASSAY_OK;
     uint32_t scale, bias;
     struct pair pair;
 
-    if (!conv_is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
+    if (!fuse_conv_is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
         return ASSAY_OK;
     if (graph_node(graph, maker)->n_inputs == CONV2D_SCALE)
         st = graph_input_append(graph, maker, GRAPH_NONE, err);
@@ -387,6 +380,16 @@ static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
 }
 
 /* ---- the pass ---------------------------------------------------------- */
+
+static enum assay_status fuse_mul(struct graph *graph, size_t at,
+                                  struct pool *pool, struct error *err)
+{
+    enum assay_status st = fuse_gated(graph, at, err);
+
+    if (st || graph_node(graph, at)->op != &op_mul)
+        return st;
+    return fold_channels(graph, at, pool, err);
+}
 
 static void release_unread(struct graph *graph)
 {
@@ -411,7 +414,9 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
         else if (op == &op_relu || op == &op_clip)
             st = fuse_relu(graph, i, err);
         else if (op == &op_mul)
-            st = fuse_gated(graph, i, err);
+            st = fuse_mul(graph, i, pool, err);
+        else if (op == &op_sum)
+            st = fold_channels(graph, i, pool, err);
         else if (op == &op_dropout)
             st = drop_dropout(graph, i, err);
         if (!st && activation_of(graph_node(graph, i)->op))
@@ -431,7 +436,7 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
  * GRAPH_NONE. */
 static uint32_t open_norm(const struct graph *graph, uint32_t value)
 {
-    uint32_t maker = sole_maker(graph, value, &op_batch_norm_training);
+    uint32_t maker = fuse_sole_maker(graph, value, &op_batch_norm_training);
     const struct normalize_attrs *attrs;
 
     if (maker == GRAPH_NONE)

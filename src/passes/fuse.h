@@ -1,6 +1,8 @@
 /* passes/fuse.h - the optimising pass: fewer nodes, the same results.
  *
  * - a BatchNorm after a Conv2d goes into its scale and bias;
+ * - so does a Mul by, or an addition of, one constant per channel or for all;
+ *   these also go into a BatchNorm that stays;
  * - an Add goes into a Conv2d that feeds it, as its residual;
  * - a ReLU goes into the Conv2d, Linear or ConvTranspose2d before it, a Clip
  *   that begins at 0 into a Conv2d;

@@ -150,7 +150,16 @@ static bool is_wanted(const struct onednn *dn, const char *algorithm,
            (list->n == 0 && strcmp(algorithm, "direct") == 0);
 }
 
-/* Our own first: nobody else has them on most processors. */
+static bool is_small_map(const struct job *job)
+{
+    const int64_t *y = job->y.dims;
+
+    return y[0] * y[2] * y[3] <= 20 * 20;
+}
+
+/* Our own come first: on most processors nobody else has any. The small tile
+ * wins only where there is little but edges, so it is spared the contest
+ * elsewhere. */
 static void list_own(const struct onednn *dn, const struct job *job,
                      struct candidates *list)
 {
@@ -158,7 +167,8 @@ static void list_own(const struct onednn *dn, const struct job *job,
 
     own_winograd_list(job, &own);
     for (size_t i = 0; i < own.n; i++) {
-        if (is_wished_kernel(dn, own.items[i].name))
+        if (is_wished_kernel(dn, own.items[i].name) &&
+            (list->n == 0 || is_small_map(job)))
             list->items[list->n++] = own.items[i];
     }
 }
@@ -219,12 +229,16 @@ static enum assay_status make_candidate(struct onednn *dn,
     return error_set(err, ASSAY_NOT_FOUND, "there is no kernel %s", name);
 }
 
-/* Winograd's transforms pay where much is done with each transformed tile. */
-static bool prefers_winograd(const struct job *job)
+/* Winograd's transforms pay where much is done with each transformed tile.
+ * Ours cost little: they are fused with the products. */
+static bool prefers_winograd(const struct job *job, const char *name)
 {
     const int64_t *x = job->x->shape.dims, *w = job->weight->shape.dims;
+    bool is_ours = own_winograd_has(name);
+    int64_t channels = is_ours ? 16 : 64, side = is_ours ? 14 : 28;
 
-    return w[0] >= 64 && w[1] >= 64 && x[0] * x[2] * x[3] >= 28 * 28;
+    return w[0] >= channels && w[1] >= channels &&
+           x[0] * x[2] * x[3] >= side * side;
 }
 
 /* Puts the one that is likely the fastest first: it is taken where nothing can
@@ -234,7 +248,7 @@ static void guess(const struct job *job, struct candidates *list)
     struct candidate first = list->items[0];
     size_t i = 0;
 
-    if (prefers_winograd(job))
+    if (prefers_winograd(job, first.name))
         return;
     while (i < list->n && strncmp(list->items[i].name, "winograd", 8) == 0)
         i++;
