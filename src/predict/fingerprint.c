@@ -168,7 +168,8 @@ fingerprint_growth(const struct fingerprint *fingerprint, int n_threads)
     return (struct predictor_options){.seed = fingerprint->seed,
                                       .n_threads = n_threads,
                                       .needs_correction = true,
-                                      .needs_families = true};
+                                      .needs_families = true,
+                                      .needs_doubt = true};
 }
 
 static enum assay_status fit_parts(struct fingerprint *fingerprint,
@@ -342,7 +343,7 @@ enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
         family ? calibration_width(
                      own,
                      family_distance(family, family_level(family, description)))
-               : own->width;
+               : own->width * predictor_doubt(predictor, description, batch);
     out->low = out->value * exp(-width);
     out->high = out->value * exp(width);
     /* What the physical model predicts beyond the ceiling, in proportion. */
