@@ -48,6 +48,8 @@ static enum assay_status copy_selected(struct fingerprint *fingerprint,
     enum assay_status st = ASSAY_OK;
 
     data->capacity_mb = set->capacity_mb;
+    if (str_append(&data->machines, str_text(&set->machines)))
+        return error_nomem(err, set->machines.n, "the names of machines");
     data->available_mb = set->available_mb;
     data->lane = set->lane;
     for (size_t i = 0; !st && i < set->n_rows; i++) {
