@@ -347,6 +347,8 @@ static enum assay_status campaign_learn_fit(const struct campaign_rows *rows,
     enum assay_status st = campaign_rows_train(rows, &set, &selection, err);
 
     if (!st)
+        machines_note(str_text(&set.machines), rows->config->profile.device);
+    if (!st)
         st = fingerprint_fit(&set, &selection, &how, &fingerprint, err);
     if (!st)
         st = cache_make_folders(path, err);

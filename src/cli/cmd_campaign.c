@@ -219,6 +219,20 @@ static enum assay_status campaign_find_device(const struct campaign_job *job,
     return st;
 }
 
+/* The label of a configuration may be another machine's. */
+static void campaign_note_machine(const struct campaign_job *job,
+                                  const struct device *device)
+{
+    const char *label = job->config.profile.device;
+    char machine[96];
+
+    campaign_machine(device, machine);
+    if (label && machine[0] && !machine_is_called(machine, label))
+        message_note("device= %.60s, but the tests run on this machine's %s; "
+                     "both names are stored",
+                     label, machine);
+}
+
 static enum assay_status campaign_do_tests(struct campaign_job *job,
                                            struct error *err)
 {
@@ -240,6 +254,8 @@ static enum assay_status campaign_do_tests(struct campaign_job *job,
     how.limits.choices_path = choices.n ? choices.text : NULL;
     if (!st)
         st = campaign_find_device(job, &how.limits.device, err);
+    if (!st)
+        campaign_note_machine(job, how.limits.device);
     if (!st)
         st = campaign_log_open(path.text, &log, err);
     if (!st)

@@ -133,6 +133,8 @@ static enum assay_status fingerprint_learn(const struct settings *settings,
     if (!st)
         st = fingerprint_read_data(&set, settings, err);
     if (!st)
+        machines_note(str_text(&set.machines), settings->device);
+    if (!st)
         st = fingerprint_fit(&set, &selection, &how, out, err);
     selection_release(&selection);
     data_set_release(&set);

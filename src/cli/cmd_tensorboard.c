@@ -42,8 +42,8 @@ static enum assay_status run_tensorboard(const struct arguments *arguments,
                                   &arguments->operands, err);
     str_release(&events);
     if (!st)
-        st = event_folder_write(run, path, settings->folder, settings->pictures,
-                                NULL, err);
+        st = event_folder_write(run, path, settings->folder, NULL,
+                                settings->pictures, NULL, err);
     run_free(run);
     if (!st &&
         str_printf(&next, "next   tensorboard --logdir %s\n", settings->folder))

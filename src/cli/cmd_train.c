@@ -11,6 +11,7 @@
 #include "cli/result.h"
 #include "cli/run_settings.h"
 #include "cli/train_echo.h"
+#include "cli/train_events.h"
 #include "cli/train_progress.h"
 #include "cli/train_settings.h"
 #include "formats/weights/published.h"
@@ -31,6 +32,7 @@ struct train_errand {
     struct machine machine;
     const char **recompute;
     struct train_progress progress;
+    struct train_events events;
     struct run_files files;
     bool is_random;      /* the weights it began with */
     uint64_t n_measured; /* steps that the run has */
@@ -47,6 +49,7 @@ static void errand_release(struct train_errand *errand)
     str_release(&errand->choices);
     str_release(&errand->peaks);
     mem_free(errand->recompute);
+    train_events_close(&errand->events);
     run_files_discard(&errand->files);
     run_free(errand->run_made);
 }
@@ -189,6 +192,14 @@ static void train_stepped(void *context, const struct train_step *step)
 
     errand->n_measured += !step->is_warm_up;
     train_progress_step(&errand->progress, step);
+    train_events_step(&errand->events, step);
+}
+
+static void train_pictured(void *context, uint64_t step)
+{
+    struct train_errand *errand = context;
+
+    train_events_show(&errand->events, step, errand->pictures.text);
 }
 
 /* A warning takes the place of the progress line, which comes back with the
@@ -243,6 +254,7 @@ static enum assay_status train_do(struct train_errand *errand,
         .stop = interrupt_watch(),
         .planned = train_planned,
         .stepped = train_stepped,
+        .pictured = settings->files.tensorboard ? train_pictured : NULL,
         .context = errand,
         .warnings = &warnings,
         .run = &errand->run_made,
@@ -250,7 +262,14 @@ static enum assay_status train_do(struct train_errand *errand,
     enum assay_status st;
 
     errand->progress = train_progress_start(&screen, &term, clock_real());
-    st = train_run(&job, &errand->report, err);
+    st = settings->files.tensorboard
+             ? train_events_open(&errand->events, settings->files.tensorboard,
+                                 errand->run.text, err)
+             : ASSAY_OK;
+    if (!st)
+        st = train_run(&job, &errand->report, err);
+    errand->files.has_steps = errand->events.is_whole;
+    train_events_close(&errand->events);
     train_progress_finish(&errand->progress);
     return st;
 }

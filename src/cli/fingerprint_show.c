@@ -3,7 +3,9 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/messages.h"
 #include "cli/result.h"
+#include "predict/campaign.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,10 +102,33 @@ static void fingerprint_show_each(
     }
 }
 
+void machines_note(const char *machines, const char *label)
+{
+    size_t n = strcspn(machines, "\n");
+    size_t n_machines = 0;
+
+    for (const char *at = machines; *at; at++)
+        n_machines += *at == '\n';
+    if (n_machines > 1)
+        message_note("the rows were measured on %zu machines, of which %.*s is "
+                     "the first; what is learned from them is true of none",
+                     n_machines, (int)n, machines);
+    if (n_machines == 1 && label && *label) {
+        char name[128];
+
+        snprintf(name, sizeof name, "%.*s", (int)n, machines);
+        if (!machine_is_called(name, label))
+            message_note("the device is called '%.60s', but what was measured "
+                         "is %s; both names are stored",
+                         label, name);
+    }
+}
+
 static void fingerprint_show(const struct fingerprint *fingerprint,
                              bool with_parameters, struct sink *sink,
                              const struct term *term)
 {
+    const struct data_set *data = fingerprint_data(fingerprint);
     const char *device = fingerprint_device(fingerprint);
     double capacity = fingerprint_capacity_mb(fingerprint);
     char size[UNITS_MAX];
@@ -113,10 +138,19 @@ static void fingerprint_show(const struct fingerprint *fingerprint,
         text_put(sink, term, device);
         sink_puts(sink, "\n");
     }
+    for (const char *at = str_text(&data->machines); *at;) {
+        size_t n = strcspn(at, "\n");
+
+        sink_puts(sink,
+                  at == str_text(&data->machines) ? "machine  " : "         ");
+        text_put_n(sink, term, at, n);
+        sink_puts(sink, "\n");
+        at += n + 1;
+    }
     if (!isnan(capacity))
         sink_printf(sink, "memory   %s\n",
                     units_bytes(size, capacity * 0x1p20));
-    fingerprint_show_networks(fingerprint_data(fingerprint), sink, term);
+    fingerprint_show_networks(data, sink, term);
     sink_printf(sink, "\n%-9s  %-7s  %5s  %-22s  %s\n", "", "", "rows",
                 "held-out levels", "held-out networks");
     fingerprint_show_each(fingerprint, fingerprint_show_part, sink);

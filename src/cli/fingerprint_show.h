@@ -18,4 +18,8 @@ void evaluation_show_table(const struct evaluation *evaluation,
 void evaluation_show_json(const struct evaluation *evaluation,
                           struct sink *sink);
 
+/* Says so if rows were measured on several machines, or on one that is not
+ * called as the label says; machines is a line for each, label may be NULL. */
+void machines_note(const char *machines, const char *label);
+
 #endif

@@ -215,6 +215,7 @@ static enum assay_status event_folder_measure(const struct album *album,
 }
 
 static enum assay_status event_folder_write_run(const struct run *run,
+                                                const char *without,
                                                 const struct album *album,
                                                 struct sink *sink,
                                                 struct error *err)
@@ -226,15 +227,15 @@ static enum assay_status event_folder_write_run(const struct run *run,
         return error_nomem(err, album->n * sizeof *pictures, "the pictures");
     st = event_folder_measure(album, pictures, err);
     if (!st)
-        st = view_tensorboard(run, pictures, album->n, sink, err);
+        st = view_tensorboard(run, without, pictures, album->n, sink, err);
     mem_free(pictures);
     return st;
 }
 
 enum assay_status event_folder_write(const struct run *run,
                                      const char *run_path, const char *folder,
-                                     const char *pictures, struct str *wrote,
-                                     struct error *err)
+                                     const char *without, const char *pictures,
+                                     struct str *wrote, struct error *err)
 {
     struct album album = {0};
     struct result result = {0};
@@ -250,7 +251,7 @@ enum assay_status event_folder_write(const struct run *run,
         if (pictures)
             st = album_read(&album, pictures, run, err);
         if (!st)
-            st = event_folder_write_run(run, &album, result.sink, err);
+            st = event_folder_write_run(run, without, &album, result.sink, err);
         st = wrote ? result_end(&result, st, wrote, err)
                    : result_close(&result, st, err);
     }
@@ -318,7 +319,8 @@ enum assay_status run_files_write(struct run_files *files,
         st = run_files_write_html(files, run, in_report, wrote, err);
     if (!st && files->names.tensorboard)
         st = event_folder_write(run, files->run_path, files->names.tensorboard,
-                                in_events, wrote, err);
+                                files->has_steps ? "train." : NULL, in_events,
+                                wrote, err);
     return st;
 }
 

@@ -24,12 +24,13 @@ enum assay_status event_folder_path(const char *folder, const char *run_path,
                                     double began, struct str *out,
                                     struct error *err);
 
-/* Writes the event file and appends its name to *wrote, or prints it if wrote
+/* Writes the event file, without what view_tensorboard() is told to leave out,
+ * and appends its name to *wrote, or prints it if wrote
  * is NULL. pictures is the folder of the drawn photographs; may be NULL. */
 enum assay_status event_folder_write(const struct run *run,
                                      const char *run_path, const char *folder,
-                                     const char *pictures, struct str *wrote,
-                                     struct error *err);
+                                     const char *without, const char *pictures,
+                                     struct str *wrote, struct error *err);
 
 /* NULL: not asked for. */
 struct run_file_names {
@@ -55,6 +56,7 @@ struct run_files {
     struct run_file_names names;
     const char *run_path;
     struct result trace, html;
+    bool has_steps; /* another event file already has the steps of a training */
 };
 
 /* Opens the files at the start, not when all is done. Start from {0}; the texts

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { bar_columns = 20, least_width_for_bar = 80 };
+
 static const int64_t redraw_ns = 100000000;  /* on a terminal */
 static const int64_t lines_ns = 10000000000; /* elsewhere */
 
@@ -80,6 +82,36 @@ static void progress_add_losses(const struct train_step *step,
     }
 }
 
+/* Bytes that a text has more than columns on the screen, in UTF-8. */
+static size_t progress_extra(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) == 0x80;
+    return n;
+}
+
+/* The place in the epoch, or in the training if it is not given in epochs. */
+static void progress_add_bar(const struct train_progress *progress,
+                             const struct train_step *step, struct sink *line)
+{
+    uint64_t n = step->n_steps, at = step->step;
+    double share;
+
+    if (step->n_epochs && step->epoch) {
+        n = (step->n_steps + step->n_epochs - 1) / step->n_epochs;
+        at -= (step->epoch - 1) * n;
+    }
+    share = n ? (double)at / (double)n : 0;
+    if (progress->term.width >= least_width_for_bar) {
+        sink_puts(line, "  ");
+        text_bar(line, &progress->term, share, bar_columns);
+    }
+    sink_printf(line, "  %" PRIu64 "/%" PRIu64 "  %.0f %%", at, n,
+                floor(share * 100));
+}
+
 static void progress_write_step(const struct train_progress *progress,
                                 const struct train_step *step, int64_t now,
                                 struct sink *line)
@@ -87,9 +119,12 @@ static void progress_write_step(const struct train_progress *progress,
     sink_printf(line, "epoch %" PRIu64, step->epoch);
     if (step->n_epochs)
         sink_printf(line, "/%" PRIu64, step->n_epochs);
-    sink_printf(line, "  step %" PRIu64 "/%" PRIu64 "  %.0f %%", step->step,
-                step->n_steps,
-                floor((double)step->step / (double)step->n_steps * 100));
+    if (progress->term.is_terminal)
+        progress_add_bar(progress, step, line);
+    else
+        sink_printf(line, "  step %" PRIu64 "/%" PRIu64 "  %.0f %%", step->step,
+                    step->n_steps,
+                    floor((double)step->step / (double)step->n_steps * 100));
     train_progress_add_pace(progress, step, now, line);
     progress_add_losses(step, line);
 }
@@ -115,10 +150,11 @@ static void train_progress_draw(struct train_progress *progress,
                                 const char *text)
 {
     size_t columns = (size_t)progress->term.width - 1;
-    size_t n = train_progress_fit(text, columns);
+    size_t extra = progress_extra(text); /* of the bar, near the beginning */
+    size_t n = train_progress_fit(text, columns + extra);
 
-    sink_printf(progress->sink, "\r%.*s%*s", (int)n, text, (int)(columns - n),
-                "");
+    sink_printf(progress->sink, "\r%.*s%*s", (int)n, text,
+                (int)(columns + extra - n), "");
     progress->is_drawn = true;
 }
 

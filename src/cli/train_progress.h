@@ -1,9 +1,12 @@
 /* cli/train_progress.h - the progress of a training on standard error.
  *
  * On a terminal one line, redrawn at most ten times per second:
- *   epoch 1/1  step 12/50  24 %  0:31, 1:38 left  4.1 images/s  loss 1.23 = ...
- * Elsewhere separate lines: for the first step, then every ten seconds, and for
- * the last step.
+ *   epoch 1/2  ████▊      12/25  48 %  0:31, 1:38 left  4.1 images/s  loss ...
+ * with the bar, the count and the share of the epoch, or of the training if it
+ * is given in steps, and the time left for the whole training. Elsewhere
+ * separate lines: for the first step, then every ten seconds, and for the last
+ * step.
+ *   epoch 1/2  step 12/50  24 %  0:31, 1:38 left  4.1 images/s  loss ...
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_TRAIN_PROGRESS_H

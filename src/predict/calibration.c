@@ -1,17 +1,22 @@
 /* predict/calibration.c - see calibration.h. */
 #include "predict/calibration.h"
 
-#include "base/doubles.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "run/student.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 const char *const sight_names[] = {"levels", "networks", NULL};
 
 static const double coverage = 0.9;
+static const double normal_quantile = 1.645; /* of that coverage */
+
+/* How far off predictions of other levels usually are, as logarithms, and how
+ * many levels this counts as. */
+static const double usual_deviation[N_TARGETS] = {0.055, 0.027};
+static const double n_usual = 2;
 
 enum {
     most_folds = 5, /* of levels */
@@ -23,6 +28,7 @@ enum {
 struct held_back {
     size_t network, group;  /* group: rows that count as one draw */
     double distance;        /* to the nearest level that was kept */
+    double doubt;           /* of the model without its network */
     double miss[N_METHODS]; /* logarithms; NAN: not asked */
 };
 
@@ -110,6 +116,8 @@ static enum assay_status try_point(struct trials *trials,
                        : point->network;
     if (family)
         trial->distance = family_distance(family, (double)own->level);
+    if (fold->sight == SIGHT_NETWORKS)
+        trial->doubt = predictor_doubt(predictor, own, point->batch);
     for (int m = 0; m < N_METHODS; m++) {
         enum method method = (enum method)m;
 
@@ -136,6 +144,7 @@ static enum assay_status try_fold(struct trials *trials,
     wanted.n_trees = n_trees;
     wanted.needs_correction = true;
     wanted.needs_families = fold->sight == SIGHT_LEVELS;
+    wanted.needs_doubt = fold->sight == SIGHT_NETWORKS;
     if (!st && held.n && points_n_values(&rest))
         st = predictor_fit(&predictor, &rest, &wanted, err);
     for (size_t i = 0; !st && predictor.forest && i < held.n; i++)
@@ -171,15 +180,6 @@ static double mean_error(const struct trials *trials, size_t n_networks,
     return n_seen > 0 ? sum / n_seen : (double)NAN;
 }
 
-/* The quantile that a new row stays below with probability `coverage`. */
-static double conformal(double *scores, size_t n)
-{
-    size_t rank = (size_t)ceil(coverage * (double)(n + 1));
-
-    doubles_sort(scores, n);
-    return scores[rank < n ? rank - 1 : n - 1];
-}
-
 /* A share of the variance comes from the distance between levels. */
 static double spread_at(double distance, double reference)
 {
@@ -194,66 +194,103 @@ double calibration_width(const struct calibration *calibration, double distance)
     return calibration->width * spread_at(distance, calibration->distance);
 }
 
-/* Collects the scores of one network (SIZE_MAX: of all). */
-static size_t take_scores(const struct trials *trials,
-                          const struct calibration *own, size_t network,
-                          double *scores)
+/* An error in units of the spread expected of it, and how much it counts. */
+struct score {
+    double size, weight;
+};
+
+static int score_order(const void *a, const void *b)
+{
+    double x = ((const struct score *)a)->size;
+    double y = ((const struct score *)b)->size;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The rows of a level or network, which are wrong together. */
+static size_t rows_of_group(const struct trials *trials, size_t group)
 {
     size_t n = 0;
 
+    for (size_t i = 0; i < trials->n; i++)
+        n += trials->items[i].group == group;
+    return n;
+}
+
+/* Every group counts the same; *n_groups is their number. */
+static size_t take_scores(const struct trials *trials,
+                          const struct calibration *own, enum sight sight,
+                          struct score *scores, double *n_groups)
+{
+    size_t n = 0;
+
+    *n_groups = 0;
     for (size_t i = 0; i < trials->n; i++) {
         const struct held_back *trial = &trials->items[i];
+        double miss = fabs(trial->miss[own->method]);
+        double spread = sight == SIGHT_LEVELS
+                            ? spread_at(trial->distance, own->distance)
+                            : trial->doubt;
+        double weight = 1 / (double)rows_of_group(trials, trial->group);
 
-        if (network != SIZE_MAX && trial->network != network)
-            continue;
-        if (!isnan(trial->miss[own->method]))
-            scores[n++] = fabs(trial->miss[own->method]) /
-                          spread_at(trial->distance, own->distance);
+        *n_groups += weight;
+        if (isfinite(miss / spread))
+            scores[n++] = (struct score){miss / spread, weight};
     }
     return n;
 }
 
-/* Levels: the quantile of all rows. Networks: the rows of one are wrong
- * together, so each network is one draw. The width is the quantile of the
- * network predicted worst, and at least what Student's distribution gives for
- * one more draw. */
-static double width_of_trials(const struct calibration *own,
-                              const struct trials *trials, enum sight sight,
-                              size_t n_networks, double *scores)
+/* The score that the share `coverage` of the weight stays below. */
+static double weighted_quantile(struct score *scores, size_t n)
 {
-    double width = NAN, squares = 0, n_seen = 0;
+    double all = 0, below = 0;
+
+    qsort(scores, n, sizeof *scores, score_order);
+    for (size_t i = 0; i < n; i++)
+        all += scores[i].weight;
+    for (size_t i = 0; i < n; i++) {
+        below += scores[i].weight;
+        if (below >= coverage * all)
+            return scores[i].size;
+    }
+    return scores[n - 1].size;
+}
+
+/* The rows of a level, or of a network, are wrong together: a group is a draw,
+ * and k draws say something about one more up to a factor of sqrt(1 + 1/k).
+ *
+ * Networks: the doubt makes them comparable. Of one that is like no other it is
+ * large, and so is that of models fitted to fewer networks, as those here are.
+ * Levels: a network has few to hold back, often three, which may agree by luck;
+ * so what is usual counts as much as two more. docs/fingerprint.md has the
+ * reasoning. */
+static double width_of_scores(struct score *scores, size_t n, enum sight sight,
+                              enum target target, double n_groups)
+{
+    double width = n ? weighted_quantile(scores, n) : (double)NAN;
 
     if (sight == SIGHT_LEVELS) {
-        size_t n = take_scores(trials, own, SIZE_MAX, scores);
+        double usual = normal_quantile * usual_deviation[target];
 
-        return n ? conformal(scores, n) : (double)NAN;
+        width = sqrt((n_groups * width * width + n_usual * usual * usual) /
+                     (n_groups + n_usual));
     }
-    for (size_t k = 0; k < n_networks; k++) {
-        size_t n = take_scores(trials, own, k, scores);
-        double sum = 0;
-
-        if (!n)
-            continue;
-        width = fmax(width, conformal(scores, n));
-        for (size_t i = 0; i < n; i++)
-            sum += scores[i] * scores[i];
-        squares += sum / (double)n;
-        n_seen++;
-    }
-    return fmax(width, student_critical(1 - coverage, n_seen) *
-                           sqrt(squares / n_seen * (1 + 1 / n_seen)));
+    return width * sqrt(1 + 1 / n_groups);
 }
 
 static enum assay_status set_width(struct calibration *own,
                                    const struct trials *trials,
-                                   enum sight sight, size_t n_networks,
+                                   enum sight sight, enum target target,
                                    struct error *err)
 {
-    double *scores = mem_array(trials->n + 1, sizeof *scores);
+    struct score *scores = mem_array(trials->n + 1, sizeof *scores);
+    double n_groups;
+    size_t n;
 
     if (!scores)
         return error_nomem(err, trials->n * sizeof *scores, "intervals");
-    own->width = width_of_trials(own, trials, sight, n_networks, scores);
+    n = take_scores(trials, own, sight, scores, &n_groups);
+    own->width = width_of_scores(scores, n, sight, target, n_groups);
     mem_free(scores);
     return ASSAY_OK;
 }
@@ -411,7 +448,7 @@ calibrate_sight(const struct data_points *points, const struct predictor *all,
     own->distance = mean_distance(&trials);
     choose_method(own, &trials, points, sight, wanted);
     if (!st && trials.n)
-        st = set_width(own, &trials, sight, points->n_networks, err);
+        st = set_width(own, &trials, sight, points->target, err);
     if (!st && sight == SIGHT_NETWORKS)
         st = announce(own, &trials, points, wanted, err);
     mem_free(trials.items);

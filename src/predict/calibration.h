@@ -4,7 +4,10 @@
  * There are two cases. Levels of a network that was trained on: some of its
  * inner levels are held back and predicted from the rest. Networks that were
  * not: each network is held back in turn. Both choose the method and the width
- * of the intervals (split conformal prediction on the logarithms).
+ * of the intervals: a quantile of the errors on rows held back (conformal
+ * prediction on the logarithms), in units of the spread that is expected of
+ * each: for levels it grows with their distance from others, for networks it is
+ * the doubt of the model that was fitted without them (doubt.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_CALIBRATION_H
@@ -28,7 +31,8 @@ struct calibration {
      * that the others choose, and what 9 of 10 further networks stay below
      * (Student's distribution, as few were held back); NAN: unknown. */
     double announced, most;
-    double width;    /* of 90 % intervals, as a logarithm; NAN: unknown */
+    double width;    /* of 90 % intervals, as a logarithm, or for networks as a
+                        multiple of the doubt; NAN: unknown */
     double distance; /* SIGHT_LEVELS: mean distance in percent from a held-back
                         level to the nearest other */
     size_t n;        /* rows held back */
@@ -42,8 +46,9 @@ enum assay_status calibrate(const struct data_points *points,
                             struct calibration out[N_SIGHTS],
                             struct error *err);
 
-/* The width for a network whose level is that far from those trained on:
- * somewhat smaller if it is nearer than the held-back levels were. */
+/* SIGHT_LEVELS: the width for a network whose level is that far from those
+ * trained on: somewhat smaller if it is nearer than the held-back levels were.
+ */
 double calibration_width(const struct calibration *calibration,
                          double distance);
 

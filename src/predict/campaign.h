@@ -69,14 +69,16 @@ struct campaign_result {
     double latency_ms;
     double alloc_mb, reserved_mb, used_mb; /* of memory */
     double avail_mb, free_mb, capacity_mb; /* of the machine, before the test */
-    double lane;     /* channels computed together; 0: unknown */
-    double seconds;  /* of the whole test */
-    size_t n_rounds; /* rounds it was measured in; from the log */
+    double lane;      /* channels computed together; 0: unknown */
+    char machine[96]; /* what ran it: "AMD EPYC 7B13"; "": unknown */
+    double seconds;   /* of the whole test */
+    size_t n_rounds;  /* rounds it was measured in; from the log */
     size_t n_steps;
     double steps_ms[64]; /* of the first ones */
 };
 
 struct campaign_limits;
+struct device;
 
 /* Runs one test in the calling process. */
 typedef enum assay_status campaign_measure(const struct campaign_test *test,
@@ -84,6 +86,12 @@ typedef enum assay_status campaign_measure(const struct campaign_test *test,
                                            struct campaign_result *result,
                                            struct error *err);
 campaign_measure campaign_measure_here;
+/* The name of what tests run on, whatever a configuration calls it: of the
+ * processor for NULL and the host, else of the device. */
+void campaign_machine(const struct device *device, char name[96]);
+/* Whether a label, such as "2080ti", is part of such a name, apart from case,
+ * spaces and punctuation. */
+bool machine_is_called(const char *machine, const char *label);
 /* The private memory of this process, which the limits apply to; 0: unknown. */
 double campaign_own_mb(void);
 

@@ -24,7 +24,7 @@ static const struct {
          "network,prune,batch,stage,repeat,passed,lat_passed,mem_passed,"
          "latency_ms,mem_alloc_mb,mem_reserved_mb,mem_used_mb,mem_avail_mb,"
          "mem_free_mb,mem_capacity_mb,lat_in_gt,mem_in_gt,has_description,"
-         "lane\n"},
+         "lane,machine\n"},
     [FILE_LAYERS] = {"layers.csv",
                      "network,prune,layer_index,layer_name,ic,oc,kh,kw,sh,sw,"
                      "ph,pw,groups,ih,iw,bias\n"},
@@ -112,6 +112,8 @@ static void close_row(struct csv_writer *writer)
              is_memory || (has_memory && campaign_is_nomem(memory)));
     put_flag(sink, true, row->has_description);
     put_csv_number(sink, any->lane > 0, any->lane);
+    sink_puts(sink, ",");
+    csv_text(sink, any->machine);
     sink_puts(sink, "\n");
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { schema_version = 2, application_id = 0x41736379 /* "Ascy" */ };
+enum { schema_version = 3, application_id = 0x41736379 /* "Ascy" */ };
 
 struct campaign_log {
     struct database *database;
@@ -32,10 +32,11 @@ static const char schema[] =
     " avail_mb REAL, free_mb REAL, capacity_mb REAL, seconds REAL,"
     " steps INTEGER, finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,"
     " rounds INTEGER NOT NULL DEFAULT 1, lane REAL,"
+    " machine TEXT NOT NULL DEFAULT '',"
     " UNIQUE (network, level, repeat, batch, stage, variable));"
     "CREATE TABLE IF NOT EXISTS step (test INTEGER NOT NULL,"
     " number INTEGER NOT NULL, ms REAL NOT NULL, PRIMARY KEY (test, number));"
-    "PRAGMA user_version = 2;"
+    "PRAGMA user_version = 3;"
     "PRAGMA application_id = 1098081145;"
     "COMMIT;";
 
@@ -51,10 +52,14 @@ static enum assay_status log_fail(const struct campaign_log *log,
                      sqlite3_errmsg(log->db));
 }
 
-/* Logs of version 1 have a single round. */
-static const char add_columns[] =
-    "ALTER TABLE test ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1;"
-    "ALTER TABLE test ADD COLUMN lane REAL";
+/* Logs of version 1 have a single round, and those of version 2 do not say what
+ * they were measured on. */
+static const char *const add_columns[] = {
+    [1] = "ALTER TABLE test ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1;"
+          "ALTER TABLE test ADD COLUMN lane REAL;"
+          "ALTER TABLE test ADD COLUMN machine TEXT NOT NULL DEFAULT ''",
+    [2] = "ALTER TABLE test ADD COLUMN machine TEXT NOT NULL DEFAULT ''",
+};
 
 static enum assay_status log_check_version(struct campaign_log *log,
                                            struct error *err)
@@ -166,9 +171,10 @@ enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
         st = claim_log(log, err);
     if (!st)
         st = log_connect(log, DATABASE_WRITE, err);
-    if (!st && ((log->version == 1 &&
-                 sqlite3_exec(log->db, add_columns, NULL, NULL, NULL)) ||
-                sqlite3_exec(log->db, schema, NULL, NULL, NULL)))
+    if (!st &&
+        ((log->version >= 1 && log->version < schema_version &&
+          sqlite3_exec(log->db, add_columns[log->version], NULL, NULL, NULL)) ||
+         sqlite3_exec(log->db, schema, NULL, NULL, NULL)))
         st = log_fail(log, "opening the log", err);
     if (st) {
         campaign_log_close(log);
@@ -269,7 +275,8 @@ static bool bind_result(sqlite3_stmt *row, const struct campaign_test *test,
            !sqlite3_bind_int64(row, 18, (int64_t)result->n_steps) &&
            !sqlite3_bind_int64(
                row, 19, result->n_rounds ? (int64_t)result->n_rounds : 1) &&
-           !sqlite3_bind_double(row, 20, result->lane);
+           !sqlite3_bind_double(row, 20, result->lane) &&
+           !sqlite3_bind_text(row, 21, result->machine, -1, SQLITE_STATIC);
 }
 
 static enum assay_status add_steps(struct campaign_log *log,
@@ -301,12 +308,14 @@ static enum assay_status add_steps(struct campaign_log *log,
 static const char insert[] =
     "INSERT INTO test (network, level, repeat, batch, stage, variable,"
     " file, passed, reason, latency_ms, alloc_mb, reserved_mb, used_mb,"
-    " avail_mb, free_mb, capacity_mb, seconds, steps, rounds, lane) VALUES"
+    " avail_mb, free_mb, capacity_mb, seconds, steps, rounds, lane, machine)"
+    " VALUES"
     " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-    " ?17, ?18, ?19, ?20)";
+    " ?17, ?18, ?19, ?20, ?21)";
 
 static const char update[] =
-    "UPDATE test SET lane = ?20, rounds = rounds + ?19, seconds = seconds + "
+    "UPDATE test SET lane = ?20, machine = ?21, rounds = rounds + ?19, seconds "
+    "= seconds + "
     "?17,"
     " steps = steps + ?18, latency_ms = CASE WHEN ?8 AND ?10 < latency_ms"
     " THEN ?10 ELSE latency_ms END WHERE network = ?1 AND level = ?2 AND"
@@ -401,6 +410,7 @@ static bool log_read_row(sqlite3_stmt *row, struct campaign_test *test,
     result->n_steps = (size_t)sqlite3_column_int64(row, 17);
     result->n_rounds = (size_t)sqlite3_column_int64(row, 18);
     result->lane = sqlite3_column_double(row, 19);
+    snprintf(result->machine, sizeof result->machine, "%s", text_of(row, 20));
     return true;
 }
 
@@ -416,13 +426,16 @@ enum assay_status campaign_log_each(
         " reason, latency_ms, alloc_mb, reserved_mb, used_mb, avail_mb,"
         " free_mb, capacity_mb, seconds, steps, %s FROM test ORDER"
         " BY network, level, repeat, stage, batch, variable";
-    char text[sizeof select + 16];
+    static const char *const newer[] = {[1] = "1, NULL, ''",
+                                        [2] = "rounds, lane, ''",
+                                        [3] = "rounds, lane, machine"};
+    char text[sizeof select + 32];
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_DONE;
 
     snprintf(text, sizeof text, select,
-             log->version == 1 ? "1, NULL" : "rounds, lane");
+             newer[log->version >= 1 ? log->version : schema_version]);
     if (sqlite3_prepare_v2(log->db, text, -1, &row, NULL))
         return log_fail(log, "reading the log", err);
     while (!st && (rc = sqlite3_step(row)) == SQLITE_ROW) {

@@ -1,6 +1,7 @@
 /* predict/campaign_try.c - see campaign.h: a test in a process of its own. */
 #include "predict/campaign.h"
 
+#include "backend/device.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/processor.h"
@@ -143,6 +144,49 @@ static void finish_attempt(struct child *child,
     }
 }
 
+/* ---- what it ran on ------------------------------------------------------ */
+
+static bool is_host(const struct device *device)
+{
+    return !device || strcmp(device->name, device_cpu()->name) == 0;
+}
+
+void campaign_machine(const struct device *device, char name[96])
+{
+    name[0] = '\0';
+    if (is_host(device))
+        (void)processor_name("", name, 96);
+    else
+        snprintf(name, 96, "%s", device->name);
+}
+
+/* Letters and digits, in lower case. */
+static void keep_plain(const char *text, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (; *text && n + 1 < size; text++) {
+        char c = *text;
+
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+            out[n++] = c;
+    }
+    out[n] = '\0';
+}
+
+bool machine_is_called(const char *machine, const char *label)
+{
+    char whole[128], part[128];
+
+    keep_plain(machine, whole, sizeof whole);
+    keep_plain(label, part, sizeof part);
+    return strstr(whole, part) != NULL;
+}
+
+/* ---- a test -------------------------------------------------------------- */
+
 enum assay_status campaign_try(const struct campaign_test *test,
                                const struct campaign_limits *limits,
                                struct campaign_result *result,
@@ -168,7 +212,8 @@ enum assay_status campaign_try(const struct campaign_test *test,
         return st;
     finish_attempt(&child, limits, limit, result);
     result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
-    result->lane = processor_lane();
+    result->lane = is_host(limits->device) ? processor_lane() : 0;
+    campaign_machine(limits->device, result->machine);
     result->avail_mb = memory.available;
     result->free_mb = memory.free;
     result->capacity_mb = limits->memory_bytes

@@ -238,7 +238,8 @@ static enum assay_status read_ops(struct data_reading *reading,
 struct measured_columns {
     int batch, stage;
     int passed[N_TARGETS], value[N_TARGETS], is_kept[N_TARGETS];
-    int capacity, available, lane; /* these and is_kept may be missing */
+    int capacity, available, lane, machine; /* these and is_kept may be
+                                               missing */
 };
 
 static enum assay_status find_measured(const struct csv *csv,
@@ -261,6 +262,7 @@ static enum assay_status find_measured(const struct csv *csv,
     columns->capacity = csv_find(csv, "mem_capacity_mb");
     columns->available = csv_find(csv, "mem_avail_mb");
     columns->lane = csv_find(csv, "lane");
+    columns->machine = csv_find(csv, "machine");
     return st;
 }
 
@@ -324,7 +326,8 @@ static enum assay_status read_device(const struct data_reading *reading,
     data_set_note_device(set, capacity, available);
     if (lane >= 1 && lane <= max_lane)
         set->lane = lane;
-    return ASSAY_OK;
+    return data_set_note_machine(
+        set, csv_field(&reading->csv, columns->machine), err);
 }
 
 static enum assay_status

@@ -43,9 +43,10 @@ struct data_set {
     struct map index; /* "network level" to a description */
     struct measurement *rows;
     size_t n_rows, rows_capacity;
-    double capacity_mb;     /* of the device; NAN: unknown */
-    double available_mb;    /* before anything runs; NAN: unknown */
-    double lane;            /* channels computed together; NAN: unknown */
+    double capacity_mb;  /* of the device; NAN: unknown */
+    double available_mb; /* before anything runs; NAN: unknown */
+    double lane;         /* channels computed together; NAN: unknown */
+    struct str machines; /* what rows were measured on, a line each, in order */
     size_t n_undescribed;   /* rows of networks without layers, left out */
     struct str undescribed; /* "mnasnet 5 15, resnet18 40" */
     struct str last_undescribed;
@@ -68,6 +69,9 @@ void data_set_note_device(struct data_set *set, double capacity_mb,
 enum assay_status data_set_add_row(struct data_set *set,
                                    const struct measurement *row,
                                    struct error *err);
+/* Notes the name of a machine, once; "" is none. */
+enum assay_status data_set_note_machine(struct data_set *set, const char *name,
+                                        struct error *err);
 /* Adds the row of a network; one without layers is only counted and named. */
 enum assay_status data_set_measure(struct data_set *set, const char *network,
                                    int64_t level, struct measurement row,

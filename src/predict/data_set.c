@@ -18,6 +18,7 @@ void data_set_release(struct data_set *set)
     mem_free(set->rows);
     map_release(&set->index);
     map_release(&set->noted);
+    str_release(&set->machines);
     str_release(&set->undescribed);
     str_release(&set->last_undescribed);
     *set = (struct data_set){0};
@@ -152,4 +153,26 @@ void data_set_note_device(struct data_set *set, double capacity_mb,
         set->capacity_mb = fmax(set->capacity_mb, capacity_mb);
     if (available_mb > 0)
         set->available_mb = fmax(set->available_mb, available_mb);
+}
+
+static bool has_line(const char *lines, const char *line)
+{
+    size_t n = strlen(line);
+
+    for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n') {
+        if (strncmp(lines, line, n) == 0 && lines[n] == '\n')
+            return true;
+    }
+    return false;
+}
+
+enum assay_status data_set_note_machine(struct data_set *set, const char *name,
+                                        struct error *err)
+{
+    if (!*name || strchr(name, '\n') ||
+        has_line(str_text(&set->machines), name))
+        return ASSAY_OK;
+    return str_printf(&set->machines, "%s\n", name)
+               ? error_nomem(err, strlen(name), "the name of a machine")
+               : ASSAY_OK;
 }

@@ -48,6 +48,8 @@ static enum assay_status copy_selected(struct fingerprint *fingerprint,
     enum assay_status st = ASSAY_OK;
 
     data->capacity_mb = set->capacity_mb;
+    if (str_append(&data->machines, str_text(&set->machines)))
+        return error_nomem(err, set->machines.n, "the names of machines");
     data->available_mb = set->available_mb;
     data->lane = set->lane;
     for (size_t i = 0; !st && i < set->n_rows; i++) {
@@ -168,7 +170,8 @@ fingerprint_growth(const struct fingerprint *fingerprint, int n_threads)
     return (struct predictor_options){.seed = fingerprint->seed,
                                       .n_threads = n_threads,
                                       .needs_correction = true,
-                                      .needs_families = true};
+                                      .needs_families = true,
+                                      .needs_doubt = true};
 }
 
 static enum assay_status fit_parts(struct fingerprint *fingerprint,
@@ -342,7 +345,7 @@ enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
         family ? calibration_width(
                      own,
                      family_distance(family, family_level(family, description)))
-               : own->width;
+               : own->width * predictor_doubt(predictor, description, batch);
     out->low = out->value * exp(-width);
     out->high = out->value * exp(width);
     /* What the physical model predicts beyond the ceiling, in proportion. */

@@ -13,7 +13,7 @@
 #include "predict/features.h"
 #include "predict/selection.h"
 
-enum { FINGERPRINT_VERSION = 3 };
+enum { FINGERPRINT_VERSION = 4 };
 
 struct fingerprint;
 

@@ -167,6 +167,18 @@ static enum assay_status read_device_name(struct print_reading *r,
     return ASSAY_OK;
 }
 
+static enum assay_status read_machine(struct print_reading *r,
+                                      struct error *err)
+{
+    struct str name = {0};
+    enum assay_status st = whole_name(r, &name, err);
+
+    if (!st)
+        st = data_set_note_machine(&r->fingerprint->data, str_text(&name), err);
+    str_release(&name);
+    return st;
+}
+
 static enum assay_status read_figure(struct print_reading *r, struct error *err)
 {
     struct data_set *data = &r->fingerprint->data;
@@ -515,6 +527,7 @@ static const struct {
     enum assay_status (*read)(struct print_reading *r, struct error *err);
 } lines[] = {
     {"device", read_device_name},
+    {"machine", read_machine},
     {"capacity_mb", read_figure},
     {"available_mb", read_figure},
     {"lane", read_figure},

@@ -5,6 +5,7 @@
 #include "predict/fingerprint_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Writes " 1.5", or " -" for what is unknown. */
 static void put_print_value(struct sink *sink, double value)
@@ -158,6 +159,12 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
 
     sink_printf(sink, "assay fingerprint %d\n", FINGERPRINT_VERSION);
     sink_printf(sink, "device %s\n", fingerprint->device);
+    for (const char *at = str_text(&data->machines); *at;) {
+        int n = (int)strcspn(at, "\n");
+
+        sink_printf(sink, "machine %.*s\n", n, at);
+        at += n + 1;
+    }
     sink_puts(sink, "capacity_mb");
     put_print_values(sink, &data->capacity_mb, 1);
     sink_puts(sink, "available_mb");

@@ -30,6 +30,7 @@ enum parameter {
     LAUNCH_CONV,
     LAUNCH_NORM,
     LAUNCH_OTHER,
+    LAUNCH_TENSOR,
     RAGGED,
     RAGGED_CONCAT,
     LANE,
@@ -45,29 +46,58 @@ const struct prior latency_priors[] = {
     [RATE_1X1] = {"rate_1x1", "ms per GMAC", 1, 0.4, ON_ALL},
     [RATE_3X3] = {"rate_3x3", "ms per GMAC", 0.6, 0.5, ON_ALL},
     [RATE_OTHER] = {"rate_other", "ms per GMAC", 1, 0.5, ON_ALL},
-    [BY_WEIGHTS] = {"by_weights", "of the forward pass", 1.2, 0.4, ON_ALL},
-    [PAD_ROWS] = {"pad_rows", "channels", 32, 0.7, ON_ALL},
+    [BY_WEIGHTS] = {"by_weights", "of the forward pass", 1, 0.4, ON_ALL},
+    [PAD_ROWS] = {"pad_rows", "channels", 32, 0.7, IN_LANES},
     [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7, ON_ALL},
     [PAD_ROWS_BY_WEIGHTS] = {"pad_rows_by_weights", "channels", 32, 0.7,
-                             ON_ALL},
+                             IN_LANES},
     [PAD_DEPTH_BY_WEIGHTS] = {"pad_depth_by_weights", "products", 32, 0.7,
                               ON_ALL},
     [PAD_PIXELS] = {"pad_pixels", "pixels", 64, 1, ON_ALL},
     [SMALL_1X1] = {"small_batch_1x1", "times", 1.05, 0.2, ON_ALL},
     [SMALL_OTHER] = {"small_batch_other", "times", 1.2, 0.3, ON_ALL},
-    [DEPTHWISE] = {"depthwise", "ms per GMAC", 12, 1, ON_ALL},
+    [DEPTHWISE] = {"depthwise", "ms per GMAC", 60, 1, ON_ALL},
     [MAPS] = {"maps", "ms per G elements", 27, 0.4, ON_ALL},
     [ELEMENTWISE] = {"elementwise", "ms per G elements", 27, 0.3, ON_ALL},
     [MAX_POOL] = {"max_pool", "ms per G elements", 27, 1, ON_ALL},
     [PARAMETERS] = {"parameters", "ms per M parameters", 0.4, 0.5, ON_ALL},
     [LAYER] = {"layer", "ms per convolution", 0.2, 1, ON_ALL},
-    [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 1, 0.5, ON_ALL},
-    [LAUNCH_NORM] = {"launch_norm", "ms per norm", 0.4, 0.5, ON_ALL},
-    [LAUNCH_OTHER] = {"launch_other", "ms per op", 0.2, 0.7, ON_ALL},
+    [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 0.8, 0.4, ON_ALL},
+    [LAUNCH_NORM] = {"launch_norm", "ms per norm", 0.4, 0.4, ON_ALL},
+    [LAUNCH_OTHER] = {"launch_other", "ms per op", 0.2, 0.4, ON_ALL},
+    [LAUNCH_TENSOR] = {"launch_tensor", "ms per tensor of parameters", 0.3, 0.4,
+                       NOT_IN_LANES},
     [RAGGED] = {"ragged", "ms per G elements", 9, 1.5, IN_LANES},
     [RAGGED_CONCAT] = {"ragged_concat", "ms per G elements", 270, 1, IN_LANES},
     [LANE] = {"lane", "channels", 1, 1, IN_LANES},
 };
+
+/* Priors of devices in lanes: nothing is rounded up to tiles there, depthwise
+ * convolutions have kernels of their own, and the optimizer's step is one pass
+ * over all parameters. */
+static const struct latency_lane_prior {
+    enum parameter place;
+    double centre, deviation;
+} latency_lane_priors[] = {{BY_WEIGHTS, 1.2, 0.4},
+                           {DEPTHWISE, 12, 1},
+                           {LAUNCH_CONV, 1, 0.5},
+                           {LAUNCH_NORM, 0.4, 0.5},
+                           {LAUNCH_OTHER, 0.2, 0.7}};
+
+static struct prior prior_in(size_t i, double lane)
+{
+    struct prior prior = latency_priors[i];
+
+    for (size_t k = 0; lane > 1 && k < sizeof latency_lane_priors /
+                                           sizeof latency_lane_priors[0];
+         k++) {
+        if (latency_lane_priors[k].place != i)
+            continue;
+        prior.centre = latency_lane_priors[k].centre;
+        prior.deviation = latency_lane_priors[k].deviation;
+    }
+    return prior;
+}
 
 const size_t n_latency_priors = N_PARAMETERS;
 
@@ -96,6 +126,7 @@ static bool is_scaled(size_t parameter, enum scale scale)
     case LAUNCH_CONV:
     case LAUNCH_NORM:
     case LAUNCH_OTHER:
+    case LAUNCH_TENSOR:
         return scale == SCALE_LAUNCH;
     default:
         return false;
@@ -113,6 +144,7 @@ static const double dense_rows = 8;
 struct conv_term {
     double in, out; /* channels per group */
     double tiled_in, tiled_out;
+    double tiled_depth; /* channels and taps of the pass by weights */
     double taps, pixels, groups;
     double maps;         /* elements in and out */
     enum parameter rate; /* may be DEPTHWISE */
@@ -123,7 +155,7 @@ struct network_terms {
     const struct description *description;
     const struct conv_term *terms; /* one per convolution; NULL: compute them on
                                  demand */
-    double parameters, n_convs, n_norms, n_others;
+    double parameters, n_convs, n_norms, n_others, n_tensors;
     double elementwise, max_pool; /* elements moved per image */
     double ragged, ragged_concat; /* elements of maps that end within a lane */
     double biased, n_biased;      /* outputs of convolutions with a bias */
@@ -173,6 +205,11 @@ static struct conv_term term_of(const struct conv_row *conv, bool is_first,
 
     term.tiled_in = lane > 1 ? term.in : tiled(term.in);
     term.tiled_out = lane > 1 ? term.out : tiled(term.out);
+    /* A matrix product has channels and taps in one dimension; Winograd's
+     * kernels have the channels alone. */
+    term.tiled_depth = lane > 1 || term.rate == RATE_3X3
+                           ? term.tiled_in * term.taps
+                           : tiled(term.in * term.taps);
     return term;
 }
 
@@ -264,7 +301,7 @@ static void count_traffic(struct network_terms *network)
     } else if (network->is_training) {
         network->elementwise =
             8 * counts->norm_elements + 5 * counts->relu_elements +
-            6 * counts->add_elements + 4 * counts->concat_elements +
+            6 * counts->add_elements + 3 * counts->concat_elements +
             3 * network->biased + 3 * network->forked;
         network->max_pool = 2 * counts->max_pool_inputs + counts->max_pool_taps;
     } else {
@@ -294,6 +331,8 @@ static void network_fill(struct network_terms *network,
         .lane = lane,
         .is_training = stage == STAGE_TRAINING,
     };
+    if (lane <= 1 && network->is_training)
+        network->n_tensors = counts->parameter_tensors;
     if (is_fused(network)) {
         network->n_norms = 0;
         network->n_others = counts->n_concat + counts->n_max_pool;
@@ -326,16 +365,19 @@ struct latency_line {
 
 /* Multiply-adds per pixel, padded as the device pads them, in all passes. */
 static double padded_work(const struct conv_term *term, const double *q,
-                          bool is_training)
+                          const struct network_terms *network)
 {
-    double forward = (term->tiled_out + q[PAD_ROWS]) *
-                     (term->in * term->taps + q[PAD_DEPTH]);
-    double by_input = (term->tiled_in + q[PAD_ROWS]) *
-                      (term->out * term->taps + q[PAD_DEPTH]);
-    double by_weights = (term->tiled_out + q[PAD_ROWS_BY_WEIGHTS]) *
-                        (term->tiled_in * term->taps + q[PAD_DEPTH_BY_WEIGHTS]);
+    bool in_lanes = network->lane > 1; /* whose tiles do not pad already */
+    double rows = in_lanes ? q[PAD_ROWS] : 0;
+    double rows_by_weights = in_lanes ? q[PAD_ROWS_BY_WEIGHTS] : 0;
+    double forward =
+        (term->tiled_out + rows) * (term->in * term->taps + q[PAD_DEPTH]);
+    double by_input =
+        (term->tiled_in + rows) * (term->out * term->taps + q[PAD_DEPTH]);
+    double by_weights = (term->tiled_out + rows_by_weights) *
+                        (term->tiled_depth + q[PAD_DEPTH_BY_WEIGHTS]);
 
-    if (!is_training)
+    if (!network->is_training)
         return term->groups * forward;
     return term->groups * (forward + (term->has_input_gradient ? by_input : 0) +
                            q[BY_WEIGHTS] * by_weights);
@@ -343,9 +385,9 @@ static double padded_work(const struct conv_term *term, const double *q,
 
 static void line_add_term(struct latency_line *line,
                           const struct conv_term *term, const double *q,
-                          bool is_training)
+                          const struct network_terms *network)
 {
-    double moved = q[MAPS] * (is_training ? 3 : 1) * term->maps * 1e-9;
+    double moved = q[MAPS] * (network->is_training ? 3 : 1) * term->maps * 1e-9;
 
     for (int small = 0; small < 2; small++)
         line->slope[small] += moved;
@@ -359,7 +401,7 @@ static void line_add_term(struct latency_line *line,
     for (int small = 0; small < 2; small++) {
         double slower = term->rate == RATE_1X1 ? q[SMALL_1X1] : q[SMALL_OTHER];
         double pixel = q[term->rate] * (small ? slower : 1) *
-                       padded_work(term, q, is_training) * 1e-9;
+                       padded_work(term, q, network) * 1e-9;
 
         line->slope[small] += pixel * term->pixels;
         line->start[small] += pixel * q[PAD_PIXELS];
@@ -382,7 +424,7 @@ static struct latency_line line_of(const struct network_terms *network,
     for (size_t i = 0; i < network->description->n_convs; i++) {
         struct conv_term term = network_term(network, i);
 
-        line_add_term(&line, &term, q, network->is_training);
+        line_add_term(&line, &term, q, network);
     }
     for (int small = 0; small < 2; small++) {
         line.slope[small] += traffic;
@@ -391,7 +433,8 @@ static struct latency_line line_of(const struct network_terms *network,
     line.dense = q[RATE_1X1] * passes * network->dense * 1e-9;
     line.launch = q[LAUNCH_CONV] * network->n_convs +
                   q[LAUNCH_NORM] * network->n_norms +
-                  q[LAUNCH_OTHER] * network->n_others;
+                  q[LAUNCH_OTHER] * network->n_others +
+                  q[LAUNCH_TENSOR] * network->n_tensors;
     return line;
 }
 
@@ -437,6 +480,7 @@ struct latency_fitting {
     size_t n_networks;
     double centre[N_FITTED]; /* of the priors, as logarithms */
     double share;            /* factor on their deviations */
+    double lane;
     double scale_centre[N_SCALES];
 };
 
@@ -468,6 +512,7 @@ static enum assay_status fitting_prepare(struct latency_fitting *fitting,
     size_t n_terms = 0, used = 0;
 
     fitting->points = points;
+    fitting->lane = lane;
     fitting->network_of = mem_array(points->n + 1, sizeof(size_t));
     fitting->networks = mem_array(points->n + 1, sizeof *fitting->networks);
     fitting->lines = mem_array(points->n + 1, sizeof *fitting->lines);
@@ -557,7 +602,7 @@ static void latency_residuals(const void *context, const double *log_value,
     for (size_t i = 0; i < N_FITTED; i++)
         out[fitting->points->n + i] =
             (log_value[i] - fitting->centre[i]) /
-            (latency_priors[i].deviation * fitting->share);
+            (prior_in(i, fitting->lane).deviation * fitting->share);
 }
 
 /* Starts the scales so that the median row is right. */
@@ -594,7 +639,7 @@ static enum assay_status find_scales(struct latency_fitting *fitting,
     enum assay_status st;
 
     for (size_t i = 0; i < N_FITTED; i++)
-        fitting->centre[i] = log(latency_priors[i].centre);
+        fitting->centre[i] = log(prior_in(i, fitting->lane).centre);
     st = guess_scales(fitting, err);
     if (st)
         return st;
@@ -646,4 +691,14 @@ enum assay_status latency_fit(struct physical *physical,
     fitting_release(&fitting);
     mem_free(weights);
     return st;
+}
+
+double latency_prior_deviation(const struct physical *physical, size_t i)
+{
+    return prior_in(i, physical_lane(physical)).deviation;
+}
+
+double latency_row_deviation(void)
+{
+    return deviation;
 }

@@ -11,7 +11,6 @@ enum parameter {
     SMALL_BATCH,
     PARAMETERS,
     ACTIVATIONS,
-    WINOGRAD_ALL,
     WINOGRAD_LARGEST,
     MAPS_LARGEST,
     IM2COL_LARGEST,
@@ -31,17 +30,15 @@ enum parameter {
 };
 
 /* Parameters in MB are relative to the smallest or largest measured value, see
- * centre_of(). */
+ * unit_of(). */
 const struct prior memory_priors[] = {
     [CONTEXT] = {"context", "MB", 0.65, 0.3, ON_ALL},
     [SMALL_BATCH] = {"small_batch", "MB", 0.15, 0.7, NOT_IN_LANES},
-    [PARAMETERS] = {"parameters", "times their bytes", 3, 0.4, ON_ALL},
-    [ACTIVATIONS] = {"activations", "times their bytes", 1.15, 0.3, ON_ALL},
-    [WINOGRAD_ALL] = {"winograd_all", "times their bytes", 0.02, 1.5,
-                      NOT_IN_LANES},
-    [WINOGRAD_LARGEST] = {"winograd_largest", "times its bytes", 0.5, 1,
+    [PARAMETERS] = {"parameters", "times their bytes", 3, 0.1, ON_ALL},
+    [ACTIVATIONS] = {"activations", "times their bytes", 1.1, 0.1, ON_ALL},
+    [WINOGRAD_LARGEST] = {"winograd_largest", "times its bytes", 2, 0.5,
                           ON_ALL},
-    [MAPS_LARGEST] = {"maps_largest", "times their bytes", 0.2, 1, ON_ALL},
+    [MAPS_LARGEST] = {"maps_largest", "times their bytes", 2, 0.7, ON_ALL},
     [IM2COL_LARGEST] = {"im2col_largest", "times its bytes", 0.05, 1, ON_ALL},
     [PACKED] = {"packed", "times their bytes", 1, 0.7, IN_LANES},
     [RAGGED] = {"ragged", "MB per layer", 0.5, 1, IN_LANES},
@@ -123,6 +120,17 @@ static double map_bytes(const struct wide *wide, double batch)
             wide->out * (double)(conv_out(conv, 0) * conv_out(conv, 1)));
 }
 
+/* Of the input and the output map, the larger one: an allocator that caches
+ * keeps a few blocks of that size, for gradients. */
+static double larger_map(const struct wide *wide, double batch)
+{
+    const struct conv_row *conv = wide->conv;
+
+    return 4 * batch *
+           fmax(wide->in * (double)(conv->size[0] * conv->size[1]),
+                wide->out * (double)(conv_out(conv, 0) * conv_out(conv, 1)));
+}
+
 /* Weights as repacked for kernels in lanes. */
 static double packed_bytes(const struct wide *wide)
 {
@@ -164,13 +172,12 @@ static double winograd_scratch(const struct wide *wide, double batch)
     return winograd_weights(wide) + fmin(tiles, most_tiles);
 }
 
-/* Terms of devices in lanes; the sum of all workspaces is not one of them. */
+/* Terms of devices in lanes. */
 static void add_lanes(struct terms *terms, const struct description *own,
                       const struct wide *wide, double batch)
 {
     double share = winograd_share(wide, batch);
 
-    terms->of[WINOGRAD_ALL] = 0;
     terms->of[LAYERS] += 0x1p20;
     terms->of[PACKED] += (1 - share) * packed_bytes(wide);
     terms->of[WINOGRAD_WEIGHTS] += share * winograd_weights(wide);
@@ -244,10 +251,10 @@ static struct terms terms_of(const struct description *description,
         struct wide wide = wide_conv(description, i, lane);
         double winograd = winograd_bytes(&wide, batch);
 
-        terms.of[WINOGRAD_ALL] += winograd;
         terms.of[WINOGRAD_LARGEST] = fmax(terms.of[WINOGRAD_LARGEST], winograd);
         terms.of[MAPS_LARGEST] =
-            fmax(terms.of[MAPS_LARGEST], map_bytes(&wide, batch));
+            fmax(terms.of[MAPS_LARGEST],
+                 lane > 1 ? map_bytes(&wide, batch) : larger_map(&wide, batch));
         terms.of[IM2COL_LARGEST] =
             fmax(terms.of[IM2COL_LARGEST], im2col_bytes(&wide, batch));
         if (lane > 1)
@@ -366,6 +373,7 @@ static const struct lane_prior {
     [STAGE_TRAINING] = {{CONTEXT, 0.4, 0.5},
                         {PARAMETERS, 2, 0.4},
                         {ACTIVATIONS, 0.6, 0.3},
+                        {WINOGRAD_LARGEST, 0.5, 1},
                         {MAPS_LARGEST, 0.5, 1}},
     [STAGE_INFERENCE] = {{CONTEXT, 0.4, 0.5},
                          {PARAMETERS, 1, 0.1},
@@ -375,47 +383,72 @@ static const struct lane_prior {
                          {MAPS_LARGEST, 1, 0.3},
                          {IMAGES, 1, 0.2}}};
 
-static double centre_of(enum parameter parameter,
-                        const struct data_points *points)
+/* What the centre of a prior is in units of. */
+static double unit_of(enum parameter parameter,
+                      const struct data_points *points)
 {
-    double centre = memory_priors[parameter].centre;
-
     switch (parameter) {
     case CONTEXT:
     case SMALL_BATCH:
     case FLOOR:
-        return centre * points_least(points);
+        return points_least(points);
     case CEILING:
     case LIMIT:
-        return centre * points_most(points);
+        return points_most(points);
     default:
-        return centre;
+        return 1;
     }
+}
+
+/* On other devices weights, gradients and momentum are kept in training, and
+ * only weights in inference. */
+static struct prior memory_prior_of(size_t i, enum stage stage, double lane)
+{
+    const struct lane_prior *own = lane_priors[stage];
+    struct prior prior = memory_priors[i];
+
+    for (size_t k = 0; lane > 1 && own[k].deviation > 0; k++) {
+        if (own[k].place != i)
+            continue;
+        prior.centre = own[k].centre;
+        prior.deviation = own[k].deviation;
+    }
+    if (lane <= 1 && stage == STAGE_INFERENCE && i == PARAMETERS)
+        prior.centre = 1;
+    return prior;
 }
 
 static void memory_set_priors(struct memory_fitting *fitting, double lane,
                               const struct physical *about)
 {
     const struct data_points *points = fitting->points;
-    const struct lane_prior *own = lane_priors[points->stage];
 
     for (size_t i = 0; i < N_FITTED; i++) {
-        fitting->centre[i] = log(centre_of((enum parameter)i, points));
-        fitting->deviation[i] = memory_priors[i].deviation;
+        struct prior prior = memory_prior_of(i, points->stage, lane);
+
+        fitting->centre[i] =
+            log(prior.centre * unit_of((enum parameter)i, points));
+        fitting->deviation[i] = prior.deviation;
     }
     if (!points_have_bounds(points)) {
         fitting->centre[CEILING] += log(far_ceiling);
         fitting->deviation[CEILING] = far_deviation;
     }
-    for (size_t i = 0; lane > 1 && own[i].deviation > 0; i++) {
-        fitting->centre[own[i].place] +=
-            log(own[i].centre / memory_priors[own[i].place].centre);
-        fitting->deviation[own[i].place] = own[i].deviation;
-    }
     for (size_t i = 0; about && i < N_FITTED; i++) {
         fitting->centre[i] = about->log_value[i];
         fitting->deviation[i] *= about_share;
     }
+}
+
+double memory_prior_deviation(const struct physical *physical, size_t i)
+{
+    return memory_prior_of(i, physical->stage, physical_lane(physical))
+        .deviation;
+}
+
+double memory_row_deviation(void)
+{
+    return deviation;
 }
 
 enum assay_status memory_fit(struct physical *physical,

@@ -34,6 +34,12 @@ enum assay_status memory_fit(struct physical *physical,
                              const struct data_points *points,
                              double n_effective, const struct physical *about,
                              struct error *err);
+/* Of a parameter's prior, in logarithms; and of a row that is predicted well.
+ */
+double latency_prior_deviation(const struct physical *physical, size_t i);
+double memory_prior_deviation(const struct physical *physical, size_t i);
+double latency_row_deviation(void);
+double memory_row_deviation(void);
 double latency_predict(const struct physical *physical,
                        const struct description *description, double batch);
 double memory_predict(const struct physical *physical,

@@ -18,7 +18,7 @@ bool method_is_for_all(enum method method)
 /* Weight of the rows against the priors: a single network is fitted closely;
  * for others the model must not bend too far. */
 static const double rows_of_family = 200;
-static const double rows_of_network[N_TARGETS] = {30, 200};
+static const double rows_of_network[N_TARGETS] = {40, 200};
 
 static const double correction_share = 0.5;
 /* Distances count so many times beyond the first and the last level. */
@@ -132,6 +132,9 @@ enum assay_status predictor_grow(struct predictor *predictor,
     }
     mem_free(table.x);
     mem_free(table.y);
+    if (!st && options->needs_doubt)
+        st = doubt_find(&predictor->doubt, &predictor->physical, points,
+                        rows_of_network[points->target], err);
     return st;
 }
 
@@ -423,6 +426,13 @@ static double log_blend(const struct predictor *predictor,
     return (sum + ask_forest(predictor->forest, predictor->stage, description,
                              batch)) /
            4;
+}
+
+double predictor_doubt(const struct predictor *predictor,
+                       const struct description *description, double batch)
+{
+    return doubt_at(&predictor->doubt, &predictor->physical, description,
+                    batch);
 }
 
 double predictor_predict(const struct predictor *predictor, enum method method,

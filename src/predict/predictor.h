@@ -5,6 +5,7 @@
 #define PREDICT_PREDICTOR_H
 
 #include "predict/curve.h"
+#include "predict/doubt.h"
 #include "predict/forest.h"
 #include "predict/physical.h"
 
@@ -39,6 +40,7 @@ struct predictor {
     enum target target;
     enum stage stage;
     struct physical physical; /* of all networks */
+    struct doubt doubt;       /* about it */
     struct forest *forest, *correction;
     double least, most; /* of the values: forests cannot predict beyond them */
     double most_macs;   /* of a row's batch: nor beyond this */
@@ -54,6 +56,7 @@ struct predictor_options {
     int n_threads;
     bool needs_correction, needs_families; /* what is left out cannot be
                                               predicted with */
+    bool needs_doubt;
 };
 
 /* The points' descriptions must outlive it. A network with fewer than two
@@ -62,7 +65,8 @@ enum assay_status predictor_fit(struct predictor *predictor,
                                 const struct data_points *points,
                                 const struct predictor_options *options,
                                 struct error *err);
-/* Grows only the forests, for a predictor whose parameters are known. */
+/* Only what follows from rows and parameters, for a predictor whose parameters
+ * are known: the forests and the doubt. */
 enum assay_status predictor_grow(struct predictor *predictor,
                                  const struct data_points *points,
                                  const struct predictor_options *options,
@@ -86,6 +90,11 @@ double family_level(const struct family *family,
 /* The distance to the nearest level that was trained on, times three outside of
  * their range. */
 double family_distance(const struct family *family, double level);
+
+/* The deviation to expect for a network that was not trained on, as a
+ * logarithm; NAN: unknown. */
+double predictor_doubt(const struct predictor *predictor,
+                       const struct description *description, double batch);
 
 /* Milliseconds or MB. family NULL: a network that was not trained on. */
 double predictor_predict(const struct predictor *predictor, enum method method,

@@ -233,6 +233,34 @@ static uint64_t warm_up_of(const struct train_config *config,
     return wanted < most ? wanted : most;
 }
 
+static void train_job_stepped(void *context, const struct train_step *step)
+{
+    const struct train_job *job = ((struct train_parts *)context)->job;
+
+    if (job->stepped)
+        job->stepped(job->context, step);
+}
+
+/* A training does not fail because a picture does. */
+static void train_job_saved(void *context, uint64_t step)
+{
+    struct train_parts *training = context;
+    const struct train_job *job = training->job;
+    struct train_report drawn = {0};
+    struct error err = {0};
+    enum assay_status st;
+
+    assay_begin("pictures");
+    st = train_pictures_write(training, &drawn, &err);
+    assay_end();
+    if (!st && drawn.n_pictures)
+        job->pictured(job->context, step);
+    else if (st && job->warnings)
+        sink_printf(job->warnings,
+                    "assay: no pictures of step %" PRIu64 ": %s\n", step,
+                    err.text);
+}
+
 static enum assay_status open_trainer(struct train_parts *training,
                                       struct error *err)
 {
@@ -262,7 +290,11 @@ static enum assay_status open_trainer(struct train_parts *training,
         .checkpoint_every = (uint64_t)config->training.checkpoint_every,
         .machine = job->machine,
         .stop = job->stop,
-        .watch = {job->stepped, job->context},
+        .watch = {.stepped = train_job_stepped,
+                  .saved = job->pictured && job->pictures_folder
+                               ? train_job_saved
+                               : NULL,
+                  .context = training},
         .facts = {train_facts_state, training},
     };
 

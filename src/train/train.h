@@ -47,6 +47,10 @@ struct train_job {
     /* Called before the first step, and after each; both may be NULL. */
     void (*planned)(void *context, const struct train_plan *plan);
     void (*stepped)(void *context, const struct train_step *step);
+    /* Called when pictures_folder has what the model finds in the middle of a
+     * training, as often as checkpoints are written; NULL: it has that only at
+     * the end. */
+    void (*pictured)(void *context, uint64_t step);
     void *context;
     struct sink *warnings; /* one line per skipped image; or NULL */
     struct run **run;      /* receives the run as written, for the caller to

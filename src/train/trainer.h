@@ -41,6 +41,9 @@ struct train_step {
 
 struct train_watch {
     void (*stepped)(void *context, const struct train_step *step);
+    /* After a checkpoint in the middle of a training, when the graph has the
+     * weights of that step; may be NULL. */
+    void (*saved)(void *context, uint64_t step);
     void *context;
 };
 

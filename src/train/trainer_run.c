@@ -83,8 +83,12 @@ static enum assay_status make_steps(struct trainer *trainer,
         st = trainer_step(trainer, report, &is_end, err);
         if (!st && trainer->n_run == 1)
             settle_choices(trainer);
-        if (!st && !is_end && is_save_due(trainer))
+        if (!st && !is_end && is_save_due(trainer)) {
             st = trainer_run_save(trainer, report, err);
+            if (!st && trainer->options.watch.saved)
+                trainer->options.watch.saved(trainer->options.watch.context,
+                                             trainer->position.step);
+        }
     }
     report->is_stopped = !st && is_stopped_early(trainer) && !is_done(trainer);
     return st;

@@ -17,8 +17,9 @@ struct event_picture {
 
 /* Latency, stages and observations as scalars over iterations, the latencies as
  * a histogram, the profile's table as an image and as text, and the pictures.
- * What the run lacks is left out. */
-enum assay_status view_tensorboard(const struct run *run,
+ * What the run lacks is left out, and so are observations whose names begin
+ * with `without` (NULL: none), which another file of the folder has. */
+enum assay_status view_tensorboard(const struct run *run, const char *without,
                                    const struct event_picture *pictures,
                                    size_t n_pictures, struct sink *sink,
                                    struct error *err);

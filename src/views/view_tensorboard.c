@@ -222,7 +222,7 @@ tensorboard_write_pictures(const struct event_writer *writer,
     return st;
 }
 
-enum assay_status view_tensorboard(const struct run *run,
+enum assay_status view_tensorboard(const struct run *run, const char *without,
                                    const struct event_picture *pictures,
                                    size_t n_pictures, struct sink *sink,
                                    struct error *err)
@@ -236,8 +236,11 @@ enum assay_status view_tensorboard(const struct run *run,
     if (!st && run_has_iterations(run))
         st = tensorboard_write_levels(&writer, err);
     for (uint32_t i = 0; !st && i < run_series_count(run); i++) {
-        if (run_series(run, i)->n_labels == 0)
-            st = tensorboard_write_series(&writer, run_series(run, i), err);
+        const struct series *series = run_series(run, i);
+
+        if (series->n_labels == 0 &&
+            (!without || strncmp(series->name, without, strlen(without)) != 0))
+            st = tensorboard_write_series(&writer, series, err);
     }
     if (!st)
         st = tensorboard_write_table(&writer, err);

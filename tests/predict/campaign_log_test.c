@@ -51,13 +51,62 @@ TEST(a_log_without_rounds_reads_as_one_round)
 
     make_log(path);
     execute(path, "ALTER TABLE test DROP COLUMN rounds;"
-                  "ALTER TABLE test DROP COLUMN lane; PRAGMA user_version = 1");
+                  "ALTER TABLE test DROP COLUMN lane;"
+                  "ALTER TABLE test DROP COLUMN machine;"
+                  "PRAGMA user_version = 1");
     CHECK_STATUS(campaign_log_open(path, &log, &err), ASSAY_OK, &err);
     CHECK_STATUS(campaign_log_find(log, &some_test, &before, &err), ASSAY_OK,
                  &err);
     CHECK_INT(before.n_rounds, 1);
     CHECK(before.is_passed);
     campaign_log_close(log);
+}
+
+static enum assay_status take_machine(void *context,
+                                      const struct campaign_test *test,
+                                      const struct campaign_result *result,
+                                      struct error *err)
+{
+    (void)test;
+    (void)err;
+    memcpy(context, result->machine, sizeof result->machine);
+    return ASSAY_OK;
+}
+
+/* As the second version wrote them. */
+TEST(a_log_says_what_ran_its_tests_if_it_is_new_enough)
+{
+    const char *path = test_path("second_version.sqlite");
+    struct campaign_test other = some_test;
+    struct campaign_result result = {.is_passed = true};
+    struct campaign_log *log;
+    struct error err = {0};
+    char machine[96] = "?";
+
+    make_log(path);
+    execute(path, "ALTER TABLE test DROP COLUMN machine;"
+                  "PRAGMA user_version = 2");
+    CHECK_STATUS(campaign_log_read(path, &log, &err), ASSAY_OK, &err);
+    CHECK_STATUS(campaign_log_each(log, take_machine, machine, &err), ASSAY_OK,
+                 &err);
+    CHECK_STR(machine, "");
+    campaign_log_close(log);
+    CHECK_STATUS(campaign_log_open(path, &log, &err), ASSAY_OK, &err);
+    other.batch = 1000; /* the last of them */
+    snprintf(result.machine, sizeof result.machine, "a processor");
+    CHECK_STATUS(campaign_log_add(log, &other, &result, false, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(campaign_log_each(log, take_machine, machine, &err), ASSAY_OK,
+                 &err);
+    CHECK_STR(machine, "a processor");
+    campaign_log_close(log);
+}
+
+TEST(a_label_is_compared_with_the_name_of_the_machine)
+{
+    CHECK(machine_is_called("NVIDIA GeForce RTX 2080 Ti", "2080ti"));
+    CHECK(machine_is_called("NVIDIA Jetson TX2", "tx2"));
+    CHECK(!machine_is_called("Intel(R) Xeon(R) CPU @ 2.20GHz", "tx2"));
 }
 
 TEST(a_file_that_is_not_a_log_is_refused)
@@ -202,7 +251,8 @@ TEST(an_old_log_is_joined_without_being_changed)
 
     make_log(path);
     execute(path, "ALTER TABLE test DROP COLUMN rounds; ALTER TABLE test DROP "
-                  "COLUMN lane; PRAGMA user_version = 1");
+                  "COLUMN lane; ALTER TABLE test DROP COLUMN machine;"
+                  "PRAGMA user_version = 1");
     n = read_file(path, before, sizeof before);
     CHECK_STATUS(campaign_log_open(test_path("new.sqlite"), &log, &err),
                  ASSAY_OK, &err);

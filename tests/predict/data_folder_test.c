@@ -309,3 +309,23 @@ TEST(a_bad_selection_is_reported_with_its_place)
         selection_release(&selection);
     }
 }
+
+TEST(machines_that_rows_were_measured_on_are_named_once)
+{
+    const char *folder = make_folder(
+        "machines",
+        &(struct folder){
+            .measurements =
+                "network,prune,batch,stage,lat_passed,mem_passed,latency_ms,"
+                "mem_used_mb,machine\n"
+                "tiny,0,1,training,1,1,1,1,one\n"
+                "tiny,0,2,training,1,1,1,1,one\n"
+                "tiny,0,4,training,1,1,1,1,\n"
+                "tiny,0,8,training,1,1,1,1,\"another, larger\"\n"});
+    struct data_set set = {0};
+    struct error err = {0};
+
+    CHECK_STATUS(data_set_read(&set, folder, &err), ASSAY_OK, &err);
+    CHECK_STR(str_text(&set.machines), "one\nanother, larger\n");
+    data_set_release(&set);
+}

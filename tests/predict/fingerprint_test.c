@@ -137,7 +137,7 @@ TEST(a_file_predicts_what_the_fingerprint_did)
 TEST(files_of_other_versions_or_kinds_are_refused)
 {
     check_refused("assay fingerprint 1\nend\n", ASSAY_UNSUPPORTED,
-                  "version 1, but this program reads version 3");
+                  "version 1, but this program reads version 4");
     check_refused("assay fingerprint soon\n", ASSAY_UNSUPPORTED,
                   "version soon");
     check_refused("PK\003\004", ASSAY_BAD_INPUT, "this is not a fingerprint");
@@ -146,22 +146,22 @@ TEST(files_of_other_versions_or_kinds_are_refused)
 
 TEST(damaged_files_are_refused_with_the_line)
 {
-    check_refused("assay fingerprint 3\nseed 0\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 4\nseed 0\n", ASSAY_BAD_INPUT,
                   "the file is cut off");
-    check_refused("assay fingerprint 3\nend\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 4\nend\n", ASSAY_BAD_INPUT,
                   "it has no fitted models");
-    check_refused("assay fingerprint 3\nseed many\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 4\nseed many\n", ASSAY_BAD_INPUT,
                   "line 2: expected a whole number");
-    check_refused("assay fingerprint 3\nconv 1 2\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 4\nconv 1 2\n", ASSAY_BAD_INPUT,
                   "line 2: this must follow a network");
-    check_refused("assay fingerprint 3\nnetwork 0 a\nconv 1 2\n",
+    check_refused("assay fingerprint 4\nnetwork 0 a\nconv 1 2\n",
                   ASSAY_BAD_INPUT, "line 3: the line is too short");
-    check_refused("assay fingerprint 3\nnetwork 0 a\n"
+    check_refused("assay fingerprint 4\nnetwork 0 a\n"
                   "conv 3 8 9 9 1 1 0 0 1 4 4 0\n",
                   ASSAY_BAD_INPUT, "line 3: not a possible convolution");
-    check_refused("assay fingerprint 3\npart training latency\n",
+    check_refused("assay fingerprint 4\npart training latency\n",
                   ASSAY_BAD_INPUT, "line 2: a part without rows");
-    check_refused("assay fingerprint 3\nsurprise\n", ASSAY_BAD_INPUT,
+    check_refused("assay fingerprint 4\nsurprise\n", ASSAY_BAD_INPUT,
                   "line 2: unknown line");
 }
 

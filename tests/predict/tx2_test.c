@@ -47,7 +47,7 @@ static void predict(const struct data_set *set, const char *train,
 
 /* Means over the networks. */
 struct means {
-    double error[N_TARGETS], coverage[N_TARGETS], least_coverage;
+    double error[N_TARGETS], coverage[N_TARGETS], width[N_TARGETS];
     size_t n_right, n_wrong;
 };
 
@@ -59,7 +59,7 @@ static void add(struct means *means, const struct evaluation *evaluation)
         CHECK(own->n > 100);
         means->error[t] += own->mean / n_networks;
         means->coverage[t] += own->coverage / n_networks;
-        means->least_coverage = fmin(means->least_coverage, own->coverage);
+        means->width[t] += own->width / n_networks;
     }
     means->n_right += evaluation->n_right;
     means->n_wrong += evaluation->n_wrong;
@@ -68,7 +68,7 @@ static void add(struct means *means, const struct evaluation *evaluation)
 TEST(levels_between_are_predicted_within_the_bars)
 {
     struct data_set set = read_tx2();
-    struct means means = {.least_coverage = 100};
+    struct means means = {0};
 
     for (size_t i = 0; i < n_networks; i++) {
         struct evaluation evaluation = {0};
@@ -92,7 +92,7 @@ TEST(levels_between_are_predicted_within_the_bars)
 TEST(an_unseen_network_is_predicted_within_the_bars)
 {
     struct data_set set = read_tx2();
-    struct means means = {.least_coverage = 100};
+    struct means means = {0};
 
     for (size_t i = 0; i < n_networks; i++) {
         struct evaluation evaluation = {0};
@@ -108,10 +108,31 @@ TEST(an_unseen_network_is_predicted_within_the_bars)
         evaluation_release(&evaluation);
         str_release(&train);
     }
-    CHECK(means.error[TARGET_LATENCY] <= 8);
-    CHECK(means.error[TARGET_MEMORY] <= 5.5);
-    CHECK(means.least_coverage >= 85);
+    CHECK(means.error[TARGET_LATENCY] <= 6.5);
+    CHECK(means.error[TARGET_MEMORY] <= 4.5);
+    for (int t = 0; t < N_TARGETS; t++) {
+        CHECK(means.coverage[t] >= 85 && means.coverage[t] <= 95);
+        CHECK(means.width[t] <= 30);
+    }
     CHECK(means.n_right >= 19 * means.n_wrong);
+    data_set_release(&set);
+}
+
+/* Fitted to two networks, which may have no depthwise convolutions, or hardly
+ * any but those: what the rows say nothing about is as uncertain as before. */
+TEST(the_less_was_learned_from_the_wider_are_the_intervals)
+{
+    struct data_set set = read_tx2();
+    struct evaluation like = {0}, unlike = {0};
+
+    predict(&set, "mnasnet,resnet18", "mobilenetv2", &like);
+    predict(&set, "resnet18,resnet50", "mobilenetv2", &unlike);
+    CHECK(unlike.networks[0].stats[TARGET_LATENCY].width >
+          1.5 * like.networks[0].stats[TARGET_LATENCY].width);
+    CHECK(unlike.networks[0].stats[TARGET_LATENCY].coverage >= 80);
+    CHECK(like.networks[0].stats[TARGET_LATENCY].coverage >= 70);
+    evaluation_release(&like);
+    evaluation_release(&unlike);
     data_set_release(&set);
 }
 

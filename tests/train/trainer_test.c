@@ -44,7 +44,8 @@ TEST(steps_lower_the_loss)
 
     small_training_make(&training);
     training.options.n_steps = n_epochs * SMALL_EPOCH;
-    training.options.watch = (struct train_watch){sum_epochs, sums};
+    training.options.watch =
+        (struct train_watch){.stepped = sum_epochs, .context = sums};
     run_well(&training, &report);
     CHECK_INT(report.n_steps, n_epochs * SMALL_EPOCH);
     CHECK_INT(report.last_step, n_epochs * SMALL_EPOCH);
@@ -135,7 +136,8 @@ TEST(every_step_is_reported_with_its_rate_and_losses)
     training.options.n_warm_up = 2;
     training.options.schedule.warmup_steps = 2;
     training.options.schedule.warmup_factor = 0.5;
-    training.options.watch = (struct train_watch){hear, &told};
+    training.options.watch =
+        (struct train_watch){.stepped = hear, .context = &told};
     run_well(&training, &report);
     CHECK_INT(told.n, 10);
     CHECK_INT(told.warm_up, 2);

@@ -4,6 +4,7 @@
 #include "picture/picture.h"
 #include "test.h"
 #include "tfrecord.h"
+#include "views/live_events.h"
 #include "views/tensorboard.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static struct str written(const struct run *run,
     struct str text = {0};
     struct sink sink = sink_to_str(&text);
 
-    OK(view_tensorboard(run, pictures, n, &sink, &err));
+    OK(view_tensorboard(run, NULL, pictures, n, &sink, &err));
     return text;
 }
 
@@ -379,4 +380,54 @@ TEST(steps_count_from_the_first_of_the_training)
     CHECK_INT(message_field(event, EVENT_STEP).varint, 113);
     str_release(&file);
     run_free(run);
+}
+
+/* Read back after every call, as TensorBoard would: nothing is held back. */
+TEST(a_live_file_grows_with_every_step)
+{
+    static const unsigned char jpeg[] = {0xff, 0xd8, 0xff, 0xd9};
+    const struct event_picture picture = {"cat.jpg", 4, 2, jpeg, sizeof jpeg};
+    const char *path = test_path("events.out.tfevents.1.a-training");
+    struct live_events *events = NULL;
+    struct error err = {0};
+    struct str text = {0};
+    struct span event;
+
+    OK(live_events_open(path, 100, &events, &err));
+    for (uint64_t step = 7; step < 10; step++) {
+        const struct live_value values[] = {{"train/loss", 1.0 / (double)step},
+                                            {"train/wait_ms", 2}};
+
+        OK(live_events_put(events, step, 100 + (double)step, values, 2, &err));
+        str_release(&text);
+        OK(file_read(path, 1 << 20, &text, &err));
+        CHECK(
+            find_value(&text, "train/loss", VALUE_SIMPLE, step - 7, &event).n >
+            0);
+        CHECK_INT(message_field(event, EVENT_STEP).varint, step);
+        CHECK(find_value(&text, "train/wait_ms", VALUE_SIMPLE, step - 7, &event)
+                  .n > 0);
+        CHECK_INT(
+            find_value(&text, "train/loss", VALUE_SIMPLE, step - 6, &event).n,
+            0);
+    }
+    OK(live_events_show(events, 9, 110, &picture, &err));
+    str_release(&text);
+    OK(file_read(path, 1 << 20, &text, &err));
+    CHECK(find_value(&text, "photographs/cat.jpg", VALUE_IMAGE, 0, &event).n >
+          0);
+    CHECK_INT(message_field(event, EVENT_STEP).varint, 9);
+    live_events_close(events);
+    str_release(&text);
+}
+
+TEST(a_live_file_that_cannot_be_made_is_named)
+{
+    struct live_events *events = NULL;
+    struct error err = {0};
+
+    CHECK_INT(live_events_open("/nowhere/at/all", 0, &events, &err),
+              ASSAY_NOT_FOUND);
+    CHECK_HAS(err.text, "/nowhere/at/all");
+    CHECK(!events);
 }

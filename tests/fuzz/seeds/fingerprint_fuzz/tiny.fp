@@ -1,4 +1,4 @@
-assay fingerprint 3
+assay fingerprint 4
 device 
 capacity_mb 512
 available_mb 450
@@ -205,7 +205,6 @@ physical context 85.35202327327013
 physical small_batch 3.506190968151362
 physical parameters 3.085635164033455
 physical activations 0.919049284953877
-physical winograd_all 0.019389336691364983
 physical winograd_largest 0.5828904122213628
 physical maps_largest 0.16942088785492332
 physical im2col_largest 0.054565676745520555
@@ -228,7 +227,6 @@ own context 85.35202327327013
 own small_batch 3.506190968151362
 own parameters 3.085635164033455
 own activations 0.919049284953877
-own winograd_all 0.019389336691364983
 own winograd_largest 0.5828904122213628
 own maps_largest 0.16942088785492332
 own im2col_largest 0.054565676745520555
