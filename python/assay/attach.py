@@ -202,7 +202,9 @@ def state_model(model):
         total += parameter.numel()
         size += parameter.numel() * parameter.element_size()
         kinds.add(str(parameter.dtype).replace("torch.float", "fp"))
+    device = next((str(p.device) for p in model.parameters()), "cpu")
     _native.fact("model.name", type(model).__name__)
+    _native.fact("model.device", device)
     _native.fact("model.parameters", str(total))
     _native.fact("model.parameter_bytes", str(size))
     if len(kinds) == 1:
