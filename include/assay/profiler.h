@@ -44,6 +44,22 @@ assay_profiler_new(struct assay_model *model,
                    struct assay_profiler **out, struct assay_error *error);
 ASSAY_API void assay_profiler_free(struct assay_profiler *profiler);
 
+/* A profiler for another model, with what was registered, loaded and set so
+ * far, the dataset and the options of this one, and no values. Its name is that
+ * of the model. */
+ASSAY_API enum assay_status
+assay_profiler_clone(const struct assay_profiler *profiler,
+                     struct assay_model *model, struct assay_profiler **out,
+                     struct assay_error *error);
+
+/* The name in reports: that of the model, until another one is set, which is
+ * copied. */
+ASSAY_API const char *
+assay_profiler_name(const struct assay_profiler *profiler);
+ASSAY_API enum assay_status
+assay_profiler_set_name(struct assay_profiler *profiler, const char *name,
+                        struct assay_error *error);
+
 /* ---- registering functions -------------------------------------------- */
 
 /* The function takes precedence for its keys over any registered later. */
@@ -150,6 +166,17 @@ assay_enhance(const struct assay_result *first,
 ASSAY_API enum assay_status assay_profiler_compare(
     struct assay_profiler *first, struct assay_profiler *second,
     const char *key, struct assay_enhancement *out, struct assay_error *error);
+
+/* ---- a printed report -------------------------------------------------- */
+
+/* The table that `assay metrics --short` prints, of one profiler, or of two
+ * side by side; other may be NULL. Computes values that are not computed yet.
+ * tell gets each line, without its newline. */
+ASSAY_API enum assay_status
+assay_profiler_report(struct assay_profiler *profiler,
+                      struct assay_profiler *other,
+                      void (*tell)(void *context, const char *line),
+                      void *context, struct assay_error *error);
 
 #ifdef __cplusplus
 }

@@ -156,7 +156,22 @@ def watch_backward(patches, torch, class_name, books):
         patches.set(torch.autograd, name, wrap(getattr(torch.autograd, name)))
 
 
-def open_device(torch):
+def _watch_streams(patches, torch):
+    """Tells when a stream is set. Returns whether that can be known."""
+    home = torch._C
+    if torch.cuda.device_count() != 1 or not hasattr(home, "_cuda_setStream"):
+        return False
+    original = home._cuda_setStream
+
+    def set_stream(*args, **kwargs):
+        _native.cuda_unfix()
+        return original(*args, **kwargs)
+
+    patches.set(home, "_cuda_setStream", set_stream)
+    return True
+
+
+def open_device(patches, torch):
     """Times the current GPU by events. Returns why not, or None."""
     if not torch.cuda.is_available():
         return "no GPU"
@@ -164,7 +179,8 @@ def open_device(torch):
     torch.empty(1, device="cuda")  # makes the context current
     try:
         _native.cuda_open(torch._C._cuda_getCurrentRawStream,
-                          torch._C._cuda_getDevice, torch.cuda.current_device())
+                          torch._C._cuda_getDevice, torch.cuda.current_device(),
+                          _watch_streams(patches, torch))
     except OSError as error:
         return str(error)
     return None
@@ -186,7 +202,9 @@ def state_model(model):
         total += parameter.numel()
         size += parameter.numel() * parameter.element_size()
         kinds.add(str(parameter.dtype).replace("torch.float", "fp"))
+    device = next((str(p.device) for p in model.parameters()), "cpu")
     _native.fact("model.name", type(model).__name__)
+    _native.fact("model.device", device)
     _native.fact("model.parameters", str(total))
     _native.fact("model.parameter_bytes", str(size))
     if len(kinds) == 1:

@@ -23,7 +23,8 @@ __all__ = [
     "Comparative", "ComputeComplexity", "ComputeEvalMetric",
     "ComputeExecutionTime", "ComputeLayerwiseSummary",
     "ComputeMemoryFootprint", "ComputeParams", "ComputeSize", "Device",
-    "Metric", "Profiler", "ProfilerFunction", "StatusKey", "TorchProfiler"]
+    "Metric", "Profiler", "ProfilerFunction", "StatusKey", "TFProfiler",
+    "TorchProfiler"]
 
 _MB = 2 ** 20
 
@@ -182,6 +183,19 @@ class Profiler:
         self._functions = {}  # key -> (function, override)
         self._values = {}     # key -> Metric
         self.kept_arguments = {}
+
+    def graph(self, batch_size, device):
+        """An object with parameters, parameter_bytes, macs per image, footprint
+        in bytes without weights, and the table of layers."""
+        raise NotImplementedError
+
+    def weights(self):
+        """How many parameters there are, and their bytes."""
+        raise NotImplementedError
+
+    def time_pass(self, batch_size, device, iterations, warm_up):
+        """Seconds per image of a forward pass, the median."""
+        raise NotImplementedError
 
     def register_profiler_function(self, function, override=False):
         """The function computes its keys from now on. Of two functions for a
@@ -418,14 +432,43 @@ class TorchProfiler(Profiler):
         return batch[:batch_size].to(device.value)
 
 
+    def graph(self, batch_size, device):
+        return _Pass(self, batch_size, device)
+
+    def weights(self):
+        parameters = list(self.model.parameters())
+        return (sum(p.numel() for p in parameters),
+                sum(p.numel() * p.element_size() for p in parameters))
+
+    def time_pass(self, batch_size, device, iterations, warm_up):
+        torch = attach.import_torch()
+        model, x = self.model, self.inputs(batch_size, device)
+        was_training, home, times = model.training, _device_of(model), []
+        try:
+            model.to(device.value).eval()
+            with torch.no_grad():
+                for _ in range(warm_up + iterations):
+                    begin = time.perf_counter()
+                    model(x)
+                    if device is Device.GPU:
+                        torch.cuda.synchronize()
+                    times.append(time.perf_counter() - begin)
+        finally:
+            model.train(was_training)
+            if home is not None:
+                model.to(home)
+        return statistics.median(times[warm_up:]) / batch_size
+
+
 class _Pass:
     """One forward pass, with what its modules take."""
 
     def __init__(self, profiler, batch_size, device):
         torch = attach.import_torch()
-        model, self.layers, self.activations = profiler.model, [], 0
+        model, self.layers, self.footprint = profiler.model, [], 0
+        self.parameters, self.parameter_bytes = profiler.weights()
         x = profiler.inputs(batch_size, device)
-        self.input_bytes = x.numel() * x.element_size()
+        self.footprint = x.numel() * x.element_size()
         was_training, home = model.training, _device_of(model)
         names = {module: name for name, module in model.named_modules()}
         handles = [module.register_forward_hook(self._hook(names))
@@ -440,6 +483,7 @@ class _Pass:
             model.train(was_training)
             if home is not None:
                 model.to(home)
+        self.macs = sum(layer[4] or 0 for layer in self.layers) / batch_size
 
     def _hook(self, names):
         def hook(module, args, output):
@@ -451,7 +495,7 @@ class _Pass:
             has_parameters = any(True for _ in module.parameters())
             is_chain = type(module).__name__ == "Sequential"
             if has_parameters and not is_chain:
-                self.activations += y.numel() * y.element_size()
+                self.footprint += y.numel() * y.element_size()
             if not is_leaf:
                 return
             function, macs = work.work_of(module), None
@@ -463,9 +507,7 @@ class _Pass:
                                 tuple(y.shape), n_own, macs))
         return hook
 
-    def macs(self):
-        return sum(layer[4] or 0 for layer in self.layers)
-
+    @property
     def table(self):
         head = ("layer", "class", "output", "parameters", "MMACs")
         rows = [(name, kind, "x".join(map(str, shape)), f"{n}",
@@ -483,8 +525,8 @@ def _device_of(model):
     return None if parameter is None else parameter.device
 
 
-def _parameters(model):
-    return [p for p in model.parameters()]
+def _footprint(graph, include_weights):
+    return graph.footprint + (graph.parameter_bytes if include_weights else 0)
 
 
 class ComputeComplexity(ProfilerFunction):
@@ -494,42 +536,36 @@ class ComputeComplexity(ProfilerFunction):
         return (ModelSize(), Complexity(), TotalParams(), MemoryFootprint(),
                 LayerwiseSummary())
 
-    def __call__(self, profiler, model, batch_size=1, device=Device.CPU,
+    def __call__(self, profiler, batch_size=1, device=Device.CPU,
                  include_weights=True):
-        seen = _Pass(profiler, batch_size, device)
-        size = sum(p.numel() * p.element_size() for p in _parameters(model))
-        footprint = seen.activations + seen.input_bytes
-        return (size, seen.macs() / batch_size,
-                sum(p.numel() for p in _parameters(model)),
-                footprint + (size if include_weights else 0), seen.table())
+        graph = profiler.graph(batch_size, device)
+        return (graph.parameter_bytes, graph.macs, graph.parameters,
+                _footprint(graph, include_weights), graph.table)
 
 
 class ComputeSize(ProfilerFunction):
     def get_bounded_status_keys(self):
         return ModelSize()
 
-    def __call__(self, model):
-        return sum(p.numel() * p.element_size() for p in _parameters(model))
+    def __call__(self, profiler):
+        return profiler.weights()[1]
 
 
 class ComputeParams(ProfilerFunction):
     def get_bounded_status_keys(self):
         return TotalParams()
 
-    def __call__(self, model):
-        return sum(p.numel() for p in _parameters(model))
+    def __call__(self, profiler):
+        return profiler.weights()[0]
 
 
 class ComputeMemoryFootprint(ProfilerFunction):
     def get_bounded_status_keys(self):
         return MemoryFootprint()
 
-    def __call__(self, profiler, model, batch_size=1, device=Device.CPU,
+    def __call__(self, profiler, batch_size=1, device=Device.CPU,
                  include_weights=True):
-        seen = _Pass(profiler, batch_size, device)
-        size = sum(p.numel() * p.element_size() for p in _parameters(model))
-        return (seen.activations + seen.input_bytes
-                + (size if include_weights else 0))
+        return _footprint(profiler.graph(batch_size, device), include_weights)
 
 
 class ComputeLayerwiseSummary(ProfilerFunction):
@@ -537,7 +573,7 @@ class ComputeLayerwiseSummary(ProfilerFunction):
         return LayerwiseSummary()
 
     def __call__(self, profiler, batch_size=1, device=Device.CPU):
-        return _Pass(profiler, batch_size, device).table()
+        return profiler.graph(batch_size, device).table
 
 
 class ComputeExecutionTime(ProfilerFunction):
@@ -546,25 +582,9 @@ class ComputeExecutionTime(ProfilerFunction):
     def get_bounded_status_keys(self):
         return ExecutionTime()
 
-    def __call__(self, profiler, model, batch_size=1, device=Device.CPU,
+    def __call__(self, profiler, batch_size=1, device=Device.CPU,
                  iterations=20, warm_up=3):
-        torch = attach.import_torch()
-        x = profiler.inputs(batch_size, device)
-        was_training, home, times = model.training, _device_of(model), []
-        try:
-            model.to(device.value).eval()
-            with torch.no_grad():
-                for i in range(warm_up + iterations):
-                    begin = time.perf_counter()
-                    model(x)
-                    if device is Device.GPU:
-                        torch.cuda.synchronize()
-                    times.append(time.perf_counter() - begin)
-        finally:
-            model.train(was_training)
-            if home is not None:
-                model.to(home)
-        return statistics.median(times[warm_up:]) / batch_size
+        return profiler.time_pass(batch_size, device, iterations, warm_up)
 
 
 class ComputeEvalMetric(ProfilerFunction):
@@ -590,3 +610,6 @@ class ComputeEvalMetric(ProfilerFunction):
         loader = data_splits[split or self.split]
         return self.function(model, loader, **{
             name: value for name, value in offered.items() if name in taken})
+
+
+from assay.keras_profiler import TFProfiler  # noqa: E402 (it needs Profiler)

@@ -41,7 +41,7 @@ class Recording:
 
     def _attach(self, torch):
         if self.device:
-            attach.open_device(torch)
+            attach.open_device(self._patches, torch)
         attach.state_facts(torch)
         attach.watch_modules(self._patches, torch)
         self._books = Books(torch)

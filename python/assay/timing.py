@@ -70,7 +70,7 @@ def build_tree(run):
         elif parent.path:
             path = f"{parent.path}.{path}"
         node = TimingData(scope["name"], scope["class"], path)
-        _fill(node, scope, run["iterations"])
+        _fill(node, scope, run)
         if parent is not None:
             parent.children.append(node)
         nodes.append(node)
@@ -79,7 +79,8 @@ def build_tree(run):
     return nodes[0]
 
 
-def _fill(node, scope, n_iterations):
+def _fill(node, scope, run):
+    n_iterations = run["iterations"]
     node.times_run = scope["calls"]
     if scope["calls"]:
         n = n_iterations or scope["calls"]
@@ -88,7 +89,9 @@ def _fill(node, scope, n_iterations):
         node.total_mean_time = scope["total_ms"] / 1e3 / scope["calls"]
         node.self_mean_time = scope["self_ms"] / 1e3 / scope["calls"]
     if scope["device_calls"]:
-        node.device_time = scope["device_mean_ms"] / 1e3
+        timed = int(run["facts"].get("device.timed_iterations", n_iterations))
+        node.device_time = (scope["device_mean_ms"] / 1e3
+                            * n_iterations / max(timed, 1))
 
 
 def _drop_unused(node):
@@ -163,7 +166,7 @@ class ModelTiming:
 
     def _attach(self, torch):
         if self._device:
-            attach.open_device(torch)
+            attach.open_device(self._patches, torch)
         attach.state_facts(torch, self._model)
         self._books = Books(torch)
         self._books.open_device(self._model)

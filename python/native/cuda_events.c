@@ -5,11 +5,14 @@
  * then, say when the device reached them. A thread reads them when the device
  * has passed them: the program never waits, and pays for recording alone. A
  * call that begins at once after another one ended shares its event, because
- * nothing can have been launched in between. The driver is loaded if it is
- * there; the stream is asked of PyTorch. */
+ * nothing can have been launched in between. Events cost the host and the
+ * device microseconds, so that only the first iterations and some of the later
+ * ones have them. The driver is loaded if it is there; the stream is asked of
+ * PyTorch, once if it uses only one device and nobody sets a stream. */
 #include "extension_internal.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,9 +29,16 @@ static struct {
     PyObject *current_stream; /* torch._C._cuda_getCurrentRawStream */
     PyObject *current_device; /* torch._C._cuda_getDevice */
     void *context;
+    bool is_fixed;        /* there is one device, and nobody set a stream */
+    struct stream *fixed; /* then: the stream, once it was asked for */
+    bool is_timed;        /* this iteration */
+    uint64_t n_iterations, n_timed;
 } cuda;
 
 enum { MAX_DEVICES = 16, MAX_STREAMS = 64, MAX_WAITING = 65536, BATCH = 512 };
+
+/* The first iterations, and then one of so many, are timed. */
+enum { TIMED_FIRST = 4, TIMED_EVERY = 8 };
 
 /* PyTorch takes longer than this to launch a kernel. */
 static const int64_t no_launch_ns = 3500;
@@ -51,6 +61,7 @@ static int n_streams;
 struct cuda_event {
     void *handle;
     int n_uses; /* spans and tables that refer to it; 0: to be used again */
+    int64_t clock_ns; /* of the reader: when it was passed; 0: not known */
     struct cuda_event *next_spare;
 };
 
@@ -61,11 +72,11 @@ struct waiting {
     assay_scope_t scope;
 };
 
-/* Under the lock: the spans in order of their end, and events to be used
- * again. */
+/* Under the lock: the spans in order of their end, a ring, and events to be
+ * used again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting *waiting;
-static size_t n_waiting;
+static size_t n_waiting, first_waiting;
 static struct cuda_event *spare;
 static bool is_closing;
 
@@ -125,9 +136,12 @@ static struct stream *stream_find(void *stream, int device)
 
 static struct stream *stream_current(bool is_outermost)
 {
-    long long device = cuda_ask(cuda.current_device, -1), raw;
+    long long device, raw;
     int is_capturing = 0;
 
+    if (cuda.is_fixed && cuda.fixed)
+        return cuda.fixed;
+    device = cuda_ask(cuda.current_device, -1);
     if (device < 0 || device >= MAX_DEVICES)
         return NULL;
     raw = cuda_ask(cuda.current_stream, (int)device);
@@ -138,7 +152,25 @@ static struct stream *stream_current(bool is_outermost)
         (cuda.stream_is_capturing((void *)(intptr_t)raw, &is_capturing) ||
          is_capturing))
         return NULL;
-    return stream_find((void *)(intptr_t)raw, (int)device);
+    cuda.fixed = stream_find((void *)(intptr_t)raw, (int)device);
+    return cuda.fixed;
+}
+
+/* Somebody sets a stream: from now on it may be another one at any time. */
+PyObject *cuda_unfix(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    cuda.is_fixed = false;
+    Py_RETURN_NONE;
+}
+
+void cuda_next_iteration(bool is_warm_up)
+{
+    uint64_t i = cuda.n_iterations;
+
+    cuda.is_timed = !is_warm_up && (i < TIMED_FIRST || i % TIMED_EVERY == 0);
+    cuda.n_iterations += !is_warm_up;
+    cuda.n_timed += cuda.is_timed;
 }
 
 /* Records an event, for `n_uses` and as the stream's last one. NULL: it cannot
@@ -157,6 +189,7 @@ static struct cuda_event *event_now(struct stream *stream)
     if (!event)
         return NULL;
     event->n_uses = 2; /* the caller's and the stream's */
+    event->clock_ns = 0;
     if (cuda.event_record(event->handle, stream->stream)) {
         pthread_mutex_lock(&lock);
         event->n_uses = 1;
@@ -184,7 +217,7 @@ static struct cuda_event *event_share(struct stream *stream)
 
 void cuda_begin(struct cuda_mark *mark, bool is_outermost)
 {
-    struct stream *stream = stream_current(is_outermost);
+    struct stream *stream = cuda.is_timed ? stream_current(is_outermost) : NULL;
 
     *mark = (struct cuda_mark){0};
     if (!stream)
@@ -200,7 +233,8 @@ void cuda_end(struct cuda_mark *mark, assay_scope_t scope)
 
     pthread_mutex_lock(&lock);
     if (end && n_waiting < MAX_WAITING && scope != ASSAY_SCOPE_NONE) {
-        waiting[n_waiting++] = (struct waiting){*mark, end, scope};
+        waiting[(first_waiting + n_waiting++) % MAX_WAITING] =
+            (struct waiting){*mark, end, scope};
     } else {
         event_drop(mark->event);
         event_drop(end);
@@ -211,15 +245,19 @@ void cuda_end(struct cuda_mark *mark, assay_scope_t scope)
 /* ---- the thread that reads ------------------------------------------------
  */
 
-/* Nanoseconds on the host's clock; -1 on failure. */
+/* Nanoseconds on the host's clock; -1 on failure. Neighbouring spans share
+ * events, so it is asked once. */
 static int64_t event_clock(const struct base *base, struct cuda_event *event)
 {
     float ms;
 
+    if (event->clock_ns)
+        return event->clock_ns;
     if (!base->event ||
         cuda.event_elapsed(&ms, base->event->handle, event->handle))
         return -1;
-    return base->clock_ns + (int64_t)((double)ms * 1e6);
+    event->clock_ns = base->clock_ns + (int64_t)((double)ms * 1e6);
+    return event->clock_ns;
 }
 
 /* Distances are floats: the base moves along. The clocks drift apart: nothing
@@ -253,10 +291,33 @@ static void waiting_report(const struct waiting *span)
         base->clock_ns += late_ns;
         begin_ns += late_ns;
         end_ns += late_ns;
+        span->end->clock_ns = end_ns;
     }
     assay_span_at(span->mark.stream->lane, span->scope, begin_ns, end_ns,
                   &details);
     base_move(base, span->end, end_ns);
+}
+
+/* How many spans at the beginning of a batch are over. Every question takes a
+ * lock of the driver, which the program needs to launch kernels; a stream
+ * passes its events in order, so that a few questions answer for all. */
+static size_t batch_count_done(const struct waiting *batch, size_t n)
+{
+    size_t low = 0, high;
+
+    for (high = 0; high < n; high++) {
+        if (batch[high].mark.stream != batch[0].mark.stream)
+            break;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low + 1) / 2;
+
+        if (cuda.event_query(batch[middle - 1].end->handle) == 0)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
 }
 
 /* Reports up to a batch of spans that the device has passed. Returns how many.
@@ -264,22 +325,22 @@ static void waiting_report(const struct waiting *span)
 static size_t cuda_read_batch(void)
 {
     static struct waiting batch[BATCH];
-    size_t n, n_done = 0;
+    size_t n, n_done;
 
     pthread_mutex_lock(&lock);
     n = n_waiting < BATCH ? n_waiting : BATCH;
     for (size_t i = 0; i < n; i++)
-        batch[i] = waiting[i];
+        batch[i] = waiting[(first_waiting + i) % MAX_WAITING];
     pthread_mutex_unlock(&lock);
-    while (n_done < n && cuda.event_query(batch[n_done].end->handle) == 0)
-        waiting_report(&batch[n_done++]);
+    n_done = batch_count_done(batch, n);
+    for (size_t i = 0; i < n_done; i++)
+        waiting_report(&batch[i]);
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < n_done; i++) {
         event_drop(batch[i].mark.event);
         event_drop(batch[i].end);
     }
-    for (size_t i = n_done; n_done > 0 && i < n_waiting; i++)
-        waiting[i - n_done] = waiting[i];
+    first_waiting = (first_waiting + n_done) % MAX_WAITING;
     n_waiting -= n_done;
     pthread_mutex_unlock(&lock);
     return n_done;
@@ -297,13 +358,13 @@ static bool cuda_is_closing(void)
 
 static void *cuda_read(void *unused)
 {
-    static const struct timespec pause = {.tv_nsec = 10000000};
+    static const struct timespec pause = {.tv_nsec = 20000000};
 
     (void)unused;
     if (cuda.context_set(cuda.context))
         return NULL;
     while (!cuda_is_closing()) {
-        if (cuda_read_batch() == 0)
+        if (cuda_read_batch() < BATCH) /* a full batch: more may be over */
             nanosleep(&pause, NULL);
     }
     /* After the program's last iteration the device may still work for it. */
@@ -369,14 +430,15 @@ static void cuda_keep(PyObject **kept, PyObject *function)
     *kept = function;
 }
 
-/* cuda_open(current_stream, current_device, device) */
+/* cuda_open(current_stream, current_device, device, is_fixed): whether the
+ * stream stays the same until cuda_unfix(). */
 PyObject *cuda_open(PyObject *self, PyObject *args)
 {
     PyObject *stream, *current;
-    int device;
+    int device, is_fixed;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOi", &stream, &current, &device))
+    if (!PyArg_ParseTuple(args, "OOip", &stream, &current, &device, &is_fixed))
         return NULL;
     if (!cuda_load()) {
         PyErr_SetString(PyExc_OSError, "the CUDA driver, libcuda.so.1, cannot "
@@ -389,6 +451,10 @@ PyObject *cuda_open(PyObject *self, PyObject *args)
         return PyErr_NoMemory();
     cuda_keep(&cuda.current_stream, stream);
     cuda_keep(&cuda.current_device, current);
+    cuda.is_fixed = is_fixed;
+    cuda.fixed = NULL;
+    cuda.n_iterations = cuda.n_timed = 0;
+    cuda.is_timed = true; /* until the first iteration */
     if (!cuda_start(device)) {
         PyErr_SetString(PyExc_OSError,
                         "no event could be recorded on the current stream");
@@ -396,6 +462,16 @@ PyObject *cuda_open(PyObject *self, PyObject *args)
     }
     watch.has_device = true;
     Py_RETURN_NONE;
+}
+
+/* Views divide device times by the iterations that have them. */
+static void cuda_state_share(void)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRIu64, cuda.n_timed);
+    if (cuda.n_timed < cuda.n_iterations)
+        assay_fact("device.timed_iterations", text);
 }
 
 PyObject *cuda_close(PyObject *self, PyObject *unused)
@@ -410,9 +486,12 @@ PyObject *cuda_close(PyObject *self, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS pthread_join(reader, NULL);
     Py_END_ALLOW_THREADS for (size_t i = 0; i < n_waiting; i++)
     {
-        event_drop(waiting[i].mark.event);
-        event_drop(waiting[i].end);
+        struct waiting *span = &waiting[(first_waiting + i) % MAX_WAITING];
+
+        event_drop(span->mark.event);
+        event_drop(span->end);
     }
-    n_waiting = 0;
+    n_waiting = first_waiting = 0;
+    cuda_state_share();
     Py_RETURN_NONE;
 }

@@ -154,6 +154,10 @@ struct cuda_mark {
 PyObject *cuda_open(PyObject *self, PyObject *args);
 /* Waits until the device has done what was recorded, two seconds at most. */
 PyObject *cuda_close(PyObject *self, PyObject *unused);
+/* Somebody sets a stream. */
+PyObject *cuda_unfix(PyObject *self, PyObject *unused);
+/* Decides whether the iteration that begins is timed. */
+void cuda_next_iteration(bool is_warm_up);
 /* is_outermost: nothing else of this thread is being timed. */
 void cuda_begin(struct cuda_mark *mark, bool is_outermost);
 /* ASSAY_SCOPE_NONE: the mark is dropped. */

@@ -30,7 +30,8 @@ static struct {
     pthread_t owner;
     enum stage reached;
     const struct place *model; /* the first one called in it */
-    int n_spans; /* spans of Python open on the owner: no change then */
+    int n_spans;        /* spans of Python open on the owner: no change then */
+    unsigned n_warm_up; /* iterations of the warm-up that are still to come */
 } now;
 
 static bool iteration_is_ours(void)
@@ -45,8 +46,11 @@ static void iteration_set(bool is_open)
     now.is_open = is_open;
     now.model = NULL;
     memory_next_iteration();
-    if (is_open)
+    if (is_open) {
+        cuda_next_iteration(now.n_warm_up > 0);
+        now.n_warm_up -= now.n_warm_up > 0;
         assay_iteration_begin();
+    }
 }
 
 void iteration_reach(const struct place *place)
@@ -110,6 +114,7 @@ static PyObject *native_start(PyObject *self, PyObject *args)
         return NULL;
     memset(&now, 0, sizeof now);
     now.owner = pthread_self();
+    now.n_warm_up = options.warm_up;
     Py_BEGIN_ALLOW_THREADS status =
         assay_start(PyBytes_AsString(path), &options, &error);
     Py_END_ALLOW_THREADS Py_DECREF(path);
@@ -332,7 +337,8 @@ static PyMethodDef methods[] = {
     {"backward_depth", backward_depth, METH_NOARGS, NULL},
     {"backward_close", backward_close, METH_O, NULL},
     {"cuda_open", cuda_open, METH_VARARGS,
-     "cuda_open(current_stream, current_device, device)"},
+     "cuda_open(current_stream, current_device, device, is_fixed)"},
+    {"cuda_unfix", cuda_unfix, METH_NOARGS, NULL},
     {"cuda_close", cuda_close, METH_NOARGS, NULL},
     {"read", run_tree_read, METH_VARARGS, "read(path): a run as a dictionary"},
     {NULL, NULL, 0, NULL}};

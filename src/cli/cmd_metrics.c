@@ -26,6 +26,11 @@ static const struct option options[] = {
     {OPT_FILE("compare-weights", "FILE"), .is_once = true,
      .help = "checkpoint of the second model",
      .shown_default = "random weights", FIELD(compare_weights)},
+    {OPT_TEXT("name", "TEXT"), .is_once = true,
+     .help = "what the model is called in the table",
+     .shown_default = "its own name", FIELD(name)},
+    {OPT_TEXT("compare-name", "TEXT"), .is_once = true,
+     .help = "the same for the second model", FIELD(compare_name)},
     {OPT_CHOICE("dataset", "NAME", metrics_datasets),
      .help = "the images that a built-in classifier is built for (their size, "
              "the classes, the variant of the model), and the kind of --data",
@@ -124,6 +129,12 @@ cmd_metrics_show(const struct metrics_settings *settings,
     }
     if (n == 2 && strcmp(view.names[0], view.names[1]) == 0)
         memcpy(view.names, words, sizeof view.names);
+    for (size_t i = 0; i < n; i++) {
+        const char *given = i ? settings->compare_name : settings->name;
+
+        if (given)
+            view.names[i] = given;
+    }
     formats[settings->format](&view, result.sink, &result.term);
     return result_close(&result, ASSAY_OK, err);
 }
@@ -159,6 +170,10 @@ static enum assay_status show_metrics(const struct arguments *arguments,
     if (settings->compare_weights && n == 1)
         return error_set(err, ASSAY_BAD_USAGE,
                          "--compare-weights needs --compare, whose model it is "
+                         "for");
+    if (settings->compare_name && n == 1)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--compare-name needs --compare, whose model it is "
                          "for");
     for (size_t i = 0; !st && i < n; i++) {
         st = metrics_subject_open(settings, words[i], weights[i], &subjects[i],

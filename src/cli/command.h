@@ -100,6 +100,7 @@ extern const struct command cmd_trace;
 extern const struct command cmd_plot;
 extern const struct command cmd_tensorboard;
 extern const struct command cmd_compare;
+extern const struct command cmd_tax;
 extern const struct command cmd_import;
 extern const struct command cmd_fingerprint;
 extern const struct command cmd_predict;

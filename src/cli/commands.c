@@ -32,6 +32,7 @@ const struct command *const commands[] = {
     &cmd_plot,
     &cmd_tensorboard,
     &cmd_compare,
+    &cmd_tax,
     &cmd_import,
     &cmd_help,
     &cmd_version,

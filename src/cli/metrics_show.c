@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/layers_show.h"
+#include "metrics/metrics_table.h"
 #include "session/model_parts.h"
 #include "views/line.h"
 #include "views/markdown.h"
@@ -14,26 +15,6 @@
 #include <string.h>
 
 /* ---- rows -------------------------------------------------------------- */
-
-enum metrics_cell {
-    METRICS_NAME,
-    METRICS_FIRST,
-    METRICS_ENHANCEMENT,
-    METRICS_SECOND,
-    N_METRICS_CELLS
-};
-
-enum { METRICS_TEXT = 96 };
-
-struct metrics_row {
-    char texts[N_METRICS_CELLS][METRICS_TEXT];
-};
-
-/* Whether the table has this column. */
-static bool metrics_has(const struct metrics_view *view, enum metrics_cell cell)
-{
-    return view->n_models == 2 || cell <= METRICS_FIRST;
-}
 
 const struct assay_result *metrics_result(const struct metrics_view *view,
                                           size_t model, size_t i)
@@ -50,87 +31,16 @@ struct assay_enhancement metrics_enhancement(const struct metrics_view *view,
     return assay_enhance(first, second);
 }
 
-/* "Param Name (resnet18)", "Value"; with two models their names are above their
- * values. */
-static void metrics_title(const struct metrics_view *view,
-                          struct metrics_row *row)
+static struct metrics_table metrics_table_of(const struct metrics_view *view)
 {
-    *row = (struct metrics_row){0};
-    if (view->n_models == 1) {
-        snprintf(row->texts[METRICS_NAME], METRICS_TEXT, "Param Name (%s)",
-                 view->names[0]);
-        snprintf(row->texts[METRICS_FIRST], METRICS_TEXT, "Value");
-        return;
-    }
-    snprintf(row->texts[METRICS_NAME], METRICS_TEXT, "Param Name");
-    snprintf(row->texts[METRICS_FIRST], METRICS_TEXT, "Value (%s)",
-             view->names[0]);
-    snprintf(row->texts[METRICS_ENHANCEMENT], METRICS_TEXT, "Enhancement");
-    snprintf(row->texts[METRICS_SECOND], METRICS_TEXT, "Value (%s)",
-             view->names[1]);
-}
-
-/* "Backend: oneDNN 2.6.3" */
-static void metrics_backend(const struct metrics_view *view,
-                            struct metrics_row *row)
-{
-    *row = (struct metrics_row){0};
-    snprintf(row->texts[METRICS_NAME], METRICS_TEXT, "Backend: %s",
-             assay_model_backend(view->models[0]));
-}
-
-static void metrics_write_number(char *text, double value, double scale)
-{
-    if (isnan(value))
-        snprintf(text, METRICS_TEXT, "-");
-    else
-        snprintf(text, METRICS_TEXT, "%.4f", value / scale);
-}
-
-static void metrics_write_enhancement(char *text,
-                                      const struct assay_enhancement *found,
-                                      double scale)
-{
-    bool is_difference = found->metric->comparison == ASSAY_COMPARE_DIFFERENCE;
-
-    if (isnan(found->value))
-        snprintf(text, METRICS_TEXT, "-");
-    else if (is_difference)
-        snprintf(text, METRICS_TEXT, "%+.4f", found->value / scale);
-    else
-        snprintf(text, METRICS_TEXT, "%.4fx", found->value);
-}
-
-static void metrics_write_name(char *text, const struct assay_metric *metric,
-                               const struct assay_unit *unit)
-{
-    if (unit)
-        snprintf(text, METRICS_TEXT, "%s (%s)", metric->name, unit->name);
-    else
-        snprintf(text, METRICS_TEXT, "%s", metric->name);
-}
-
-/* Four decimals; "-" if there is no value. */
-static void metrics_row(const struct metrics_view *view, size_t i,
-                        struct metrics_row *row)
-{
-    const struct assay_result *first = metrics_result(view, 0, i);
-    struct assay_enhancement found;
-    double scale;
-
-    *row = (struct metrics_row){0};
-    if (view->n_models == 1) {
-        metrics_write_name(row->texts[METRICS_NAME], first->metric,
-                           first->unit);
-        metrics_write_number(row->texts[METRICS_FIRST], first->shown, 1);
-        return;
-    }
-    found = metrics_enhancement(view, i);
-    scale = found.unit ? found.unit->scale : 1;
-    metrics_write_name(row->texts[METRICS_NAME], found.metric, found.unit);
-    metrics_write_number(row->texts[METRICS_FIRST], found.first, scale);
-    metrics_write_number(row->texts[METRICS_SECOND], found.second, scale);
-    metrics_write_enhancement(row->texts[METRICS_ENHANCEMENT], &found, scale);
+    return (struct metrics_table){
+        .profilers = {view->profilers[0], view->profilers[1]},
+        .names = {view->names[0], view->names[1]},
+        .backend = assay_model_backend(view->models[0]),
+        .n_models = view->n_models,
+        .keys = {view->keys[0], view->keys[1]},
+        .n_keys = view->n_keys,
+    };
 }
 
 struct layers_view metrics_layers(const struct assay_model *model)
@@ -144,101 +54,6 @@ struct layers_view metrics_layers(const struct assay_model *model)
         .input = parts.input,
         .n_unknown = (size_t)assay_model_totals(model)->n_unknown,
     };
-}
-
-/* ---- the table ---------------------------------------------------------- */
-
-enum { padding = 1, least_columns = 12 };
-
-static size_t metrics_widest(const struct metrics_view *view,
-                             enum metrics_cell cell)
-{
-    struct metrics_row row;
-    size_t columns = least_columns;
-
-    for (size_t i = 0; i < view->n_keys + 2; i++) {
-        size_t n;
-
-        if (i == view->n_keys)
-            metrics_title(view, &row);
-        else if (i > view->n_keys)
-            metrics_backend(view, &row);
-        else
-            metrics_row(view, i, &row);
-        n = text_columns(row.texts[cell]);
-        columns = n > columns ? n : columns;
-    }
-    return columns;
-}
-
-static void metrics_show_put_line(const struct metrics_view *view,
-                                  struct sink *sink, const size_t *columns,
-                                  const char *joint)
-{
-    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++) {
-        if (!metrics_has(view, cell))
-            continue;
-        sink_puts(sink, cell ? joint : "+");
-        sink_repeat(sink, "-", columns[cell] + 2 * padding);
-    }
-    sink_puts(sink, "+\n");
-}
-
-static void metrics_show_put_row(const struct metrics_view *view,
-                                 struct sink *sink, const struct term *term,
-                                 const size_t *columns,
-                                 const struct metrics_row *row)
-{
-    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++) {
-        if (!metrics_has(view, cell))
-            continue;
-        sink_puts(sink, "| ");
-        text_fit(sink, term, row->texts[cell], columns[cell], ALIGN_RIGHT);
-        sink_puts(sink, " ");
-    }
-    sink_puts(sink, "|\n");
-}
-
-/* Centred over all columns. */
-static void metrics_put_heading(const struct metrics_view *view,
-                                struct sink *sink, const size_t *columns)
-{
-    const char *title =
-        view->n_models == 1 ? "Model Metrics" : "Comparison of Models";
-    size_t width = 0, left;
-
-    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++)
-        width += metrics_has(view, cell) ? columns[cell] + 2 * padding + 1 : 0;
-    width -= 1 + strlen(title);
-    left = width / 2;
-    metrics_show_put_line(view, sink, columns, "-");
-    sink_puts(sink, "|");
-    sink_repeat(sink, " ", left);
-    sink_puts(sink, title);
-    sink_repeat(sink, " ", width - left);
-    sink_puts(sink, "|\n");
-}
-
-static void metrics_put_table(const struct metrics_view *view,
-                              struct sink *sink, const struct term *term)
-{
-    size_t columns[N_METRICS_CELLS];
-    struct metrics_row row;
-
-    for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++)
-        columns[cell] = metrics_widest(view, cell);
-    metrics_put_heading(view, sink, columns);
-    metrics_show_put_line(view, sink, columns, "+");
-    metrics_title(view, &row);
-    metrics_show_put_row(view, sink, term, columns, &row);
-    metrics_backend(view, &row);
-    metrics_show_put_row(view, sink, term, columns, &row);
-    metrics_show_put_line(view, sink, columns, "+");
-    for (size_t i = 0; i < view->n_keys; i++) {
-        metrics_row(view, i, &row);
-        metrics_show_put_row(view, sink, term, columns, &row);
-    }
-    metrics_show_put_line(view, sink, columns, "+");
 }
 
 /* ---- below the table ---------------------------------------------------- */
@@ -400,7 +215,9 @@ static void metrics_put_notes(const struct metrics_view *view,
 void metrics_show_table(const struct metrics_view *view, struct sink *sink,
                         const struct term *term)
 {
-    metrics_put_table(view, sink, term);
+    struct metrics_table table = metrics_table_of(view);
+
+    metrics_table_write(&table, sink, term);
     for (size_t i = 0; i < view->n_models; i++)
         metrics_put_facts(view, i, sink, term);
     metrics_put_conventions(view, sink, term);
@@ -416,12 +233,12 @@ void metrics_show_table(const struct metrics_view *view, struct sink *sink,
 
 /* ---- Markdown ----------------------------------------------------------- */
 
-static void metrics_put_cells(const struct metrics_view *view,
+static void metrics_put_cells(const struct metrics_table *table,
                               struct sink *sink, const struct term *term,
                               const struct metrics_row *row)
 {
     for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++) {
-        if (!metrics_has(view, cell))
+        if (!metrics_table_has(table, cell))
             continue;
         sink_puts(sink, "| ");
         markdown_text(sink, term, row->texts[cell]);
@@ -433,20 +250,21 @@ static void metrics_put_cells(const struct metrics_view *view,
 void metrics_show_markdown(const struct metrics_view *view, struct sink *sink,
                            const struct term *term)
 {
+    struct metrics_table table = metrics_table_of(view);
     struct metrics_row row;
 
-    metrics_title(view, &row);
-    metrics_put_cells(view, sink, term, &row);
+    metrics_table_title(&table, &row);
+    metrics_put_cells(&table, sink, term, &row);
     for (enum metrics_cell cell = 0; cell < N_METRICS_CELLS; cell++) {
-        if (metrics_has(view, cell))
+        if (metrics_table_has(&table, cell))
             sink_puts(sink, cell ? "|---:" : "|---");
     }
     sink_puts(sink, "|\n");
-    metrics_backend(view, &row);
-    metrics_put_cells(view, sink, term, &row);
+    metrics_table_backend(&table, &row);
+    metrics_put_cells(&table, sink, term, &row);
     for (size_t i = 0; i < view->n_keys; i++) {
-        metrics_row(view, i, &row);
-        metrics_put_cells(view, sink, term, &row);
+        metrics_table_row(&table, i, &row);
+        metrics_put_cells(&table, sink, term, &row);
     }
     for (size_t i = 0; view->has_layers && i < view->n_models; i++) {
         struct layers_view layers = metrics_layers(view->models[i]);

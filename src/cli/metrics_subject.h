@@ -24,6 +24,7 @@ extern const char *const metrics_splits[];   /* for --split */
 
 struct metrics_settings {
     const char *compare;
+    const char *name, *compare_name; /* for the table; NULL: the model's */
     const char *weights, *compare_weights; /* of the first and second model */
     const char *device;
     int64_t seed, classes, batch, min_size, threads, iterations;

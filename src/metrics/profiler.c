@@ -22,6 +22,7 @@ void assay_profiler_free(struct assay_profiler *profiler)
     detection_metric_release(&profiler->boxes);
     detection_metric_release(&profiler->masks);
     mem_free(profiler->arguments);
+    mem_free(profiler->registrations);
     registry_release(&profiler->registry);
     plugins_release(&profiler->plugins);
     arena_release(&profiler->memory);
@@ -158,20 +159,58 @@ static enum assay_status add_function(struct assay_profiler *profiler,
     return st;
 }
 
-enum assay_status
-assay_profiler_register(struct assay_profiler *profiler,
-                        const struct assay_metric_function *function,
-                        unsigned flags, struct assay_error *error)
+enum assay_status profiler_add(struct assay_profiler *profiler,
+                               const struct assay_metric_function *function,
+                               struct assay_error *error)
 {
     struct error err = {0};
 
     return error_export(&err,
                         add_function(profiler,
-                                     &(struct registered){
-                                         .function = function,
-                                         .is_override = flags & ASSAY_OVERRIDE},
+                                     &(struct registered){.function = function},
                                      &err),
                         error);
+}
+
+enum assay_status profiler_note(struct assay_profiler *profiler,
+                                struct registration registration,
+                                struct assay_error *error)
+{
+    struct error err = {0};
+    struct registration *moved =
+        vec_reserve(profiler->registrations, &profiler->registrations_capacity,
+                    profiler->n_registrations + 1, sizeof *moved);
+
+    if (moved)
+        profiler->registrations = moved;
+    if (moved && registration.path) {
+        registration.path = arena_strdup(&profiler->memory, registration.path);
+        if (!registration.path)
+            moved = NULL;
+    }
+    if (!moved)
+        return error_export(
+            &err, error_nomem(&err, sizeof *moved, "a registration"), error);
+    moved[profiler->n_registrations++] = registration;
+    return ASSAY_OK;
+}
+
+enum assay_status
+assay_profiler_register(struct assay_profiler *profiler,
+                        const struct assay_metric_function *function,
+                        unsigned flags, struct assay_error *error)
+{
+    const struct registered registered = {
+        .function = function, .is_override = flags & ASSAY_OVERRIDE};
+    struct error err = {0};
+    enum assay_status st =
+        error_export(&err, add_function(profiler, &registered, &err), error);
+
+    return st ? st
+              : profiler_note(
+                    profiler,
+                    (struct registration){.function = function, .flags = flags},
+                    error);
 }
 
 static enum assay_status add_plugins(struct assay_profiler *profiler,
@@ -205,7 +244,11 @@ enum assay_status assay_profiler_load_plugin(struct assay_profiler *profiler,
 
     if (!st)
         st = add_plugins(profiler, first, flags & ASSAY_OVERRIDE, &err);
-    return error_export(&err, st, error);
+    st = error_export(&err, st, error);
+    return st ? st
+              : profiler_note(
+                    profiler,
+                    (struct registration){.path = path, .flags = flags}, error);
 }
 
 /* Argument i of all functions in order; NULL after the last. */
@@ -297,6 +340,80 @@ void assay_profiler_set_dataset(struct assay_profiler *profiler,
         (struct argument_value){"split", dataset ? dataset->split : NULL};
     for (size_t i = 0; i < profiler->n_results; i++)
         profiler->results[i]->is_there = false;
+}
+
+/* ---- names and clones ---------------------------------------------------- */
+
+const char *assay_profiler_name(const struct assay_profiler *profiler)
+{
+    return profiler->name ? profiler->name : assay_model_name(profiler->model);
+}
+
+enum assay_status assay_profiler_set_name(struct assay_profiler *profiler,
+                                          const char *name,
+                                          struct assay_error *error)
+{
+    const char *copy = arena_strdup(&profiler->memory, name);
+    struct error err = {0};
+
+    if (!copy)
+        return error_export(&err, error_nomem(&err, strlen(name), "a name"),
+                            error);
+    profiler->name = copy;
+    return ASSAY_OK;
+}
+
+static enum assay_status clone_register(struct assay_profiler *clone,
+                                        const struct registration *done,
+                                        struct assay_error *error)
+{
+    if (done->function)
+        return assay_profiler_register(clone, done->function, done->flags,
+                                       error);
+    if (done->path)
+        return assay_profiler_load_plugin(clone, done->path, done->flags,
+                                          error);
+    return assay_profiler_register_standard(clone, error);
+}
+
+/* "batch" is the model's own. */
+static enum assay_status clone_arguments(struct assay_profiler *clone,
+                                         const struct assay_profiler *from,
+                                         struct assay_error *error)
+{
+    struct error err = {0};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < from->n_arguments; i++) {
+        const struct argument_value *argument = &from->arguments[i];
+
+        if (strcmp(argument->name, "batch") != 0)
+            st = set_argument(clone, argument->name, argument->value, &err);
+    }
+    return error_export(&err, st, error);
+}
+
+enum assay_status assay_profiler_clone(const struct assay_profiler *profiler,
+                                       struct assay_model *model,
+                                       struct assay_profiler **out,
+                                       struct assay_error *error)
+{
+    struct assay_profiler *clone = NULL;
+    enum assay_status st =
+        assay_profiler_new(model, &profiler->options, &clone, error);
+
+    *out = NULL;
+    if (!st)
+        assay_profiler_set_dataset(clone, profiler->dataset);
+    for (size_t i = 0; !st && i < profiler->n_registrations; i++)
+        st = clone_register(clone, &profiler->registrations[i], error);
+    if (!st)
+        st = clone_arguments(clone, profiler, error);
+    if (st)
+        assay_profiler_free(clone);
+    else
+        *out = clone;
+    return st;
 }
 
 /* ---- values ------------------------------------------------------------- */

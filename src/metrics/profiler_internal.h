@@ -23,6 +23,13 @@ struct argument_value {
     const char *name, *value;
 };
 
+/* What was registered, in order, so that a clone can do the same. */
+struct registration {
+    const struct assay_metric_function *function; /* NULL: see path */
+    const char *path; /* a plug-in; NULL: the standard functions */
+    unsigned flags;
+};
+
 struct accuracy {
     uint64_t n, n_first, n_five;
 };
@@ -37,6 +44,9 @@ struct detection_metric {
 struct assay_profiler {
     struct assay_model *model;
     struct assay_profiler_options options;
+    const char *name; /* NULL: the model's */
+    struct registration *registrations;
+    size_t n_registrations, registrations_capacity;
     struct registry registry;
     struct plugins plugins;
     struct kept_result **results; /* one per key of the registry */
@@ -81,6 +91,16 @@ struct metric_job {
     enum assay_status st;
     struct error err;
 };
+
+/* Registers a function that the profiler itself provides. */
+enum assay_status profiler_add(struct assay_profiler *profiler,
+                               const struct assay_metric_function *function,
+                               struct assay_error *error);
+
+/* Notes what was registered. */
+enum assay_status profiler_note(struct assay_profiler *profiler,
+                                struct registration registration,
+                                struct assay_error *error);
 
 /* Runs functions and keeps their results. Fails only if memory runs out. */
 enum assay_status profiler_run(struct assay_profiler *profiler,

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct assay_unit megabytes[] = {{"MB", 1048576, 0}, {0}};
 static const struct assay_unit multiply_adds[] = {
@@ -46,6 +47,11 @@ static const struct assay_metric graph_metrics[N_GRAPH] = {
                          megabytes, ASSAY_COMPARE_RECIPROCAL},
 };
 
+static const struct assay_argument graph_arguments[] = {
+    {"include_weights", "yes",
+     "whether the memory footprint counts the parameters: yes or no"},
+};
+
 static enum assay_status compute_graph(void *context,
                                        const struct assay_metric_input *input,
                                        double *values,
@@ -53,16 +59,24 @@ static enum assay_status compute_graph(void *context,
 {
     const struct assay_totals *totals = input->totals;
     double images = (double)totals->images;
+    bool has_weights = strcmp(input->arguments[0], "yes") == 0;
 
-    (void)context, (void)error;
+    (void)context;
+    if (!has_weights && strcmp(input->arguments[0], "no") != 0) {
+        error->status = ASSAY_BAD_USAGE;
+        snprintf(error->text, sizeof error->text,
+                 "include_weights is '%.40s'; it must be yes or no",
+                 input->arguments[0]);
+        return ASSAY_BAD_USAGE;
+    }
     values[GRAPH_SIZE] = (double)totals->parameter_bytes;
     values[GRAPH_COMPLEXITY] =
         (double)(totals->macs + totals->norm_macs) / images;
     values[GRAPH_PRODUCTS] = (double)totals->macs / images;
     values[GRAPH_PARAMETERS] = (double)totals->parameters;
     values[GRAPH_FOOTPRINT] =
-        (double)(totals->parameter_bytes + totals->input_bytes +
-                 totals->activation_bytes);
+        (double)(totals->input_bytes + totals->activation_bytes) +
+        (has_weights ? (double)totals->parameter_bytes : 0);
     return ASSAY_OK;
 }
 
@@ -248,18 +262,16 @@ static enum assay_status register_evaluation(struct assay_profiler *profiler,
 
     profiler->accuracy_function = metric_accuracy(&profiler->accuracy);
     if (!finds_objects)
-        return assay_profiler_register(profiler, &profiler->accuracy_function,
-                                       0, error);
+        return profiler_add(profiler, &profiler->accuracy_function, error);
     profiler->boxes.feed = profiler->masks.feed = profiler->feed;
     profiler->boxes_function =
         detection_metric_function(&profiler->boxes, COCO_BOXES);
     profiler->masks_function =
         detection_metric_function(&profiler->masks, COCO_MASKS);
-    st = assay_profiler_register(profiler, &profiler->boxes_function, 0, error);
+    st = profiler_add(profiler, &profiler->boxes_function, error);
     if (!st && profiler->model->options.vision.decode == DECODE_DETECTOR &&
         graph_output_count(profiler->model->graph) > DETECTOR_MASKS)
-        st = assay_profiler_register(profiler, &profiler->masks_function, 0,
-                                     error);
+        st = profiler_add(profiler, &profiler->masks_function, error);
     return st;
 }
 
@@ -267,6 +279,8 @@ static const struct assay_metric_function standard_functions[] = {
     {.name = "graph",
      .metrics = graph_metrics,
      .n_metrics = N_GRAPH,
+     .arguments = graph_arguments,
+     .n_arguments = 1,
      .compute = compute_graph},
     {.name = "run",
      .metrics = run_metrics,
@@ -292,7 +306,6 @@ assay_profiler_register_standard(struct assay_profiler *profiler,
 
     for (size_t i = 0;
          !st && i < sizeof standard_functions / sizeof *standard_functions; i++)
-        st =
-            assay_profiler_register(profiler, &standard_functions[i], 0, error);
-    return st;
+        st = profiler_add(profiler, &standard_functions[i], error);
+    return st ? st : profiler_note(profiler, (struct registration){0}, error);
 }

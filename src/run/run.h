@@ -641,6 +641,9 @@ const struct space_row *run_space(const struct run *run, size_t i);
 const struct space_row *run_space_find(const struct run *run, const char *space,
                                        const char *category);
 
+/* A fact: how many of the iterations have device times, if not all do. */
+#define RUN_DEVICE_TIMED "device.timed_iterations"
+
 /* The counter with the live bytes over one iteration. */
 #define RUN_LIVE_BYTES "memory.live"
 

@@ -112,6 +112,9 @@ static struct shape model_inputs_shape(const struct model_source *model,
 
     if (declared)
         return *declared;
+    if (reads_photographs(options) && options->recipe.height)
+        return shape_of(3, (int64_t)3, (int64_t)options->recipe.height,
+                        (int64_t)options->recipe.width);
     if (reads_photographs(options))
         return shape_of(3, (int64_t)3, side, side * 4 / 3);
     return shape_of(4, (int64_t)-1, (int64_t)3, (int64_t)options->recipe.height,

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "small_model.h"
 
 #include <math.h>
@@ -387,6 +388,114 @@ TEST(ratios_and_differences_go_from_the_first_to_the_second)
     CHECK(isnan(assay_enhance(&first, &second).value));
 }
 
+/* Adds a line of a report to a text. */
+static void collect(void *context, const char *line)
+{
+    CHECK_INT(str_printf(context, "%s\n", line), ASSAY_OK);
+}
+
+static struct assay_profiler *bare_profiler(const char *name,
+                                            struct assay_model **model)
+{
+    const struct assay_model_options options = {.has_no_weights = 1};
+    struct assay_error error = {0};
+    struct assay_profiler *profiler;
+
+    CHECK_STATUS(assay_model_load(name, &options, model, &error), ASSAY_OK,
+                 &error);
+    profiler = small_profiler(*model, NULL);
+    CHECK_STATUS(assay_profiler_register_standard(profiler, &error), ASSAY_OK,
+                 &error);
+    return profiler;
+}
+
+TEST(a_clone_has_the_functions_and_arguments_for_another_model)
+{
+    static const struct assay_argument argument = {"threshold", "0.5", ""};
+    const struct assay_model_options bare = {.has_no_weights = 1};
+    struct assay_model *models[2];
+    struct assay_profiler *first = bare_profiler("alexnet", &models[0]), *clone;
+    struct witness witness = {0};
+    struct assay_metric_function function = watched(&witness, 0);
+    struct assay_error error = {0};
+
+    function.arguments = &argument;
+    function.n_arguments = 1;
+    add(first, &function);
+    CHECK_INT(assay_profiler_set(first, "threshold", "0.25", &error), ASSAY_OK);
+    CHECK_NEAR(get(first, "calls", 0)->value, 1, 0);
+    CHECK_STATUS(assay_model_load("squeezenet1_1", &bare, &models[1], &error),
+                 ASSAY_OK, &error);
+    CHECK_STATUS(assay_profiler_clone(first, models[1], &clone, &error),
+                 ASSAY_OK, &error);
+    CHECK_STR(assay_profiler_name(clone), "squeezenet1_1");
+    CHECK_INT(assay_profiler_count(clone), assay_profiler_count(first));
+    CHECK_NEAR(get(clone, "calls", 0)->value, 2, 0); /* it has no values yet */
+    CHECK_STR(witness.argument, "0.25");
+    /* torchvision's numbers of parameters */
+    CHECK_NEAR(get(clone, "total_params", 0)->value, 1235496, 0);
+    CHECK_NEAR(get(first, "total_params", 0)->value, 61100840, 0);
+    assay_profiler_free(clone);
+    assay_profiler_free(first);
+    assay_model_free(models[0]);
+    assay_model_free(models[1]);
+}
+
+TEST(a_report_has_the_names_and_values_of_one_or_two)
+{
+    struct assay_model *models[2];
+    struct assay_profiler *first = bare_profiler("alexnet", &models[0]);
+    struct assay_profiler *second = bare_profiler("squeezenet1_1", &models[1]);
+    struct assay_error error = {0};
+    struct str text = {0};
+
+    CHECK_STR(assay_profiler_name(first), "alexnet");
+    CHECK_INT(assay_profiler_set_name(first, "Original Model", &error), 0);
+    CHECK_INT(assay_profiler_set_name(second, "Student", &error), 0);
+    CHECK_STATUS(assay_profiler_report(first, NULL, collect, &text, &error),
+                 ASSAY_OK, &error);
+    CHECK_HAS(str_text(&text), "Param Name (Original Model)");
+    CHECK_HAS(str_text(&text), "Total Parameters (Millions) |      61.1008 |");
+    str_clear(&text);
+    CHECK_STATUS(assay_profiler_report(first, second, collect, &text, &error),
+                 ASSAY_OK, &error);
+    CHECK_HAS(str_text(&text), "Value (Original Model)");
+    CHECK_HAS(str_text(&text), "Value (Student)");
+    CHECK_HAS(str_text(&text), "49.4545x"); /* 61 100 840 / 1 235 496 */
+    str_release(&text);
+    assay_profiler_free(first);
+    assay_profiler_free(second);
+    assay_model_free(models[0]);
+    assay_model_free(models[1]);
+}
+
+TEST(the_footprint_can_leave_out_the_weights)
+{
+    struct assay_model *model;
+    struct assay_profiler *profiler = bare_profiler("alexnet", &model);
+    struct assay_error error = {0};
+    const struct assay_result *result;
+    double whole = get(profiler, "memory_footprint", 0)->value;
+
+    CHECK_INT(assay_profiler_set(profiler, "include_weights", "no", &error), 0);
+    CHECK_NEAR(get(profiler, "memory_footprint", 0)->value,
+               whole - 4.0 * 61100840, 0);
+    CHECK_NEAR(get(profiler, "model_size", 0)->value, 4.0 * 61100840, 0);
+    CHECK_INT(assay_profiler_set(profiler, "include_weights", "maybe", &error),
+              0);
+    CHECK_INT(assay_profiler_compute(profiler, "memory_footprint", 0, &result,
+                                     &error),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(error.text, "it must be yes or no");
+    assay_profiler_free(profiler);
+    assay_model_free(model);
+}
+
+static void ignore(void *context, const char *line)
+{
+    (void)context, (void)line;
+}
+
 TEST(computing_leaks_nothing_whichever_allocation_fails)
 {
     long nth = 0, before = mem_live();
@@ -394,7 +503,7 @@ TEST(computing_leaks_nothing_whichever_allocation_fails)
     enum assay_status st;
 
     do {
-        struct assay_profiler *profiler = NULL;
+        struct assay_profiler *profiler = NULL, *clone = NULL;
 
         mem_fail_at(nth++);
         st = assay_profiler_new(model, NULL, &profiler, NULL);
@@ -404,9 +513,17 @@ TEST(computing_leaks_nothing_whichever_allocation_fails)
             assay_profiler_set_dataset(profiler, &small_dataset);
             st = assay_profiler_compute_all(profiler, 0, NULL);
         }
+        if (!st)
+            st = assay_profiler_set_name(profiler, "small", NULL);
+        if (!st)
+            st = assay_profiler_clone(profiler, model, &clone, NULL);
+        if (!st)
+            st = assay_profiler_report(profiler, NULL, ignore, NULL, NULL);
         mem_fail_at(-1);
+        assay_profiler_free(clone);
         assay_profiler_free(profiler);
-    } while (st == ASSAY_NOMEM && nth < 400);
+    } while (st == ASSAY_NOMEM && nth < 1000);
+    CHECK_INT(st, ASSAY_OK);
     assay_model_free(model);
     CHECK_INT(mem_live(), before);
 }

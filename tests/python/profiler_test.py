@@ -57,6 +57,15 @@ class ComputeOtherAnswer(ComputeAnswer):
         return 43
 
 
+def test_size_and_parameters_need_no_data():
+    profiler = TorchProfiler(torch.nn.Linear(3, 2), {})
+    profiler.register_profiler_function(ComputeSize())
+    profiler.register_profiler_function(ComputeParams())
+    found = profiler.compute_network_status(print_mode=None)
+    assert found["model_size"] == 8 * 4 / 2 ** 20
+    assert found["total_params"] == 0.008
+
+
 def test_the_published_numbers_of_resnet18_for_cifar100(capsys):
     profiler = TorchProfiler(cifar_resnet18(), splits(), name="Original Model")
     profiler.register_profiler_function(ComputeComplexity())
