@@ -79,10 +79,25 @@ static void metrics_backend(const struct metrics_view *view,
              assay_model_backend(view->models[0]));
 }
 
-static void metrics_write_number(char *text, double value, double scale)
+static bool metrics_is_timed(const struct assay_unit *unit)
 {
+    return unit && (strcmp(unit->name, "ms") == 0 ||
+                    strcmp(unit->name, "images/s") == 0);
+}
+
+/* Times are known to three digits at best; what is counted is exact and has
+ * four decimals, or none if it is counted one by one. */
+static void metrics_write_number(char *text, double value, double scale,
+                                 const struct assay_unit *unit)
+{
+    char digits[UNITS_MAX];
+
     if (isnan(value))
         snprintf(text, METRICS_TEXT, "-");
+    else if (metrics_is_timed(unit))
+        snprintf(text, METRICS_TEXT, "%s", units_number(digits, value / scale));
+    else if (unit && strcmp(unit->name, "layers") == 0)
+        snprintf(text, METRICS_TEXT, "%.0f", value / scale);
     else
         snprintf(text, METRICS_TEXT, "%.4f", value / scale);
 }
@@ -97,6 +112,8 @@ static void metrics_write_enhancement(char *text,
         snprintf(text, METRICS_TEXT, "-");
     else if (is_difference)
         snprintf(text, METRICS_TEXT, "%+.4f", found->value / scale);
+    else if (metrics_is_timed(found->unit))
+        snprintf(text, METRICS_TEXT, "%.2fx", found->value);
     else
         snprintf(text, METRICS_TEXT, "%.4fx", found->value);
 }
@@ -110,7 +127,6 @@ static void metrics_write_name(char *text, const struct assay_metric *metric,
         snprintf(text, METRICS_TEXT, "%s", metric->name);
 }
 
-/* Four decimals; "-" if there is no value. */
 static void metrics_row(const struct metrics_view *view, size_t i,
                         struct metrics_row *row)
 {
@@ -122,14 +138,17 @@ static void metrics_row(const struct metrics_view *view, size_t i,
     if (view->n_models == 1) {
         metrics_write_name(row->texts[METRICS_NAME], first->metric,
                            first->unit);
-        metrics_write_number(row->texts[METRICS_FIRST], first->shown, 1);
+        metrics_write_number(row->texts[METRICS_FIRST], first->shown, 1,
+                             first->unit);
         return;
     }
     found = metrics_enhancement(view, i);
     scale = found.unit ? found.unit->scale : 1;
     metrics_write_name(row->texts[METRICS_NAME], found.metric, found.unit);
-    metrics_write_number(row->texts[METRICS_FIRST], found.first, scale);
-    metrics_write_number(row->texts[METRICS_SECOND], found.second, scale);
+    metrics_write_number(row->texts[METRICS_FIRST], found.first, scale,
+                         found.unit);
+    metrics_write_number(row->texts[METRICS_SECOND], found.second, scale,
+                         found.unit);
     metrics_write_enhancement(row->texts[METRICS_ENHANCEMENT], &found, scale);
 }
 
@@ -301,7 +320,7 @@ static void metrics_show_put_measured(const struct assay_profiler *profiler,
 {
     const struct assay_measured *measured = assay_profiler_measured(profiler);
     struct line line = line_begin(sink, term, "measured");
-    char median[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
+    char mean[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
 
     if (!measured)
         return;
@@ -310,9 +329,13 @@ static void metrics_show_put_measured(const struct assay_profiler *profiler,
               measured->images == 1 ? "" : "s");
     line_word(&line, "%d thread%s,", measured->threads,
               measured->threads == 1 ? "" : "s");
-    line_word(
-        &line, "median %s ms [%s, %s]", units_ms(median, measured->median_ns),
-        units_ms(low, measured->low_ns), units_ms(high, measured->high_ns));
+    units_number(mean, measured->mean_ns / 1e6);
+    if (isnan(measured->mean_low_ns))
+        line_word(&line, "mean %s ms", mean);
+    else
+        line_word(&line, "mean %s ms [%s, %s]", mean,
+                  units_number(low, measured->mean_low_ns / 1e6),
+                  units_number(high, measured->mean_high_ns / 1e6));
     line_end(&line);
 }
 
