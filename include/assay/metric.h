@@ -124,6 +124,7 @@ struct assay_totals {
     uint64_t input_bytes;
     uint64_t activation_bytes; /* by the rule of docs/metrics.md */
     uint64_t n_unknown;        /* layers missing from the sums */
+    uint64_t buffers; /* numbers that are not trained: running statistics */
 };
 
 /* Measurements of the forward pass, one batch at a time. */
@@ -134,6 +135,9 @@ struct assay_measured {
     double median_ns, low_ns, high_ns; /* with its 95 % interval */
     double mean_ns, p95_ns, min_ns, max_ns;
     double peak_bytes; /* most that tensors took at once; NaN: unknown */
+    /* The mean leaves out disturbed passes (docs/statistics.md); its 95 %
+     * interval is NaN if there are too few. */
+    double mean_low_ns, mean_high_ns;
 };
 
 /* Figures of the evaluation on a dataset. */

@@ -214,7 +214,8 @@ const struct command cmd_metrics = {
         "eval_ar_100, eval_ar_small, eval_ar_medium, eval_ar_large and "
         "eval_mask_map..., eval_mask_ar..., "
         "model_size, complexity, complexity_products, total_params, "
-        "memory_footprint, memory_measured, execution_time, throughput, "
+        "params_and_buffers, memory_footprint, memory_measured, "
+        "execution_time, throughput, "
         "inference_time, layerwise_summary, and those of plug-ins."),
     .options = options,
     .examples = EXAMPLES(

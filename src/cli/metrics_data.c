@@ -61,6 +61,8 @@ static void metrics_put_measured(struct json_writer *json,
     json_member_double(json, "median_low_ns", measured->low_ns);
     json_member_double(json, "median_high_ns", measured->high_ns);
     json_member_double(json, "mean_ns", measured->mean_ns);
+    json_member_double(json, "mean_low_ns", measured->mean_low_ns);
+    json_member_double(json, "mean_high_ns", measured->mean_high_ns);
     json_member_double(json, "p95_ns", measured->p95_ns);
     json_member_double(json, "min_ns", measured->min_ns);
     json_member_double(json, "max_ns", measured->max_ns);

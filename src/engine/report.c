@@ -42,6 +42,17 @@ static void report_parameters(const struct engine *engine)
     mem_free(counts);
 }
 
+/* Makes the modules known in the order of the model: the tree shows them in the
+ * order in which they become known. */
+static void report_modules(const struct engine *engine)
+{
+    const struct module_scopes *modules = &engine->forward;
+
+    for (size_t i = 0; i < modules->n_order; i++)
+        assay_scope_work(module_scope(modules, modules->order[i]),
+                         &(struct assay_work){0});
+}
+
 static void report_fused(const struct engine *engine)
 {
     for (size_t i = 0; i < graph_node_count(engine->graph); i++) {
@@ -60,6 +71,7 @@ void engine_report_model(struct engine *engine)
     engine->reported_to = record_number();
     for (size_t i = 0; i < graph_node_count(engine->graph); i++)
         engine->reports[i].shapes = 0;
+    report_modules(engine);
     report_parameters(engine);
     report_fused(engine);
 }

@@ -21,7 +21,11 @@ struct module_scopes {
     enum engine_detail detail;
     bool *is_group;       /* one per scope of the graph */
     assay_scope_t *there; /* one per scope of the graph */
-    assay_scope_t model;  /* the scope that all of them are below */
+    bool *is_there;       /* one per scope of the graph */
+    uint32_t *order;      /* the scopes that run or were fused into such, as
+                             the model runs them */
+    size_t n_order;
+    assay_scope_t model; /* the scope that all of them are below */
     bool is_found;
 };
 

@@ -2,6 +2,7 @@
 #include "metrics/metrics_table.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "metrics/profiler_internal.h"
 
 #include <math.h>
@@ -51,10 +52,25 @@ void metrics_table_backend(const struct metrics_table *table,
              table->backend);
 }
 
-static void table_write_number(char *text, double value, double scale)
+static bool table_is_timed(const struct assay_unit *unit)
 {
+    return unit && (strcmp(unit->name, "ms") == 0 ||
+                    strcmp(unit->name, "images/s") == 0);
+}
+
+/* Times are known to three digits at best; what is counted is exact and has
+ * four decimals, or none if it is counted one by one. */
+static void table_write_number(char *text, double value, double scale,
+                               const struct assay_unit *unit)
+{
+    char digits[UNITS_MAX];
+
     if (isnan(value))
         snprintf(text, METRICS_TEXT, "-");
+    else if (table_is_timed(unit))
+        snprintf(text, METRICS_TEXT, "%s", units_number(digits, value / scale));
+    else if (unit && strcmp(unit->name, "layers") == 0)
+        snprintf(text, METRICS_TEXT, "%.0f", value / scale);
     else
         snprintf(text, METRICS_TEXT, "%.4f", value / scale);
 }
@@ -69,6 +85,8 @@ static void table_write_enhancement(char *text,
         snprintf(text, METRICS_TEXT, "-");
     else if (is_difference)
         snprintf(text, METRICS_TEXT, "%+.4f", found->value / scale);
+    else if (table_is_timed(found->unit))
+        snprintf(text, METRICS_TEXT, "%.2fx", found->value);
     else
         snprintf(text, METRICS_TEXT, "%.4fx", found->value);
 }
@@ -82,7 +100,6 @@ static void table_write_name(char *text, const struct assay_metric *metric,
         snprintf(text, METRICS_TEXT, "%s", metric->name);
 }
 
-/* Four decimals; "-" if there is no value. */
 void metrics_table_row(const struct metrics_table *table, size_t i,
                        struct metrics_row *row)
 {
@@ -93,14 +110,17 @@ void metrics_table_row(const struct metrics_table *table, size_t i,
     *row = (struct metrics_row){0};
     if (table->n_models == 1) {
         table_write_name(row->texts[METRICS_NAME], first->metric, first->unit);
-        table_write_number(row->texts[METRICS_FIRST], first->shown, 1);
+        table_write_number(row->texts[METRICS_FIRST], first->shown, 1,
+                           first->unit);
         return;
     }
     found = assay_enhance(first, table_result(table, 1, i));
     scale = found.unit ? found.unit->scale : 1;
     table_write_name(row->texts[METRICS_NAME], found.metric, found.unit);
-    table_write_number(row->texts[METRICS_FIRST], found.first, scale);
-    table_write_number(row->texts[METRICS_SECOND], found.second, scale);
+    table_write_number(row->texts[METRICS_FIRST], found.first, scale,
+                       found.unit);
+    table_write_number(row->texts[METRICS_SECOND], found.second, scale,
+                       found.unit);
     table_write_enhancement(row->texts[METRICS_ENHANCEMENT], &found, scale);
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct assay_unit megabytes[] = {{"MB", 1048576, 0}, {0}};
+static const struct assay_unit mebibytes[] = {{"MiB", 1048576, 0}, {0}};
 static const struct assay_unit multiply_adds[] = {
     {"GigaMACs", 1e9, 1e8}, {"MegaMACs", 1e6, 1e5}, {"KiloMACs", 1e3, 0}, {0}};
 static const struct assay_unit counts[] = {
@@ -22,14 +22,15 @@ enum {
     GRAPH_COMPLEXITY,
     GRAPH_PRODUCTS,
     GRAPH_PARAMETERS,
+    GRAPH_WITH_BUFFERS,
     GRAPH_FOOTPRINT,
     N_GRAPH
 };
 
 static const struct assay_metric graph_metrics[N_GRAPH] = {
     [GRAPH_SIZE] = {"model_size", "Model Size",
-                    "bytes of the trained parameters; a MB is 2^20 bytes",
-                    megabytes, ASSAY_COMPARE_RECIPROCAL},
+                    "bytes of the trained parameters", mebibytes,
+                    ASSAY_COMPARE_RECIPROCAL},
     [GRAPH_COMPLEXITY] = {"complexity", "Computational Complexity",
                           "multiply-adds of a forward pass per image: "
                           "convolutions and matrix products, and two per "
@@ -41,10 +42,14 @@ static const struct assay_metric graph_metrics[N_GRAPH] = {
     [GRAPH_PARAMETERS] = {"total_params", "Total Parameters",
                           "the number of trained parameters", counts,
                           ASSAY_COMPARE_RECIPROCAL},
+    [GRAPH_WITH_BUFFERS] = {"params_and_buffers", "Parameters and Buffers",
+                            "the same, and the numbers that are not trained, "
+                            "such as running statistics",
+                            counts, ASSAY_COMPARE_RECIPROCAL},
     [GRAPH_FOOTPRINT] = {"memory_footprint", "Memory Footprint",
                          "estimated from the graph: parameters, inputs, "
                          "and the outputs of every module with parameters",
-                         megabytes, ASSAY_COMPARE_RECIPROCAL},
+                         mebibytes, ASSAY_COMPARE_RECIPROCAL},
 };
 
 static const struct assay_argument graph_arguments[] = {
@@ -74,6 +79,7 @@ static enum assay_status compute_graph(void *context,
         (double)(totals->macs + totals->norm_macs) / images;
     values[GRAPH_PRODUCTS] = (double)totals->macs / images;
     values[GRAPH_PARAMETERS] = (double)totals->parameters;
+    values[GRAPH_WITH_BUFFERS] = (double)(totals->parameters + totals->buffers);
     values[GRAPH_FOOTPRINT] =
         (double)(totals->input_bytes + totals->activation_bytes) +
         (has_weights ? (double)totals->parameter_bytes : 0);
@@ -104,13 +110,13 @@ static const struct assay_metric run_metrics[N_RUN] = {
     [RUN_PEAK] = {"memory_measured", "Measured Peak Memory",
                   "peak memory of tensors while it ran: weights "
                   "repacked for the kernels, values, scratch",
-                  megabytes, ASSAY_COMPARE_RECIPROCAL},
+                  mebibytes, ASSAY_COMPARE_RECIPROCAL},
     [RUN_TIME] = {"execution_time", "Execution Time",
-                  "median time of a forward pass on this "
-                  "machine; divided by the images of a batch",
+                  "mean time of a forward pass on this machine, without "
+                  "disturbed ones; divided by the images of a batch",
                   milliseconds, ASSAY_COMPARE_RECIPROCAL},
     [RUN_THROUGHPUT] = {"throughput", "Throughput",
-                        "images per second, from the same median", a_second,
+                        "images per second, from the same mean", a_second,
                         ASSAY_COMPARE_RATIO},
 };
 
@@ -122,8 +128,8 @@ static enum assay_status compute_run(void *context,
 
     (void)context, (void)error;
     values[RUN_PEAK] = input->measured->peak_bytes;
-    values[RUN_TIME] = input->measured->median_ns / images;
-    values[RUN_THROUGHPUT] = images * 1e9 / input->measured->median_ns;
+    values[RUN_TIME] = input->measured->mean_ns / images;
+    values[RUN_THROUGHPUT] = images * 1e9 / input->measured->mean_ns;
     return ASSAY_OK;
 }
 

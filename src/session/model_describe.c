@@ -160,6 +160,7 @@ static enum assay_status model_describe_add_up(struct assay_model *model,
 
     totals->images = (uint64_t)model->options.model.build.n_images;
     totals->parameters = graph_parameter_elements(model->graph);
+    totals->buffers = graph_buffer_elements(model->graph);
     for (size_t i = 0; i < model->n_parameters; i++) {
         const struct assay_parameter *parameter = &model->parameters[i];
 

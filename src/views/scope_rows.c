@@ -11,14 +11,79 @@ void rows_release(struct rows *rows)
     *rows = (struct rows){0};
 }
 
+/* The sibling whose kernel does the work of a scope, or the scope itself. */
+static uint32_t scope_rows_doer(const struct run *run, uint32_t scope)
+{
+    for (;;) {
+        const struct scope_work *work = run_work(run, scope);
+
+        if (!work || work->done_by == RUN_NONE ||
+            run_scope(run, work->done_by)->parent !=
+                run_scope(run, scope)->parent)
+            return scope;
+        scope = work->done_by;
+    }
+}
+
+/* From a scope on, the first of its siblings that is done by `doer`;
+ * RUN_NONE as `doer`: by itself. */
+static uint32_t scope_rows_find(const struct run *run, uint32_t scope,
+                                uint32_t doer)
+{
+    while (scope != RUN_NONE) {
+        uint32_t by = scope_rows_doer(run, scope);
+
+        if (doer == RUN_NONE ? by == scope : by == doer && scope != doer)
+            break;
+        scope = run_scope(run, scope)->next_sibling;
+    }
+    return scope;
+}
+
+static uint32_t scope_rows_first(const struct run *run, uint32_t parent)
+{
+    return scope_rows_find(run, run_scope(run, parent)->first_child, RUN_NONE);
+}
+
+/* Scopes that were fused into a sibling follow it. */
+static uint32_t scope_rows_next(const struct run *run, uint32_t scope,
+                                bool has_fused)
+{
+    uint32_t doer, next;
+
+    if (!has_fused || run_scope(run, scope)->parent == RUN_NONE)
+        return run_scope(run, scope)->next_sibling;
+    doer = scope_rows_doer(run, scope);
+    next = doer == scope
+               ? run_scope(run, run_scope(run, scope)->parent)->first_child
+               : run_scope(run, scope)->next_sibling;
+    next = scope_rows_find(run, next, doer);
+    if (next != RUN_NONE)
+        return next;
+    return scope_rows_find(run, run_scope(run, doer)->next_sibling, RUN_NONE);
+}
+
+static bool scope_rows_has_fused(const struct run *run)
+{
+    for (uint32_t i = 0; i < run_scope_count(run); i++) {
+        const struct scope_work *work = run_work(run, i);
+
+        if (work && work->done_by != RUN_NONE)
+            return true;
+    }
+    return false;
+}
+
 /* Walks the tree: down, along, and up by the parent. */
 static void scope_rows_place(const struct run *run, struct rows *rows,
                              size_t *row_of_scope)
 {
+    bool has_fused = scope_rows_has_fused(run);
     uint32_t at = RUN_ROOT;
 
     while (at != RUN_NONE) {
         const struct scope *scope = run_scope(run, at);
+        uint32_t next;
 
         row_of_scope[at] = rows->n;
         rows->items[rows->n] = (struct row){
@@ -33,12 +98,16 @@ static void scope_rows_place(const struct run *run, struct rows *rows,
         rows->has_classes |= scope->class_name[0] != '\0';
         rows->n++;
         if (scope->first_child != RUN_NONE) {
-            at = scope->first_child;
+            at = scope_rows_first(run, at);
             continue;
         }
-        while (at != RUN_NONE && run_scope(run, at)->next_sibling == RUN_NONE)
+        next = scope_rows_next(run, at, has_fused);
+        while (next == RUN_NONE && at != RUN_NONE) {
             at = run_scope(run, at)->parent;
-        at = at == RUN_NONE ? at : run_scope(run, at)->next_sibling;
+            next =
+                at == RUN_NONE ? RUN_NONE : scope_rows_next(run, at, has_fused);
+        }
+        at = next;
     }
 }
 
@@ -118,33 +187,18 @@ static void rows_sum_groups(struct rows *rows)
     }
 }
 
-/* What the device times of some iterations are multiplied by to stand for all:
- * programs may have devices timed only now and then. */
-static double scope_rows_device_scale(const struct run *run,
-                                      const struct rows *rows)
-{
-    double timed = run_fact_number(run, RUN_DEVICE_TIMED);
-
-    return timed > 0 && rows->n_iterations > 0
-               ? (double)rows->n_iterations / timed
-               : 1;
-}
-
 /* Adds what devices did, from the leaves up. Rows of the host are those that
  * have other cells too. */
 static void scope_rows_add_device(const struct run *run, struct rows *rows,
                                   const size_t *row_of_scope)
 {
-    double scale = scope_rows_device_scale(run, rows);
-
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
         struct row *row = &rows->items[row_of_scope[cell->scope]];
 
         if (run_thread(run, cell->thread)->kind == THREAD_DEVICE &&
             (rows->n_iterations == 0 || cell->is_outside == row->is_outside))
-            row->device_ns += run_cell_sums(run, cell).self_ns *
-                              (row->is_outside ? 1 : scale);
+            row->device_ns += run_cell_sums(run, cell).self_ns;
     }
     for (size_t i = rows->n; i-- > 1;)
         rows->items[rows->items[i].parent].device_ns +=

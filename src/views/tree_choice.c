@@ -51,6 +51,24 @@ static void tree_show_large(const struct rows *rows,
     }
 }
 
+/* Next to a sibling that is shown and does their work. */
+static void tree_show_fused(const struct rows *rows, struct tree_choice *choice)
+{
+    for (size_t i = 1; i < rows->n; i++) {
+        const struct row *row = &rows->items[i];
+        size_t doer = i;
+
+        if (!row_is_fused(row) || !choice->is_shown[row->parent])
+            continue;
+        while (--doer > row->parent &&
+               (rows->items[doer].parent != row->parent ||
+                row_is_fused(&rows->items[doer])))
+            ;
+        choice->is_shown[i] |= choice->is_shown[doer] &&
+                               rows->items[doer].scope == row->work.done_by;
+    }
+}
+
 /* The deepest level down to which at most max_rows rows are shown; at least 1.
  */
 static enum assay_status tree_fit_depth(const struct rows *rows,
@@ -222,6 +240,8 @@ enum assay_status tree_choose(const struct rows *rows,
         st = tree_fit_depth(rows, max_rows, choice, err);
     if (st)
         return st;
+    if (max_rows == 0)
+        tree_show_fused(rows, choice);
     tree_hide_deep(rows, choice);
     return tree_link_siblings(rows, choice, err);
 }

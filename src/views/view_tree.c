@@ -205,20 +205,23 @@ static void tree_put_passes(const struct tree_layout *layout,
         tree_put_right(layout, text, KEPT_COLUMNS);
 }
 
-/* "conv1", or "bn1   in conv1" if it was fused. */
-static void tree_put_name(const struct tree_layout *layout,
-                          const struct row *row, const char *name,
-                          size_t columns)
+/* "bn1   fused into conv1", over the columns that it has nothing for. */
+static void tree_put_fused(const struct tree_layout *layout,
+                           const struct row *row, const char *name,
+                           size_t taken)
 {
+    size_t width = (size_t)layout->term->width - taken;
     struct str text = {0};
+    size_t columns;
 
-    if (!row_is_fused(row))
-        text_fit(layout->sink, layout->term, name, columns, ALIGN_LEFT);
-    else if (str_append(&text, name) || row_doer(layout->run, row, &text))
+    if (str_append(&text, name) || row_doer(layout->run, row, &text))
         layout->sink->failed_errno = ENOMEM;
-    else
-        text_fit(layout->sink, layout->term, str_text(&text), columns,
-                 ALIGN_LEFT);
+    columns = text_columns(str_text(&text));
+    tree_put_style(layout, STYLE_DIM);
+    text_fit(layout->sink, layout->term, str_text(&text),
+             columns < width ? columns : width, ALIGN_LEFT);
+    tree_put_style(layout, STYLE_NONE);
+    sink_puts(layout->sink, "\n");
     str_release(&text);
 }
 
@@ -230,7 +233,12 @@ static void tree_put_row(const struct tree_layout *layout, size_t at,
     size_t taken;
 
     taken = tree_put_branches(layout, at, first);
-    tree_put_name(layout, row, name, layout->name - taken);
+    if (row_is_fused(row)) {
+        tree_put_fused(layout, row, name, taken);
+        return;
+    }
+    text_fit(layout->sink, layout->term, name, layout->name - taken,
+             ALIGN_LEFT);
     if (layout->class_name) {
         tree_put_style(layout, STYLE_DIM);
         sink_puts(layout->sink, "  ");
@@ -297,6 +305,25 @@ static enum assay_status tree_put_outside(const struct tree_layout *layout,
         error_nomem(err, path.n + 1, "the path of a scope");
     str_release(&path);
     return st;
+}
+
+/* "fused    9 modules ran in another's kernel; ..." */
+static void tree_put_fused_count(const struct tree_layout *layout)
+{
+    struct line line = line_begin(layout->sink, layout->term, "fused");
+    size_t n = 0;
+
+    for (size_t i = 0; i < layout->rows->n; i++)
+        n += layout->choice->is_shown[i] &&
+             row_is_fused(&layout->rows->items[i]);
+    line.style = STYLE_DIM;
+    if (n)
+        line_printf(&line,
+                    "%zu %s in another's kernel; `assay run --plain` runs "
+                    "%s apart",
+                    n, n == 1 ? "module ran" : "modules ran",
+                    n == 1 ? "it" : "them");
+    line_end(&line);
 }
 
 /* "hidden   12 modules under 2 %, 3.4 % together   25 below level 3" */
@@ -371,6 +398,7 @@ enum assay_status tree_write(const struct run *run, const struct rows *rows,
     st = tree_put_outside(&layout, err);
     if (st)
         return st;
+    tree_put_fused_count(&layout);
     tree_put_hidden(&layout, options);
     tree_put_cover(&layout);
     return ASSAY_OK;

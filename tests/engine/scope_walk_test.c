@@ -113,6 +113,41 @@ TEST(ops_have_every_called_module_and_the_ops_with_a_name)
     run_free(run);
 }
 
+/* As those are that have no parameters: "last" is declared first. */
+TEST(the_tree_has_modules_in_the_order_in_which_they_run)
+{
+    struct small small = small_new();
+    uint32_t x = small_input(&small);
+    uint32_t last = small_module(&small, GRAPH_NONE, "last", "ReLU");
+    uint32_t unused = small_module(&small, GRAPH_NONE, "unused", "Dropout");
+    uint32_t first = small_module(&small, GRAPH_NONE, "first", "ReLU");
+    struct tensor y,
+        in =
+            small_ones(&small, (struct shape){.rank = 4, .dims = {1, 1, 8, 8}});
+    struct engine *engine;
+    struct run *run;
+
+    (void)unused;
+    x = small_op(&small, &op_relu, first, NULL, x);
+    x = small_op(&small, &op_relu, last, NULL, x);
+    small_output(&small, x);
+    engine = small_engine(&small, NULL, ENGINE_OPS);
+    recorded_start(NULL);
+    assay_iteration_begin();
+    assay_begin_class("model", "Small");
+    CHECK_INT(engine_run(engine, &in, &y, NULL), ASSAY_OK);
+    assay_end();
+    assay_iteration_end();
+    run = recorded_stop();
+    CHECK(scope_at(run, "model.first") < scope_at(run, "model.last"));
+    CHECK_INT(scope_at(run, "model.unused"), RUN_NONE);
+    run_free(run);
+    tensor_release(&y);
+    tensor_release(&in);
+    engine_free(engine);
+    small_free(&small);
+}
+
 TEST(modules_have_every_called_module_and_no_op)
 {
     static const struct wanted wanted[] = {

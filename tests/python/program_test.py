@@ -41,7 +41,7 @@ def test_a_program_runs_as_it_is_and_ends_on_the_summary(tmp_path):
     code, out, err = finish(start(tmp_path, TRAIN, "--epochs", "1"))
     assert code == 0, err
     assert "arguments ['--epochs', '1'] __main__" in out
-    assert "program.py" in out and "backward" in out and "optimizer" in out
+    assert "Sequential" in out and "backward" in out and "optimizer" in out
     run = _native.read(tmp_path / "run.assay")
     assert run["iterations"] == 5
     assert run["facts"]["model.parameters"] == "58"

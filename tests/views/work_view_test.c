@@ -297,6 +297,42 @@ TEST(without_iterations_there_is_no_rate)
     check_parts(view_json, run, &options, parts);
 }
 
+static void fuse(struct run *run, uint32_t scope, uint32_t into)
+{
+    struct scope_work work = scope_work_unknown();
+
+    work.done_by = into;
+    CHECK_INT(run_work_set(run, scope, &work, NULL), ASSAY_OK);
+}
+
+/* The recorder learns of them late, and of some through others. */
+TEST(fused_modules_follow_the_module_that_does_their_work)
+{
+    static const char *const parts[] = {
+        "├─ conv   ",
+        "├─ relu   fused into conv\n├─ bn   fused into conv\n├─ pool",
+        "└─ fc  ", "2 modules ran in another's kernel", NULL};
+    struct view_options options = options_for(80);
+    uint32_t conv, pool, fc, relu, bn, thread;
+    struct run *run;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
+    conv = made_scope(run, RUN_ROOT, "conv", "Conv2d");
+    pool = made_scope(run, RUN_ROOT, "pool", "");
+    fc = made_scope(run, RUN_ROOT, "fc", "");
+    relu = made_scope(run, RUN_ROOT, "relu", "");
+    bn = made_scope(run, RUN_ROOT, "bn", "");
+    made_call(run, conv, thread, 0, 5, 5);
+    made_call(run, pool, thread, 0, 3, 3);
+    made_call(run, fc, thread, 0, 2, 2);
+    made_call(run, RUN_ROOT, thread, 0, 10, 0);
+    fuse(run, bn, conv);
+    fuse(run, relu, conv);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    check_parts(view_tree, run, &options, parts);
+}
+
 /* A scope that was called does its own work, whatever the file says. */
 TEST(a_module_that_was_called_is_not_shown_as_fused)
 {
