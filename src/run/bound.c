@@ -120,16 +120,21 @@ static bool own_is_measured(const struct own_work *own)
            !isnan(own->bytes);
 }
 
+/* A run that used a device computed there: its work is set against the device's
+ * time, and the host's, which launched it, is left out. */
 static void own_count_cells(const struct run *run, struct own_work *owns)
 {
     double n = (double)run_counted(run).n;
+    bool has_device = run_has_device(run);
 
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
         struct own_work *own = &owns[cell->scope];
         struct cell_sums sums;
 
-        if (cell->is_outside)
+        if (cell->is_outside ||
+            has_device !=
+                (run_thread(run, cell->thread)->kind == THREAD_DEVICE))
             continue;
         sums = run_cell_sums(run, cell);
         own->calls += sums.calls / n;

@@ -15,6 +15,8 @@
  * thirds of their time. If less than half of its time has known work, its bound
  * is unknown.
  *
+ * In a run that used a device (run_has_device()) times are the device's.
+ *
  * If other work disturbed the run (run_is_disturbed()), no scope has a kind:
  * the time that other programs took would look like latency.
  *

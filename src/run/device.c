@@ -155,6 +155,16 @@ enum assay_status run_scope_device_stats(const struct run *run, uint32_t scope,
     return ASSAY_OK;
 }
 
+bool run_has_device(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->n_cells; i++) {
+        if (!run->cells[i].is_outside && cell_is_device(run, &run->cells[i]) &&
+            run->links[run->cells[i].scope].has_host)
+            return true;
+    }
+    return false;
+}
+
 enum assay_status run_device_points(const struct run *run,
                                     struct point **points, size_t *n,
                                     struct error *err)
