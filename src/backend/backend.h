@@ -19,6 +19,8 @@
 #include "base/sink.h"
 #include "graph/graph.h"
 
+#include <math.h>
+
 enum { BACKEND_API_VERSION = 3 };
 
 /* What products are computed in. Sums are always of float32 at least. */
@@ -65,6 +67,55 @@ struct queue_timing {
     enum queue_work work;
     int64_t launched_ns, begin_ns, end_ns;
 };
+
+/* A library that a device needs or could use. Texts live as long as the
+ * process. */
+struct device_library {
+    const char *name, *what_for, *package;
+    const char *path;    /* NULL: it was not found, or does not open */
+    const char *problem; /* why not; NULL: nothing is wrong with it */
+};
+
+enum { DEVICE_MOST_LIBRARIES = 8 };
+
+/* What a device beside the host is, and its state. Unknown is NaN or "". */
+struct device_look {
+    char model[96], capability[16]; /* "NVIDIA H200", "9.0" */
+    char driver[80], library[32];   /* "580.159.04", "CUDA 13.0" */
+    int n_units;                    /* multiprocessors */
+    double memory_bytes, free_bytes;
+    double mhz, max_mhz;
+    double watts, most_watts, celsius;
+    double joules;      /* since the driver was loaded */
+    double utilisation; /* share of the last moments that it was busy */
+    bool knows_throttling;
+    char throttling[96]; /* why it is slowed down; "": it is not */
+    double n_others;     /* other processes on it */
+    double others_bytes;
+    struct device_library libraries[DEVICE_MOST_LIBRARIES];
+    size_t n_libraries;
+};
+
+/* Its best, measured; NaN: unknown. */
+struct device_peaks {
+    double fp32_gflops, tf32_gflops, fp16_gflops;
+    double copy_gbs; /* reads plus writes */
+};
+
+static inline struct device_look device_look_unknown(void)
+{
+    return (struct device_look){.memory_bytes = NAN,
+                                .free_bytes = NAN,
+                                .mhz = NAN,
+                                .max_mhz = NAN,
+                                .watts = NAN,
+                                .most_watts = NAN,
+                                .celsius = NAN,
+                                .joules = NAN,
+                                .utilisation = NAN,
+                                .n_others = NAN,
+                                .others_bytes = NAN};
+}
 
 struct backend_recording; /* a backend's own */
 
@@ -203,6 +254,13 @@ struct backend_class {
 
     /* Optional (PRECISION_FP32): what its products are computed in. */
     enum precision (*precision)(const struct backend *backend);
+
+    /* Optional (the host's are measured by the room machine): fills *look,
+     * which device_look_unknown() made. */
+    void (*look)(const struct device *device, struct device_look *look);
+    /* Optional: its best. Takes a second. */
+    enum assay_status (*measure)(const struct device *device,
+                                 struct device_peaks *peaks, struct error *err);
 
     /* Optional: the library behind it and its version, "oneDNN 2.6.3". */
     void (*library)(char *text, size_t size);

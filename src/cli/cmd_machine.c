@@ -24,32 +24,34 @@ static const struct option options[] = {
     {.kind = OPTION_END},
 };
 
-static struct machine_devices list_devices(void)
+static void list_devices(struct machine_devices *list)
 {
-    struct machine_devices list = {0};
     const struct device *device;
 
-    while (list.n < sizeof list.items / sizeof *list.items &&
-           (device = device_at(list.n))) {
-        char *library = list.items[list.n].library;
-        size_t size = sizeof list.items[list.n].library;
+    while (list->n < sizeof list->items / sizeof *list->items &&
+           (device = device_at(list->n))) {
+        char *library = list->items[list->n].library;
+        size_t size = sizeof list->items[list->n].library;
 
-        list.items[list.n++].name = device->name;
+        list->items[list->n++].name = device->name;
         snprintf(library, size, "built-in kernels");
         if (device->backend->library)
             device->backend->library(library, size);
+        if (!device->space->is_host)
+            machine_gpu_look(device, &list->gpus[list->n_gpus++]);
     }
-    return list;
 }
 
 static enum assay_status machine_show(const struct settings *settings,
                                       const struct machine *machine,
                                       struct error *err)
 {
-    const struct machine_devices devices = list_devices();
+    struct machine_devices devices = {0};
     struct result result;
-    enum assay_status st = result_open(NULL, &result, err);
+    enum assay_status st;
 
+    list_devices(&devices);
+    st = result_open(NULL, &result, err);
     if (st)
         return st;
     if (settings->json)
@@ -88,7 +90,10 @@ const struct command cmd_machine = {
         "and remembers it per number of threads. 'assay run' compares "
         "every module with these peaks.",
         "Also shows the processor and its caches, how busy the machine is "
-        "now, and what cannot be measured on it and why."),
+        "now, and what cannot be measured on it and why.",
+        "Each GPU is measured too: products in fp32, tf32 and fp16, and "
+        "copying within its memory; with its clocks, power and other "
+        "processes, and where its libraries were found."),
     .options = options,
     .examples = EXAMPLES(
         {"machine", "the peaks with all processors"},

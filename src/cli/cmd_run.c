@@ -292,6 +292,7 @@ static struct machine_options cmd_run_look(const struct profile_options *job,
                      is_quick ? MACHINE_CACHED : MACHINE_NEEDED, path);
 
     wanted.seconds = seconds;
+    wanted.precision = job->session.precision;
     return wanted;
 }
 

@@ -173,6 +173,10 @@ enum assay_status machine_show_screen(const struct machine *machine,
     machine_show_state(&machine->state, sink, term);
     sink_puts(sink, "\n");
     machine_show_peaks(machine, devices->items[0].library, sink, term);
+    for (size_t i = 0; i < devices->n_gpus; i++) {
+        sink_puts(sink, "\n");
+        machine_gpu_screen(&devices->gpus[i], sink, term);
+    }
     sink_puts(sink, missing.n ? "\n" : "");
     line_sentence(&line, str_text(&missing));
     line_end(&line);
@@ -285,6 +289,13 @@ enum assay_status machine_show_json(const struct machine *machine,
     machine_write_devices(&json, devices);
     machine_write_state(&json, &machine->state);
     machine_write_peaks(&json, machine);
+    if (devices->n_gpus) {
+        json_key(&json, "gpus");
+        json_array_begin(&json);
+        for (size_t i = 0; i < devices->n_gpus; i++)
+            machine_gpu_json(&json, &devices->gpus[i]);
+        json_array_end(&json);
+    }
     json_key(&json, "offers");
     json_object_begin(&json);
     machine_write_offer(&json, "counters", &machine->offers.counters);

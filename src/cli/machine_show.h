@@ -5,6 +5,7 @@
 #define CLI_MACHINE_SHOW_H
 
 #include "base/term.h"
+#include "cli/machine_gpu.h"
 #include "machine/machine.h"
 
 /* What --device can name. The first is the host, whose peaks are shown. */
@@ -14,6 +15,8 @@ struct machine_devices {
         char library[64]; /* where its kernels come from: "oneDNN 2.6.3" */
     } items[16];
     size_t n;
+    struct machine_gpu gpus[16]; /* those beside the host */
+    size_t n_gpus;
 };
 
 enum assay_status machine_show_screen(const struct machine *machine,

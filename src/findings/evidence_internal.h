@@ -116,6 +116,7 @@ typedef void finding_rule(const struct evidence *evidence,
     X(rule_detections, "detections", false)                                    \
     X(rule_photo, "photo", false)                                              \
     X(rule_idle, "idle", false)                                                \
+    X(rule_device, "device", false)                                            \
     X(rule_threads, "threads", true)                                           \
     X(rule_load, "load", true)                                                 \
     X(rule_faults, "faults", true)                                             \

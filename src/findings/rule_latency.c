@@ -21,6 +21,7 @@ static bool latency_may_stream(const struct evidence *evidence, uint32_t scope)
 static bool latency_is_bound(const struct evidence *evidence, uint32_t scope)
 {
     return scope != RUN_ROOT && scope != run_model_scope(evidence->run) &&
+           !run_has_device(evidence->run) &&
            evidence->bounds.items[scope].kind == BOUND_LATENCY &&
            !latency_may_stream(evidence, scope);
 }

@@ -4,6 +4,7 @@
 #include "base/child.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,6 +79,40 @@ static void write_now(char *text, size_t size)
         (void)strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
+/* A device with its own memory is measured by its backend, here: a driver that
+ * was started does not work in a child. */
+static enum assay_status machine_ask_device(const struct machine_options *from,
+                                            struct peaks *peaks,
+                                            struct error *err)
+{
+    const struct device *device = from->device;
+    struct device_peaks best;
+    enum assay_status st =
+        device->backend->measure
+            ? device->backend->measure(device, &best, err)
+            : error_set(err, ASSAY_UNSUPPORTED, "%s has no peaks to measure",
+                        device->name);
+
+    if (st)
+        return st;
+    switch (from->precision) {
+    case PRECISION_FP32:
+        peaks->gflops = best.fp32_gflops;
+        break;
+    case PRECISION_FP16:
+    case PRECISION_BF16:
+        peaks->gflops = best.fp16_gflops;
+        break;
+    case PRECISION_AUTO:
+    case PRECISION_TF32:
+        peaks->gflops =
+            isnan(best.tf32_gflops) ? best.fp32_gflops : best.tf32_gflops;
+        break;
+    }
+    peaks->read_gbs = peaks->write_gbs = peaks->copy_gbs = best.copy_gbs;
+    return ASSAY_OK;
+}
+
 static enum assay_status machine_measure(const struct machine_options *options,
                                          struct machine *out, struct error *err)
 {
@@ -92,7 +127,9 @@ static enum assay_status machine_measure(const struct machine_options *options,
     bool is_told = machine_ticks(options->root, &from);
     double own_seconds = 0;
     enum assay_status st =
-        probe_apart(&probe, &out->known.peaks, &own_seconds, err);
+        options->device->space->is_host
+            ? probe_apart(&probe, &out->known.peaks, &own_seconds, err)
+            : machine_ask_device(options, &out->known.peaks, err);
 
     if (st)
         return st;
@@ -131,6 +168,9 @@ enum assay_status machine_look(const struct machine_options *options,
     machine_offers(options->root, machine_try_counter, &out->offers);
     machine_key(&out->topology, options->n_threads, options->device, key,
                 sizeof key);
+    if (!options->device->space->is_host)
+        snprintf(key + strlen(key), sizeof key - strlen(key), ", %s",
+                 precision_name(options->precision));
     known_peaks_forget(&out->known);
     if (options->path && options->measuring != MACHINE_AGAIN)
         out->is_cached = known_peaks_find(options->path, key, &out->known);

@@ -189,6 +189,7 @@ enum machine_measuring {
 struct machine_options {
     const char *root;
     const struct device *device;
+    enum precision precision; /* of a GPU */
     int n_threads;
     enum machine_measuring measuring;
     double seconds;   /* for the measuring; 0: 1.8 */

@@ -182,11 +182,14 @@ static bool own_has_time(const struct own_work *own)
 
 static void own_find(const struct run *run, struct own_work *owns, size_t n)
 {
+    bool has_device = run_has_device(run); /* the peaks are its */
+
     own_find_sides(run, owns, n);
     own_count_cells(run, owns);
     own_sum_device(run, owns, n);
     for (uint32_t i = 0; i < n; i++) {
-        const struct scope_work *work = run_work(run, i);
+        const struct scope_work *work =
+            owns[i].is_device == has_device ? run_work(run, i) : NULL;
 
         owns[i].flops = work ? work->done_flops : NAN;
         owns[i].bytes = work ? work->done_bytes : NAN;

@@ -16,7 +16,8 @@
  * is unknown.
  *
  * Host and device times are never mixed: the time of a scope that devices
- * worked for, itself or below it, is theirs.
+ * worked for, itself or below it, is theirs. The peaks of such a run are the
+ * device's, so what the host computed itself has no bound.
  *
  * If other work disturbed the run (run_is_disturbed()), no scope has a kind:
  * the time that other programs took would look like latency.

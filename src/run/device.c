@@ -154,3 +154,37 @@ enum assay_status run_scope_device_stats(const struct run *run, uint32_t scope,
         stats_fill_means(run, out, &counted);
     return ASSAY_OK;
 }
+
+bool run_has_device(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->n_cells; i++) {
+        if (!run->cells[i].is_outside && cell_is_device(run, &run->cells[i]) &&
+            run->links[run->cells[i].scope].has_host)
+            return true;
+    }
+    return false;
+}
+
+enum assay_status run_device_points(const struct run *run,
+                                    struct point **points, size_t *n,
+                                    struct error *err)
+{
+    struct device_walk walk = {.run = run,
+                               .top = RUN_ROOT,
+                               .at = RUN_ROOT,
+                               .phase = RUN_ANY,
+                               .cell = RUN_NONE};
+    struct scope_stats ignored = scope_stats_unknown();
+    struct cell_sums sums = {0};
+    uint32_t stride = device_add_sums(walk, &ignored, &sums);
+
+    *points = NULL;
+    *n = 0;
+    if (device_add_points(walk, stride, points, n)) {
+        mem_free(*points);
+        *points = NULL;
+        return error_nomem(err, *n * sizeof **points, "a device's iterations");
+    }
+    *n = points_join(*points, *n);
+    return ASSAY_OK;
+}

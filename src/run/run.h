@@ -310,6 +310,16 @@ enum assay_status run_scope_device_stats(const struct run *run, uint32_t scope,
                                          struct scope_stats *out,
                                          struct error *err);
 
+/* Whether a device did something in the iterations for a scope that a host
+ * thread was in too, as it launched it. */
+bool run_has_device(const struct run *run);
+
+/* What devices did in each iteration that all of their cells keep, in order of
+ * iteration. The caller frees *points with mem_free(). */
+enum assay_status run_device_points(const struct run *run,
+                                    struct point **points, size_t *n,
+                                    struct error *err);
+
 /* The kept points of a scope, summed over threads and the phases asked for, in
  * order of iteration. The caller frees *points with mem_free(). */
 enum assay_status run_scope_points(const struct run *run, uint32_t scope,

@@ -53,6 +53,9 @@ void summary_stages(const struct summary *summary, const struct rows *rows);
 enum assay_status summary_drawing(const struct summary *summary,
                                   struct error *err);
 void summary_balance(const struct summary *summary, const struct rows *rows);
+/* What a device did and waited for, in a median iteration. */
+enum assay_status summary_device(const struct summary *summary,
+                                 struct error *err);
 
 /* A training: the parts of a step, how fast it learns, whether the data keeps
  * up. */

@@ -1,6 +1,7 @@
 /* views/summary_parts.c - summary lines about the parts of an iteration: the
  * stages of a model's run, the passes of a training. */
 #include "base/units.h"
+#include "run/device_balance.h"
 #include "views/stages.h"
 #include "views/summary_internal.h"
 
@@ -120,6 +121,57 @@ void summary_balance(const struct summary *summary, const struct rows *rows)
     summary_stages_add_cost(summary->run, &line);
     line_end(&line);
     str_release(&text);
+}
+
+/* "launch 1.20, photograph 0.90 ms": what the device waited for, from a
+ * hundredth of its idle time on. */
+static enum assay_status summary_idle_text(struct str *text,
+                                           const struct device_balance *balance)
+{
+    const char *before = "idle for: ";
+    enum assay_status st = ASSAY_OK;
+    char ms[UNITS_MAX];
+
+    for (enum idle_reason i = 0; !st && i < N_IDLE_REASONS; i++) {
+        if (balance->reasons_ns[i] < balance->idle_ns / 100)
+            continue;
+        st = str_printf(text, "%s%s %s", before, idle_reason_text(i),
+                        units_ms(ms, balance->reasons_ns[i]));
+        before = ", ";
+    }
+    return st ? st : str_append(text, " ms");
+}
+
+enum assay_status summary_device(const struct summary *summary,
+                                 struct error *err)
+{
+    struct line line = summary_line(summary, "device");
+    const char *timed_by = run_fact(summary->run, "device.timed_by");
+    char kernels[UNITS_MAX], copies[UNITS_MAX], idle[UNITS_MAX], all[UNITS_MAX];
+    struct str text = {0}, reasons = {0};
+    struct device_balance balance;
+    bool is_known;
+    enum assay_status st =
+        run_device_balance(summary->run, &balance, &is_known, err);
+
+    if (st || !is_known)
+        return st;
+    st = str_printf(&text, "kernels %s + copies %s + idle %s = %s ms",
+                    units_ms(kernels, balance.kernels_ns),
+                    units_ms(copies, balance.copies_ns),
+                    units_ms(idle, balance.idle_ns),
+                    units_ms(all, balance.span_ns));
+    if (!st)
+        st = summary_idle_text(&reasons, &balance);
+    summary_stages_put_sentence(summary, &line, &text, st);
+    if (balance.idle_ns > 0)
+        line_item(&line, str_text(&reasons));
+    if (timed_by)
+        line_printf(&line, "timed by %s", timed_by);
+    line_end(&line);
+    str_release(&text);
+    str_release(&reasons);
+    return ASSAY_OK;
 }
 
 /* ---- a training --------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * docs/show.md lists the members. The tree is a flat array in the order of the
  * screen: a row names its parent by index, so readers need not nest. */
+#include "run/device_balance.h"
 #include "views/columns_internal.h"
 #include "views/fields_internal.h"
 #include "views/json_parts_internal.h"
@@ -356,6 +357,38 @@ static enum assay_status view_json_write_tree(struct json_writer *json,
     return st;
 }
 
+/* Left out where no device did anything. */
+static enum assay_status view_json_write_device(struct json_writer *json,
+                                                const struct run *run,
+                                                struct error *err)
+{
+    struct device_balance balance;
+    bool is_known;
+    enum assay_status st = run_device_balance(run, &balance, &is_known, err);
+
+    if (st || !is_known)
+        return st;
+    json_key(json, "device");
+    json_object_begin(json);
+    json_member_string(json, "timed_by", run_fact(run, "device.timed_by"));
+    json_member_int(json, "iteration", balance.iteration);
+    json_member_double(json, "kernels_ms", balance.kernels_ns / 1e6);
+    json_member_double(json, "copies_ms", balance.copies_ns / 1e6);
+    json_member_double(json, "idle_ms", balance.idle_ns / 1e6);
+    json_member_double(json, "span_ms", balance.span_ns / 1e6);
+    json_key(json, "idle_for");
+    json_object_begin(json);
+    for (enum idle_reason i = 0; i < N_IDLE_REASONS; i++) {
+        char key[32];
+
+        snprintf(key, sizeof key, "%s_ms", idle_reason_text(i));
+        json_member_double(json, key, balance.reasons_ns[i] / 1e6);
+    }
+    json_object_end(json);
+    json_object_end(json);
+    return ASSAY_OK;
+}
+
 enum assay_status json_head(struct json_writer *json, const struct run *run,
                             const struct rows *rows, const char *source,
                             struct error *err)
@@ -369,7 +402,9 @@ enum assay_status json_head(struct json_writer *json, const struct run *run,
         return st;
     view_json_write_stages(json, rows);
     view_json_write_balance(json, run, rows);
-    st = view_json_write_steadiness(json, run, err);
+    st = view_json_write_device(json, run, err);
+    if (!st)
+        st = view_json_write_steadiness(json, run, err);
     if (!st)
         view_json_write_load(json, run);
     if (!st)

@@ -45,7 +45,9 @@ static enum assay_status summary_write_head(const struct summary *summary,
         return st;
     summary_photos(summary);
     summary_write_parts(summary, rows);
-    st = summary_drawing(summary, err);
+    st = summary_device(summary, err);
+    if (!st)
+        st = summary_drawing(summary, err);
     if (!st)
         st = summary_steadiness(summary, err);
     summary_load(summary);

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/cuda_devices.h"
 #include "backend/cuda/cuda_libraries.h"
+#include "backend/cuda/cuda_nvml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,4 +157,14 @@ TEST(without_a_gpu_the_message_says_why)
     err = (struct error){0};
     CHECK_STATUS(device_find("auto", &device, &err), ASSAY_OK, &err);
     CHECK_STR(device->name, "cpu");
+}
+
+TEST(what_slows_a_gpu_down_has_names)
+{
+    char text[96];
+
+    cuda_nvml_throttling(0x1, text, sizeof text); /* it is idle */
+    CHECK_STR(text, "");
+    cuda_nvml_throttling(0x4 | 0x20, text, sizeof text);
+    CHECK_STR(text, "power limit, heat");
 }

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct error err;
@@ -158,6 +159,74 @@ TEST(json_has_the_same_values)
     err = (struct error){0};
     CHECK_STATUS(machine_show_json(&machine, &devices, &sink, &err), ASSAY_OK,
                  &err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CHECK_HAS(str_text(&text), parts[i]);
+    str_release(&text);
+}
+
+/* ---- a GPU --------------------------------------------------------------- */
+
+static struct machine_gpu made_gpu(void)
+{
+    struct machine_gpu gpu = {.name = "cuda:0",
+                              .look = device_look_unknown(),
+                              .peaks = {50000, 400000, 700000, 4000}};
+    struct device_look *look = &gpu.look;
+
+    snprintf(look->model, sizeof look->model, "Made Up GPU");
+    snprintf(look->capability, sizeof look->capability, "9.0");
+    snprintf(look->driver, sizeof look->driver, "580.1");
+    look->n_units = 100;
+    look->memory_bytes = 0x1p37;
+    look->mhz = 1900;
+    look->max_mhz = 1980;
+    look->watts = 400;
+    look->knows_throttling = true;
+    look->n_others = 2;
+    look->others_bytes = 0x1p30;
+    look->libraries[0] = (struct device_library){
+        .name = "driver", .path = "/lib/libcuda.so.1", .package = "its driver"};
+    look->libraries[1] = (struct device_library){
+        .name = "CUPTI", .what_for = "times", .package = "pip install it"};
+    look->n_libraries = 2;
+    return gpu;
+}
+
+TEST(a_gpu_has_parts_state_peaks_and_libraries)
+{
+    static const char *const lines[] = {
+        "cuda:0   Made Up GPU   compute capability 9.0   100 multiprocessors",
+        "driver 580.1\n",
+        "now      1900 MHz of 1980   400 W   not slowed down   2 other "
+        "processes with 1.0 GiB\n",
+        "\n  fp32              50000 GFLOP/s",
+        "\n  memory copy        4000 GB/s ",
+        "\ndriver   /lib/libcuda.so.1\n",
+        "\nCUPTI    missing, for times: pip install it\n"};
+    struct machine_gpu gpu = made_gpu();
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+    struct term term = term_plain(100);
+
+    machine_gpu_screen(&gpu, &sink, &term);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        CHECK_HAS(str_text(&text), lines[i]);
+    CHECK(!strstr(str_text(&text), "degrees")); /* unknown */
+    str_release(&text);
+}
+
+TEST(the_json_of_a_gpu_has_nulls_for_what_is_unknown)
+{
+    static const char *const parts[] = {
+        "\"model\": \"Made Up GPU\"", "\"celsius\": null",
+        "\"throttling\": \"\"", "\"tf32_gflops\": 400000",
+        "{\"name\": \"CUPTI\", \"path\": null"};
+    struct machine_gpu gpu = made_gpu();
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+    struct json_writer json = json_writer(&sink, 2);
+
+    machine_gpu_json(&json, &gpu);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         CHECK_HAS(str_text(&text), parts[i]);
     str_release(&text);

@@ -200,3 +200,39 @@ TEST(a_recording_that_certainly_costs_too_much_is_reported)
     set(run, "recording.pairs", "3");
     check_silent(run);
 }
+
+/* ---- devices --------------------------------------------------------------
+ */
+
+/* A model of 90 of 100 ms, for which a device works from `begin_ms` on for
+ * `ms`. */
+static struct run *device_run(double begin_ms, double ms)
+{
+    struct run *run = quiet_run(100);
+    uint32_t model = add_scope(run, RUN_ROOT, "model", "Net", 90, 90);
+    uint32_t lane;
+
+    OK(run_thread_add(run, "cuda:0", THREAD_DEVICE, &lane, &err));
+    for (uint32_t i = 0; i < N; i++) {
+        int64_t start = (int64_t)i * 1000000000;
+        struct sample sample = {.scope = model,
+                                .thread = lane,
+                                .iteration = i,
+                                .start_ns = start + (int64_t)(begin_ms * 1e6),
+                                .duration_ns = (int64_t)(ms * 1e6),
+                                .self_ns = (int64_t)(ms * 1e6),
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        OK(run_count(run, &sample, &err));
+        OK(run_keep(run, &sample, &err));
+    }
+    return run;
+}
+
+TEST(a_device_that_waits_is_reported_from_ten_percent_on)
+{
+    check_found(device_run(60, 40), "device", 60,
+                "the device is idle for 60.0 ms (60 %), most of it", "");
+    check_silent(device_run(5, 91));
+}

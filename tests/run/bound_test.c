@@ -49,7 +49,7 @@ static void count(struct run *run, uint32_t scope, uint32_t iteration,
 }
 
 /* Scope 1 is the first part; two iterations, alike. */
-static struct run *run_of(const struct part *parts, size_t n)
+static struct run *open_run_of(const struct part *parts, size_t n)
 {
     struct run *run;
     uint32_t id;
@@ -77,6 +77,13 @@ static struct run *run_of(const struct part *parts, size_t n)
             count(run, (uint32_t)k + 1, i, &parts[k]);
         count(run, RUN_ROOT, i, &whole);
     }
+    return run;
+}
+
+static struct run *run_of(const struct part *parts, size_t n)
+{
+    struct run *run = open_run_of(parts, n);
+
     CHECK_INT(run_seal(run, &err), 0);
     return run;
 }
@@ -389,5 +396,39 @@ TEST(no_failing_allocation_of_bounds_goes_unnoticed)
     } while (st == ASSAY_NOMEM);
     CHECK_INT(st, ASSAY_OK);
     CHECK_INT(nth, 3);
+    run_free(run);
+}
+
+TEST(work_of_a_device_is_set_against_the_devices_time)
+{
+    static const struct part parts[] = {{.name = "conv",
+                                         .total_us = 500,
+                                         .self_us = 500,
+                                         .calls = 1,
+                                         .done_flops = 100e6,
+                                         .done_bytes = 1e3}};
+    struct run *run = open_run_of(parts, 1);
+    struct bounds bounds = {0};
+    uint32_t lane;
+
+    state_machine(run);
+    CHECK_INT(run_thread_add(run, "cuda:0", THREAD_DEVICE, &lane, &err), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct sample sample = {.scope = 1,
+                                .thread = lane,
+                                .iteration = i,
+                                .duration_ns = 2000000,
+                                .self_ns = 2000000,
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        CHECK_INT(run_count(run, &sample, &err), 0);
+    }
+    CHECK_INT(run_seal(run, &err), 0);
+    CHECK_INT(bounds_build(run, &bounds, &err), 0);
+    CHECK_NEAR(bounds.items[1].time_ns, 2e6, 0);
+    CHECK_NEAR(bounds.items[1].done_gflops, 50, 1e-9);
+    CHECK_NEAR(bounds.items[1].share, 0.5, 1e-9); /* of 100 GFLOP/s */
+    bounds_release(&bounds);
     run_free(run);
 }

@@ -353,5 +353,7 @@ const struct backend_class backend_cuda = {
     .explain = cuda_explain,
     .kernel = cuda_kernel,
     .precision = cuda_precision,
+    .look = cuda_look,
+    .measure = cuda_measure,
     .library = cuda_library_text,
 };

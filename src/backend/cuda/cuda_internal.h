@@ -144,6 +144,11 @@ void cuda_recording_free(struct backend *backend,
 enum assay_status cuda_refuse_while_recording(const struct cuda_device *device,
                                               struct error *err);
 
+/* cuda_look.c: see struct backend_class. */
+void cuda_look(const struct device *base, struct device_look *look);
+enum assay_status cuda_measure(const struct device *base,
+                               struct device_peaks *peaks, struct error *err);
+
 /* ---- kernels: cuda_kernels.c ----------------------------------------------
  */
 
