@@ -190,7 +190,7 @@ static enum assay_status dn_forward(struct backend *backend,
                       .is_training = dn->options.is_training,
                       .x = inputs[0],
                       .scale_value = GRAPH_NONE};
-    enum assay_status st = node->op->infer(node, inputs, outputs, err);
+    enum assay_status st = node_infer(node, inputs, outputs, err);
 
     if (st)
         return st;
