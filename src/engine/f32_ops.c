@@ -45,7 +45,12 @@ f32_widen_inputs(struct engine *engine, const struct node *node,
             return error_set(err, ASSAY_UNSUPPORTED,
                              "input %zu is %s, which it does not compute", i,
                              dtype_name(inputs[i]->dtype));
-        st = f32_convert(engine, place, inputs[i], DTYPE_F32, &copies[i], err);
+        if (inputs[i]->layout)
+            st = engine_make_dense(engine,
+                                   &engine->values[node->inputs[i]].made, err);
+        if (!st)
+            st = f32_convert(engine, place, inputs[i], DTYPE_F32, &copies[i],
+                             err);
         wide[i] = &copies[i];
     }
     return st;

@@ -246,6 +246,16 @@ static void set_context(struct engine *engine, size_t at, bool is_again)
         tape && tape->nodes[at].wanted ? &tape->nodes[at].saved : NULL;
 }
 
+/* Whether the host's backend takes the integers as they are. */
+static bool has_integer_kernel(const struct engine *engine,
+                               const struct node *node,
+                               const struct tensor *const *inputs)
+{
+    return !engine_is_far(engine) && inputs[0] &&
+           !dtype_is_float(inputs[0]->dtype) &&
+           engine_has_kernel(engine, node, inputs);
+}
+
 static enum assay_status run_in_place(struct engine *engine, size_t at,
                                       enum place place,
                                       const struct tensor **inputs,
@@ -258,7 +268,8 @@ static enum assay_status run_in_place(struct engine *engine, size_t at,
     engine_bodies_enter(engine, at);
     st = engine_bring_inputs(engine, at, place, inputs, err);
     if (!st)
-        st = engine_needs_f32(node, inputs)
+        st = engine_needs_f32(node, inputs) &&
+                     !has_integer_kernel(engine, node, inputs)
                  ? engine_run_f32(engine, at, place, inputs, outputs, err)
                  : engine_run_kernel(engine, at, place, inputs, outputs, err);
     if (!st)

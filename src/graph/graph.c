@@ -256,6 +256,13 @@ void graph_freeze(struct graph *graph, uint32_t value)
     graph->values[value].is_frozen = true;
 }
 
+void graph_note_dequantised(struct graph *graph, uint32_t value,
+                            const struct dequantised *from)
+{
+    graph->values[value].is_dequantised = true;
+    graph->values[value].from = *from;
+}
+
 void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
                     float scale)
 {

@@ -68,6 +68,12 @@ enum fill {
     FILL_UNIFORM /* between -fill_scale and fill_scale */
 };
 
+/* What a constant was computed from: (quantised - zero) * scale. */
+struct dequantised {
+    uint32_t quantised, scale, zero; /* zero GRAPH_NONE: 0 */
+    int64_t axis; /* of the scales, where there are several */
+};
+
 struct value {
     enum value_kind kind;
     enum dtype dtype;
@@ -82,7 +88,9 @@ struct value {
     uint32_t reader;    /* the module that reads it, if none holds it */
     enum fill fill;
     float fill_scale;
-    uint32_t n_uses; /* see graph_use_count() */
+    uint32_t n_uses;     /* see graph_use_count() */
+    bool is_dequantised; /* a constant that was computed from: */
+    struct dequantised from;
 };
 
 enum assay_status graph_input(struct graph *graph, const char *name,
@@ -103,6 +111,9 @@ enum assay_status graph_parameter(struct graph *graph, uint32_t scope,
 enum assay_status graph_constant(struct graph *graph, const char *name,
                                  struct tensor data, uint32_t *value,
                                  struct error *err);
+/* Notes that a constant was computed from a quantised one, which stays. */
+void graph_note_dequantised(struct graph *graph, uint32_t value,
+                            const struct dequantised *from);
 void graph_set_fill(struct graph *graph, uint32_t value, enum fill fill,
                     float scale);
 /* Makes a parameter a buffer: running statistics of a file that lists them
@@ -203,6 +214,9 @@ void graph_replace_uses(struct graph *graph, uint32_t from, uint32_t to);
 /* Notes that a node does the work of another scope, which was fused into it. */
 enum assay_status graph_stand_for(struct graph *graph, size_t node,
                                   uint32_t scope, struct error *err);
+/* For passes that append nodes which earlier ones read: each goes before the
+ * first that reads it, the rest stays in order. */
+enum assay_status graph_sort(struct graph *graph, struct error *err);
 /* Removes nodes whose outputs nothing reads. */
 void graph_sweep(struct graph *graph);
 

@@ -308,6 +308,73 @@ static void graph_move_node(struct graph *graph, size_t from, size_t to)
         graph->values[node->outputs[i]].producer = (uint32_t)to;
 }
 
+/* ---- order -------------------------------------------------------------- */
+
+/* A node that waits for what it reads. */
+struct waiting {
+    uint32_t node;
+    size_t next; /* input to look at */
+};
+
+struct sorting {
+    struct waiting *stack;
+    struct node *order;
+    bool *is_seen;
+    size_t depth, n;
+};
+
+/* Puts a node on the stack unless it was there before. */
+static void sort_push(struct sorting *sorting, uint32_t node)
+{
+    if (sorting->is_seen[node])
+        return;
+    sorting->is_seen[node] = true;
+    sorting->stack[sorting->depth++] = (struct waiting){.node = node};
+}
+
+static void sort_from(const struct graph *graph, struct sorting *sorting,
+                      uint32_t first)
+{
+    sort_push(sorting, first);
+    while (sorting->depth) {
+        struct waiting *top = &sorting->stack[sorting->depth - 1];
+        const struct node *node = &graph->nodes[top->node];
+        uint32_t value;
+
+        if (top->next == node->n_inputs) {
+            sorting->order[sorting->n++] = *node;
+            sorting->depth--;
+            continue;
+        }
+        value = node->inputs[top->next++];
+        if (value != GRAPH_NONE && graph->values[value].kind == VALUE_COMPUTED)
+            sort_push(sorting, graph->values[value].producer);
+    }
+}
+
+enum assay_status graph_sort(struct graph *graph, struct error *err)
+{
+    size_t n = graph->n_nodes;
+    struct sorting sorting = {.stack = mem_array(n, sizeof *sorting.stack),
+                              .order = mem_array(n, sizeof *sorting.order),
+                              .is_seen = mem_array(n, sizeof *sorting.is_seen)};
+    enum assay_status st = ASSAY_OK;
+
+    if (!sorting.stack || !sorting.order || !sorting.is_seen)
+        st = error_nomem(err, n * sizeof *sorting.order, "the order of nodes");
+    for (uint32_t i = 0; !st && i < n; i++)
+        sort_from(graph, &sorting, i);
+    for (size_t i = 0; !st && i < n; i++) {
+        graph->nodes[i] = sorting.order[i];
+        for (size_t k = 0; k < graph->nodes[i].n_outputs; k++)
+            graph->values[graph->nodes[i].outputs[k]].producer = (uint32_t)i;
+    }
+    mem_free(sorting.stack);
+    mem_free(sorting.order);
+    mem_free(sorting.is_seen);
+    return st;
+}
+
 /* Starts at the end, so that nodes that only fed removed ones go too. */
 void graph_sweep(struct graph *graph)
 {

@@ -108,6 +108,7 @@
     X(op_local_response_norm)                                                  \
     X(op_log)                                                                  \
     X(op_log_softmax)                                                          \
+    X(op_lookup)                                                               \
     X(op_loop)                                                                 \
     X(op_lp_pool_nd)                                                           \
     X(op_lstm)                                                                 \
@@ -139,8 +140,10 @@
     X(op_paste_masks)                                                          \
     X(op_pow)                                                                  \
     X(op_prelu)                                                                \
+    X(op_qlinear_add)                                                          \
     X(op_qlinear_conv)                                                         \
     X(op_qlinear_matmul)                                                       \
+    X(op_qlinear_mul)                                                          \
     X(op_quantize_linear)                                                      \
     X(op_random_normal)                                                        \
     X(op_random_uniform)                                                       \

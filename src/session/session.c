@@ -6,6 +6,7 @@
 #include "ops/detection/rpn_nms.h"
 #include "ops/ops.h"
 #include "passes/fuse.h"
+#include "passes/integers.h"
 
 #include <assay/span.h>
 
@@ -27,9 +28,15 @@ static enum assay_status settle_graph(const struct session_options *options,
                                       struct session *session,
                                       struct error *err)
 {
+    enum assay_status st;
+
     session_count_parameters(session);
-    return options->is_plain ? ASSAY_OK
-                             : fuse_graph(session->graph, session->pool, err);
+    if (options->is_plain)
+        return ASSAY_OK;
+    st = fuse_graph(session->graph, session->pool, err);
+    if (!st && session_device(options)->space->is_host)
+        st = integers_fuse(session->graph, session->pool, err);
+    return st;
 }
 
 static enum assay_status

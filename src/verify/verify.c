@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "ops/sequence/packed_list.h"
 #include "passes/fuse.h"
+#include "passes/integers.h"
 #include "tensor/convert.h"
 
 #include <math.h>
@@ -205,6 +206,9 @@ static enum assay_status verify_open_model(struct subject *subject,
         return error_nomem(err, sizeof *subject->inputs, "a model");
     if (!options->is_plain)
         st = fuse_graph(subject->graph, subject->pool, err);
+    if (!st && !options->is_plain &&
+        (!options->device || options->device->space->is_host))
+        st = integers_fuse(subject->graph, subject->pool, err);
     return st ? st
               : engine_new(subject->graph, subject->pool, &engine,
                            &subject->engine, err);

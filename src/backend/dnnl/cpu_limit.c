@@ -62,3 +62,12 @@ const char *onednn_limit_word(void)
 
     return is_onednn_limit(&limits) ? limits.onednn_word : NULL;
 }
+
+bool onednn_sums_exactly(void)
+{
+    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
+
+    return (isa & dnnl_cpu_isa_avx512_core_vnni) ==
+               dnnl_cpu_isa_avx512_core_vnni ||
+           (isa & dnnl_cpu_isa_avx2_vnni) == dnnl_cpu_isa_avx2_vnni;
+}

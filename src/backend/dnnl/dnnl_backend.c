@@ -166,12 +166,15 @@ bool onednn_has_kernel(const struct onednn *dn, const struct node *node)
     return false;
 }
 
-/* Kernels compute float32, and no lone numbers. */
+/* Kernels compute float32, or 8 bits, and no lone numbers. */
 static bool dn_can_run(const struct backend *backend, const struct node *node,
                        const struct tensor *const *inputs)
 {
-    return inputs[0]->dtype == DTYPE_F32 && inputs[0]->shape.rank > 0 &&
-           onednn_has_kernel((const struct onednn *)backend, node);
+    const struct onednn *dn = (const struct onednn *)backend;
+
+    return onednn_takes_int8(dn, node, inputs) ||
+           (inputs[0]->dtype == DTYPE_F32 && inputs[0]->shape.rank > 0 &&
+            onednn_has_kernel(dn, node));
 }
 
 static enum assay_status dn_forward(struct backend *backend,
@@ -187,7 +190,7 @@ static enum assay_status dn_forward(struct backend *backend,
                       .is_training = dn->options.is_training,
                       .x = inputs[0],
                       .scale_value = GRAPH_NONE};
-    enum assay_status st = node->op->infer(node, inputs, outputs, err);
+    enum assay_status st = node_infer(node, inputs, outputs, err);
 
     if (st)
         return st;
@@ -197,6 +200,8 @@ static enum assay_status dn_forward(struct backend *backend,
                           err);
     dn->x_layouts[at] = inputs[0]->layout;
     onednn_enter(dn);
+    if (onednn_takes_int8(dn, node, inputs))
+        return onednn_run_int8(dn, &job, inputs, outputs, err);
     return kernels[dnnl_find_kernel(node)].forward(dn, &job, inputs, outputs,
                                                    err);
 }
@@ -216,8 +221,9 @@ static enum assay_status dn_to_dense(struct backend *backend,
     struct onednn *dn = self(backend);
 
     onednn_enter(dn);
-    return layout_convert(dn, context->pool, tensor,
-                          layout_dense(dn, &tensor->shape), out, err);
+    return layout_convert(
+        dn, context->pool, tensor,
+        layout_typed(dn, tensor->dtype, &tensor->shape, ORDER_DENSE), out, err);
 }
 
 static void dn_pass_over(struct backend *backend)

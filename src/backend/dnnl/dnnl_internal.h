@@ -33,9 +33,11 @@ enum order {
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
- * pointer, valid as long as the backend. Of float32, save for what a kernel
- * leaves for the backward pass and its scratch memory. */
+ * pointer, valid as long as the backend. Of float32, save for maps of integers
+ * (int8_internal.h), what a kernel leaves for the backward pass and its scratch
+ * memory. */
 struct layout {
+    enum dtype dtype;
     struct shape shape;
     enum order order;
     size_t bytes;
@@ -101,9 +103,11 @@ struct kernel {
     bool reorders_x, reorders_residual;
     bool makes_bias;        /* backward to the weights: to the bias, too */
     bool leaves_activation; /* which is applied to its output */
+    struct integer_numbers *integers; /* of int8_conv.c; NULL: has none */
 };
 
 struct choices;
+struct integer_numbers;
 
 enum { N_LAYOUT_LISTS = 256 };
 
@@ -178,6 +182,17 @@ enum algorithm {
     ALGORITHM_MEAN_WITH_PADDING
 };
 
+/* How the sums of an operation on integers become its results. */
+struct quantisation {
+    const float *scales; /* of the sums, one per channel; NULL: none */
+    int64_t n_scales;
+    bool has_groups; /* the weights' first dimension is of groups */
+    bool has_zero;   /* of src, given when it runs */
+    bool is_stepped; /* results, after the activation, are multiplied by unit
+                        and moved by shift before they are rounded */
+    float unit, shift;
+};
+
 /* What a primitive is to compute. Layouts are ORDER_ANY where the kernel may
  * choose; src and dst are what a job's x and y are (see enum direction). */
 struct operation {
@@ -193,9 +208,10 @@ struct operation {
     /* Then, in this order: */
     bool adds; /* what dst held */
     bool has_relu;
-    float relu_limit;                  /* 0: none */
-    enum conv2d_activation activation; /* instead of a ReLU */
-    float slope;                       /* of a LeakyReLU */
+    float relu_limit;                     /* 0: none */
+    enum conv2d_activation activation;    /* instead of a ReLU */
+    float slope;                          /* of a LeakyReLU */
+    const struct quantisation *quantised; /* NULL: of float32 */
 };
 
 /* Winograd's kernels have no activation but a ReLU; what is left is up to the
@@ -232,6 +248,8 @@ enum role {
     ROLE_DST,
     ROLE_WORKSPACE,
     ROLE_SCRATCH,
+    ROLE_SCALES,
+    ROLE_SRC_ZERO,
     N_ROLES
 };
 
@@ -266,6 +284,8 @@ const struct layout *layout_dense(struct onednn *dn, const struct shape *shape);
 const struct layout *layout_any(struct onednn *dn, const struct shape *shape);
 const struct layout *
 layout_ordered(struct onednn *dn, const struct shape *shape, enum order order);
+const struct layout *layout_typed(struct onednn *dn, enum dtype dtype,
+                                  const struct shape *shape, enum order order);
 const struct layout *layout_strided(struct onednn *dn,
                                     const struct shape *shape,
                                     const int64_t *strides);
@@ -446,6 +466,26 @@ void conv2d_set_weight(struct onednn *dn, struct job *job,
 /* The node's kernel for the job, chosen where there is none yet. */
 enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err);
+
+/* ---- int8_ops.c, int8_conv.c: integers ----------------------------------- */
+
+/* Whether a kernel of int8_internal.h takes the node. */
+bool onednn_takes_int8(const struct onednn *dn, const struct node *node,
+                       const struct tensor *const *inputs);
+/* Makes all outputs; they have their types and shapes. */
+enum assay_status onednn_run_int8(struct onednn *dn, struct job *job,
+                                  const struct tensor *const *inputs,
+                                  struct tensor *outputs, struct error *err);
+/* What a kernel on integers takes besides. */
+size_t integer_arguments(struct onednn *dn, const struct kernel *kernel,
+                         struct argument *arguments);
+void integer_numbers_free(struct integer_numbers *numbers); /* accepts NULL */
+
+/* Whether the library multiplies a bias by the scales, as it does the sums. */
+bool onednn_scales_bias(void);
+/* Whether products of 8 bits are summed without an intermediate sum that is
+ * too narrow for them. */
+bool onednn_sums_exactly(void);
 
 /* ---- inner_product.c ----------------------------------------------------- */
 

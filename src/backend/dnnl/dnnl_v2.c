@@ -18,13 +18,13 @@ dnnl_status_t native_copy(const void *native, void **out)
     return dnnl_success;
 }
 
-dnnl_status_t native_by_tag(const struct shape *shape, dnnl_format_tag_t tag,
-                            void **out)
+dnnl_status_t native_by_tag(enum dtype dtype, const struct shape *shape,
+                            dnnl_format_tag_t tag, void **out)
 {
     dnnl_memory_desc_t desc;
     dnnl_status_t status = dnnl_memory_desc_init_by_tag(
-        &desc, shape->rank, dims_of(shape->dims, shape->rank).of, dnnl_f32,
-        tag);
+        &desc, shape->rank, dims_of(shape->dims, shape->rank).of,
+        native_type(dtype), tag);
 
     *out = NULL;
     return status ? status : native_copy(&desc, out);
@@ -59,14 +59,15 @@ void native_free(void *native)
     mem_free(native);
 }
 
-dnnl_status_t native_has_tag(const void *native, const struct shape *shape,
-                             dnnl_format_tag_t tag, bool *out)
+dnnl_status_t native_has_tag(const void *native, enum dtype dtype,
+                             const struct shape *shape, dnnl_format_tag_t tag,
+                             bool *out)
 {
     dnnl_memory_desc_t desc;
 
     *out = !dnnl_memory_desc_init_by_tag(&desc, shape->rank,
                                          dims_of(shape->dims, shape->rank).of,
-                                         dnnl_f32, tag) &&
+                                         native_type(dtype), tag) &&
            dnnl_memory_desc_equal(native, &desc);
     return dnnl_success;
 }
@@ -76,6 +77,7 @@ void native_look(const void *native, struct layout *layout)
     const dnnl_memory_desc_t *desc = native;
     const dnnl_blocking_desc_t *blocking = &desc->format_desc.blocking;
 
+    layout->dtype = native_dtype(desc->data_type);
     layout->shape.rank = desc->ndims;
     for (int i = 0; i < desc->ndims; i++)
         layout->shape.dims[i] = desc->dims[i];
@@ -104,6 +106,30 @@ dnnl_status_t native_append_eltwise(dnnl_post_ops_t operations,
                                     float beta)
 {
     return dnnl_post_ops_append_eltwise(operations, 1, kind, alpha, beta);
+}
+
+/* ---- scales -------------------------------------------------------------- */
+
+const bool native_scales_bias = true;
+
+dnnl_status_t native_set_scales(dnnl_primitive_attr_t attributes,
+                                const struct quantisation *quantised)
+{
+    static const int32_t when_run = DNNL_RUNTIME_S32_VAL;
+    dnnl_status_t status = dnnl_success;
+
+    if (quantised->scales)
+        status = dnnl_primitive_attr_set_output_scales(
+            attributes, quantised->n_scales, 1 << 1, quantised->scales);
+    if (!status && quantised->has_zero)
+        status = dnnl_primitive_attr_set_zero_points(attributes, DNNL_ARG_SRC,
+                                                     1, 0, &when_run);
+    return status;
+}
+
+int native_scale_argument(enum role role)
+{
+    return role == ROLE_SRC_ZERO ? DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC : 0;
 }
 
 /* ---- descriptors --------------------------------------------------------- */

@@ -14,13 +14,13 @@ dnnl_status_t native_copy(const void *native, void **out)
     return status;
 }
 
-dnnl_status_t native_by_tag(const struct shape *shape, dnnl_format_tag_t tag,
-                            void **out)
+dnnl_status_t native_by_tag(enum dtype dtype, const struct shape *shape,
+                            dnnl_format_tag_t tag, void **out)
 {
     dnnl_memory_desc_t desc = NULL;
     dnnl_status_t status = dnnl_memory_desc_create_with_tag(
-        &desc, shape->rank, dims_of(shape->dims, shape->rank).of, dnnl_f32,
-        tag);
+        &desc, shape->rank, dims_of(shape->dims, shape->rank).of,
+        native_type(dtype), tag);
 
     *out = desc;
     return status;
@@ -55,11 +55,12 @@ void native_free(void *native)
     dnnl_memory_desc_destroy(native);
 }
 
-dnnl_status_t native_has_tag(const void *native, const struct shape *shape,
-                             dnnl_format_tag_t tag, bool *out)
+dnnl_status_t native_has_tag(const void *native, enum dtype dtype,
+                             const struct shape *shape, dnnl_format_tag_t tag,
+                             bool *out)
 {
     void *tagged;
-    dnnl_status_t status = native_by_tag(shape, tag, &tagged);
+    dnnl_status_t status = native_by_tag(dtype, shape, tag, &tagged);
 
     *out = !status && dnnl_memory_desc_equal(native, tagged);
     native_free(tagged);
@@ -70,8 +71,11 @@ void native_look(const void *native, struct layout *layout)
 {
     const dnnl_dims_t *dims = NULL, *padded = NULL, *blocks = NULL;
     dnnl_format_kind_t format = dnnl_format_kind_undef;
+    dnnl_data_type_t type = dnnl_data_type_undef;
     int n_blocks = 0;
 
+    dnnl_memory_desc_query(native, dnnl_query_data_type, &type);
+    layout->dtype = native_dtype(type);
     dnnl_memory_desc_query(native, dnnl_query_ndims_s32, &layout->shape.rank);
     dnnl_memory_desc_query(native, dnnl_query_dims, &dims);
     dnnl_memory_desc_query(native, dnnl_query_padded_dims, &padded);
@@ -107,6 +111,32 @@ dnnl_status_t native_append_eltwise(dnnl_post_ops_t operations,
                                     float beta)
 {
     return dnnl_post_ops_append_eltwise(operations, kind, alpha, beta);
+}
+
+/* ---- scales -------------------------------------------------------------- */
+
+const bool native_scales_bias = false;
+
+/* They are those of the weights, one per output channel, which are the first
+ * dimension, or the first two where there are groups. */
+dnnl_status_t native_set_scales(dnnl_primitive_attr_t attributes,
+                                const struct quantisation *quantised)
+{
+    dnnl_status_t status = dnnl_success;
+
+    if (quantised->scales)
+        status = dnnl_primitive_attr_set_scales_mask(
+            attributes, DNNL_ARG_WEIGHTS, quantised->has_groups ? 3 : 1);
+    if (!status && quantised->has_zero)
+        status = dnnl_primitive_attr_set_zero_points_mask(attributes,
+                                                          DNNL_ARG_SRC, 0);
+    return status;
+}
+
+int native_scale_argument(enum role role)
+{
+    return role == ROLE_SRC_ZERO ? DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC
+                                 : DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS;
 }
 
 /* ---- operations ---------------------------------------------------------- */

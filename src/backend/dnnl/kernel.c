@@ -41,6 +41,7 @@ void kernel_free(struct kernel *kernel)
         return;
     onednn_destroy(kernel->primitive);
     mem_free(kernel->own);
+    integer_numbers_free(kernel->integers);
     mem_free(kernel);
 }
 
@@ -212,6 +213,7 @@ enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
                                            .layout = kernel->weights,
                                            .data = operands->weights};
     n += add_extras(dn, job, kernel, arguments + n);
+    n += integer_arguments(dn, kernel, arguments + n);
     if (scratch)
         arguments[n++] = (struct argument){.role = ROLE_SCRATCH,
                                            .layout = kernel->scratch,

@@ -48,6 +48,34 @@ static dnnl_format_tag_t layout_tag(int rank, enum order order)
     return dnnl_format_tag_undef;
 }
 
+static const struct {
+    enum dtype dtype;
+    dnnl_data_type_t type;
+} native_types[] = {{DTYPE_F32, dnnl_f32},
+                    {DTYPE_U8, dnnl_u8},
+                    {DTYPE_I8, dnnl_s8},
+                    {DTYPE_I32, dnnl_s32}};
+
+enum { n_native_types = sizeof native_types / sizeof *native_types };
+
+dnnl_data_type_t native_type(enum dtype dtype)
+{
+    for (size_t i = 0; i < n_native_types; i++) {
+        if (native_types[i].dtype == dtype)
+            return native_types[i].type;
+    }
+    return dnnl_f32;
+}
+
+enum dtype native_dtype(dnnl_data_type_t type)
+{
+    for (size_t i = 0; i < n_native_types; i++) {
+        if (native_types[i].type == type)
+            return native_types[i].dtype;
+    }
+    return DTYPE_F32;
+}
+
 static struct layout **layout_list(struct onednn *dn, const struct shape *shape)
 {
     uint64_t hash = (uint64_t)shape->rank;
@@ -69,7 +97,7 @@ static bool layout_set_order(struct layout *layout)
         enum order order = named_orders[i].order;
         bool has_order;
 
-        if (native_has_tag(layout->native, &layout->shape,
+        if (native_has_tag(layout->native, layout->dtype, &layout->shape,
                            layout_tag(layout->shape.rank, order), &has_order))
             return false;
         if (has_order)
@@ -168,22 +196,28 @@ static const struct layout *layout_scalar(struct onednn *dn)
     return layout;
 }
 
-const struct layout *layout_ordered(struct onednn *dn,
-                                    const struct shape *shape, enum order order)
+const struct layout *layout_typed(struct onednn *dn, enum dtype dtype,
+                                  const struct shape *shape, enum order order)
 {
     const struct layout *layout = *layout_list(dn, shape);
     void *native;
 
     if (shape->rank == 0)
         return layout_scalar(dn);
-    while (layout &&
-           (layout->order != order || !shape_equal(&layout->shape, shape)))
+    while (layout && (layout->order != order || layout->dtype != dtype ||
+                      !shape_equal(&layout->shape, shape)))
         layout = layout->next;
     /* Fails for no shape that infer() lets pass. */
     if (!layout &&
-        !native_by_tag(shape, layout_tag(shape->rank, order), &native))
+        !native_by_tag(dtype, shape, layout_tag(shape->rank, order), &native))
         layout = layout_take(dn, native, order == ORDER_ANY);
     return layout ? layout : &layout_missing;
+}
+
+const struct layout *layout_ordered(struct onednn *dn,
+                                    const struct shape *shape, enum order order)
+{
+    return layout_typed(dn, DTYPE_F32, shape, order);
 }
 
 const struct layout *layout_dense(struct onednn *dn, const struct shape *shape)
@@ -210,7 +244,9 @@ const struct layout *layout_strided(struct onednn *dn,
 
 const struct layout *layout_of(struct onednn *dn, const struct tensor *tensor)
 {
-    return tensor->layout ? tensor->layout : layout_dense(dn, &tensor->shape);
+    return tensor->layout
+               ? tensor->layout
+               : layout_typed(dn, tensor->dtype, &tensor->shape, ORDER_DENSE);
 }
 
 /* Whether it is one of a map in channel blocks. */
@@ -290,8 +326,8 @@ enum assay_status layout_tensor(struct pool *pool, const struct layout *layout,
     enum assay_status st = layout_check(layout, err);
 
     if (!st && layout->order == ORDER_DENSE)
-        return tensor_new(pool, DTYPE_F32, shape, out, err);
-    *out = (struct tensor){.dtype = DTYPE_F32, .shape = *shape};
+        return tensor_new(pool, layout->dtype, shape, out, err);
+    *out = (struct tensor){.dtype = layout->dtype, .shape = *shape};
     if (st)
         return st;
     out->layout = layout;
@@ -327,7 +363,7 @@ enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
 
 size_t layout_elements(const struct tensor *tensor)
 {
-    return tensor->layout ? tensor->layout->bytes / sizeof(float)
+    return tensor->layout ? tensor->layout->bytes / dtype_bytes(tensor->dtype)
                           : tensor_elements(tensor);
 }
 

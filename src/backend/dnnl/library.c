@@ -51,6 +51,11 @@ void onednn_close(struct onednn *dn)
     dn->engine = NULL;
 }
 
+bool onednn_scales_bias(void)
+{
+    return native_scales_bias;
+}
+
 /* ---- operations ---------------------------------------------------------- */
 
 struct dims dims_of(const int64_t *values, int n)
@@ -144,6 +149,10 @@ static dnnl_status_t operation_append(const struct operation *operation,
         status = native_append_sum(operations);
     if (!status)
         status = append_activation(operation, operations);
+    if (!status && operation->quantised && operation->quantised->is_stepped)
+        status = native_append_eltwise(operations, dnnl_eltwise_linear,
+                                       operation->quantised->unit,
+                                       operation->quantised->shift);
     if (!status)
         status = dnnl_primitive_attr_set_post_ops(attributes, operations);
     dnnl_post_ops_destroy(operations);
@@ -161,6 +170,8 @@ static dnnl_status_t operation_attributes(const struct operation *operation,
             *out, dnnl_scratchpad_mode_user);
     if (!status && operation)
         status = operation_append(operation, *out);
+    if (!status && operation && operation->quantised)
+        status = native_set_scales(*out, operation->quantised);
     return status;
 }
 
@@ -381,16 +392,22 @@ enum assay_status onednn_execute(struct onednn *dn,
                                  struct error *err)
 {
     struct place places[N_ROLES];
+    size_t n_places = 0;
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < n; i++) {
+        enum role role = arguments[i].role;
+        int argument = role < ROLE_SCALES ? names[direction].arguments[role]
+                                          : native_scale_argument(role);
+
         st = layout_check(arguments[i].layout, err);
-        places[i] = (struct place){
-            .argument = names[direction].arguments[arguments[i].role],
-            .native = layout_native(arguments[i].layout),
-            .data = arguments[i].data};
+        if (argument)
+            places[n_places++] =
+                (struct place){.argument = argument,
+                               .native = layout_native(arguments[i].layout),
+                               .data = arguments[i].data};
     }
-    return st ? st : run_primitive(dn, primitive, places, n, err);
+    return st ? st : run_primitive(dn, primitive, places, n_places, err);
 }
 
 /* ---- reorders ------------------------------------------------------------ */

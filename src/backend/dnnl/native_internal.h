@@ -28,9 +28,13 @@ extern const dnnl_cpu_isa_t native_isa_all;
 /* How memory is described: version 2 has a struct for it, version 3 a handle.
  * Both are passed on as pointers, so that `void *` stands for either. */
 
-/* Of float32. The caller gives it back with native_free(). */
-dnnl_status_t native_by_tag(const struct shape *shape, dnnl_format_tag_t tag,
-                            void **out);
+/* The library's name of a type; float32 where it has none. */
+dnnl_data_type_t native_type(enum dtype dtype);
+enum dtype native_dtype(dnnl_data_type_t type);
+
+/* By strides of float32. The caller gives it back with native_free(). */
+dnnl_status_t native_by_tag(enum dtype dtype, const struct shape *shape,
+                            dnnl_format_tag_t tag, void **out);
 dnnl_status_t native_by_strides(const struct shape *shape,
                                 const int64_t *strides, void **out);
 /* A part of another: what lies at those offsets, in the memory of the whole. */
@@ -41,9 +45,10 @@ void native_free(void *native); /* accepts NULL */
 
 /* Whether it is that of a tag; of a tag that does not fit the shape it is not.
  * Fails where there is no memory to tell. */
-dnnl_status_t native_has_tag(const void *native, const struct shape *shape,
-                             dnnl_format_tag_t tag, bool *out);
-/* Puts into *layout what it says: shape, channels, blocks. */
+dnnl_status_t native_has_tag(const void *native, enum dtype dtype,
+                             const struct shape *shape, dnnl_format_tag_t tag,
+                             bool *out);
+/* Puts into *layout what it says: type, shape, channels, blocks. */
 void native_look(const void *native, struct layout *layout);
 
 /* ---- operations ---------------------------------------------------------- */
@@ -53,6 +58,14 @@ dnnl_status_t native_append_sum(dnnl_post_ops_t operations);
 dnnl_status_t native_append_eltwise(dnnl_post_ops_t operations,
                                     dnnl_alg_kind_t kind, float alpha,
                                     float beta);
+
+/* Whether a bias is multiplied by the scales together with the sums. */
+extern const bool native_scales_bias;
+/* The scales of sums, and a zero of src that is given when it runs. */
+dnnl_status_t native_set_scales(dnnl_primitive_attr_t attributes,
+                                const struct quantisation *quantised);
+/* Where a primitive takes them when it runs; 0: it does not. */
+int native_scale_argument(enum role role);
 
 /* The implementations of an operation, in the library's order. */
 struct search {

@@ -6,6 +6,9 @@
  * known. */
 #include "formats/onnx/onnx_frame_internal.h"
 
+#include "ops/ops.h"
+#include "ops/product/quantize.h"
+
 #include <stddef.h>
 
 enum { max_values = 64 }; /* inputs or outputs of a node */
@@ -87,6 +90,24 @@ static bool onnx_fold_make_outputs(const struct onnx_call *call,
     return true;
 }
 
+/* Passes can still run it on integers. */
+static void onnx_fold_note(const struct onnx_call *call,
+                           const struct node_description *description,
+                           uint32_t made)
+{
+    const struct quantize_attrs *attrs = description->attrs;
+    struct dequantised from = {.zero = GRAPH_NONE};
+
+    if (description->op != &op_dequantize_linear || attrs->block)
+        return;
+    from.quantised = description->inputs[0];
+    from.scale = description->inputs[1];
+    if (description->n_inputs > 2)
+        from.zero = description->inputs[2];
+    from.axis = attrs->axis;
+    graph_note_dequantised(call->frame->target->graph, made, &from);
+}
+
 bool onnx_fold(struct onnx_call *call,
                const struct node_description *description, uint32_t *outputs)
 {
@@ -117,5 +138,7 @@ bool onnx_fold(struct onnx_call *call,
         else
             tensor_release(&made[i]);
     }
+    if (is_made && !call->st)
+        onnx_fold_note(call, description, outputs[0]);
     return is_made;
 }

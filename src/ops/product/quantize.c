@@ -7,6 +7,7 @@
 #include "ops/channels.h"
 #include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
+#include "ops/op_lanes.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
@@ -102,6 +103,24 @@ QUANTIZE_ROW(quantize_i8, int8_t, -128, 127)
     }
 DEQUANTIZE_ROW(dequantize_u8, uint8_t)
 DEQUANTIZE_ROW(dequantize_i8, int8_t)
+
+void quantize_row(enum dtype dtype, const float *x, void *y, size_t n,
+                  float scale, int zero)
+{
+    if (dtype == DTYPE_U8)
+        quantize_u8(x, y, n, scale, (float)zero);
+    else
+        quantize_i8(x, y, n, scale, (float)zero);
+}
+
+void dequantize_row(enum dtype dtype, const void *x, float *y, size_t n,
+                    float scale, int zero)
+{
+    if (dtype == DTYPE_U8)
+        dequantize_u8(x, y, n, scale, zero);
+    else
+        dequantize_i8(x, y, n, scale, zero);
+}
 
 /* The rows of a node's tensors, each with one scale. */
 struct rows {
@@ -363,7 +382,43 @@ static enum assay_status dynamic_infer(const struct node *node,
     return rule_dtype(inputs, 0, DTYPE_F32, err);
 }
 
-/* Maps the range of x, widened to include 0, to 0 to 255. */
+VARIANTS(void, range_of, (const float *x, size_t n, float *low, float *high),
+         (x, n, low, high))
+{
+    float least[LANES] = {0}, most[LANES] = {0};
+    size_t i = 0;
+
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t k = 0; k < LANES; k++) {
+            least[k] = x[i + k] < least[k] ? x[i + k] : least[k];
+            most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
+        }
+    }
+    for (; i < n; i++) {
+        least[0] = x[i] < least[0] ? x[i] : least[0];
+        most[0] = x[i] > most[0] ? x[i] : most[0];
+    }
+    for (size_t k = 0; k < LANES; k++) {
+        *low = least[k] < *low ? least[k] : *low;
+        *high = most[k] > *high ? most[k] : *high;
+    }
+}
+
+void quantized_range(const float *x, size_t n, float *low, float *high)
+{
+    *low = *high = 0;
+    range_of(x, n, low, high);
+}
+
+void quantized_choose(float low, float high, float *scale, uint8_t *zero)
+{
+    float at;
+
+    *scale = (high - low) / 255;
+    at = *scale > 0 ? rintf(-low / *scale) : 0;
+    *zero = (uint8_t)(at < 0 ? 0 : at > 255 ? 255 : at);
+}
+
 static enum assay_status dynamic_forward(const struct op_context *context,
                                          const struct node *node,
                                          const struct tensor *const *inputs,
@@ -372,21 +427,13 @@ static enum assay_status dynamic_forward(const struct op_context *context,
 {
     const float *x = tensor_f32(inputs[0]);
     size_t n = tensor_elements(inputs[0]);
-    float low = 0, high = 0, scale, zero;
+    float *scale = tensor_f32(&outputs[1]), low, high;
+    uint8_t *zero = tensor_data(&outputs[2]);
 
     (void)context, (void)node, (void)err;
-    for (size_t i = 0; i < n; i++) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
-    }
-    scale = (high - low) / 255;
-    zero = scale > 0 ? rintf(-low / scale) : 0;
-    zero = zero < 0 ? 0 : zero > 255 ? 255 : zero;
-    for (size_t i = 0; i < n; i++)
-        quantized_store(DTYPE_U8, scale > 0 ? (double)(x[i] / scale) : 0,
-                        (int64_t)zero, (uint8_t *)tensor_data(&outputs[0]) + i);
-    *tensor_f32(&outputs[1]) = scale;
-    *(uint8_t *)tensor_data(&outputs[2]) = (uint8_t)zero;
+    quantized_range(x, n, &low, &high);
+    quantized_choose(low, high, scale, zero);
+    quantize_u8(x, tensor_data(&outputs[0]), n, *scale > 0 ? *scale : 1, *zero);
     return ASSAY_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ops/convolution/conv_internal.h"
 #include "ops/int_list_internal.h"
+#include "ops/math/unary_math.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/product/matrix_internal.h"
@@ -52,52 +53,145 @@ quantized_subtract_zero(const struct op_context *context,
     return ASSAY_OK;
 }
 
-/* How sums become the result: as int32, or scaled. */
+/* ---- results ------------------------------------------------------------- */
+
+/* How sums become the result: as int32 (no scales), or scaled. */
 struct rescale {
     const struct tensor *a_scale, *b_scale, *y_scale, *y_zero; /* or NULL */
     const struct tensor *bias;
-    size_t run; /* neighbours that share an element of b_scale and bias */
+    const struct quantized_finish *finish; /* or NULL */
+    size_t run;       /* neighbours that share an element of b_scale and bias */
+    int64_t channels; /* that many biases */
 };
 
-static enum assay_status quantized_write(const struct rescale *rescale,
+void quantized_activate(const struct op_context *context,
+                        const struct quantized_finish *finish, float *y,
+                        size_t n)
+{
+    static const struct op_class *const ops[] = {
+        [CONV2D_SILU] = &op_silu,
+        [CONV2D_SIGMOID] = &op_sigmoid,
+        [CONV2D_HARD_SWISH] = &op_hard_swish,
+        [CONV2D_MISH] = &op_mish,
+        [CONV2D_LEAKY_RELU] = &op_leaky_relu,
+    };
+    struct unary_attrs attrs = {.alpha = (double)finish->slope};
+    struct node node = {.attrs = &attrs};
+    float high = finish->relu_limit > 0 ? finish->relu_limit : INFINITY;
+
+    for (size_t i = 0; finish->has_relu && i < n; i++) {
+        y[i] = y[i] > 0 ? y[i] : 0;
+        y[i] = y[i] < high ? y[i] : high;
+    }
+    if (finish->activation) {
+        node.op = ops[finish->activation];
+        unary_run_f32(context, &node, y, y, n);
+    }
+}
+
+static enum assay_status rescale_check(const struct rescale *rescale,
+                                       struct error *err)
+{
+    const struct tensor *const scales[] = {rescale->a_scale, rescale->b_scale,
+                                           rescale->y_scale};
+
+    if (rescale->bias &&
+        (int64_t)tensor_elements(rescale->bias) != rescale->channels)
+        return error_set(err, ASSAY_BAD_INPUT, "%zu biases for %lld channels",
+                         tensor_elements(rescale->bias),
+                         (long long)rescale->channels);
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        if (scales[i] &&
+            (!dtype_is_float(scales[i]->dtype) || !tensor_elements(scales[i])))
+            return error_set(err, ASSAY_BAD_INPUT,
+                             "scales must be floating point numbers");
+    }
+    return ASSAY_OK;
+}
+
+/* A sum with its bias, in units of 1 / factor. */
+static double rescale_sum(const struct rescale *rescale, int64_t sum, size_t at,
+                          double factor, double unit)
+{
+    size_t scales = tensor_elements(rescale->b_scale), biases = 0;
+    bool is_real = false;
+
+    if (rescale->bias) {
+        biases = tensor_elements(rescale->bias);
+        is_real = dtype_is_float(rescale->bias->dtype);
+    }
+    if (rescale->bias && !is_real)
+        sum += int_at(rescale->bias, at % biases);
+    return (double)sum * factor * number_at(rescale->b_scale, at % scales) +
+           (is_real ? number_at(rescale->bias, at % biases) / unit : 0);
+}
+
+/* By way of float32 numbers, which may be the result. */
+static enum assay_status quantized_write_real(const struct op_context *context,
+                                              const struct rescale *rescale,
+                                              const struct tensor *sums,
+                                              const struct tensor *y,
+                                              struct error *err)
+{
+    size_t n = tensor_elements(y), bytes = dtype_bytes(y->dtype);
+    double factor = number_at(rescale->a_scale, 0);
+    struct tensor real = {0};
+    float *numbers = y->dtype == DTYPE_F32 ? tensor_f32(y) : NULL;
+
+    if (!numbers) {
+        enum assay_status st =
+            tensor_new(context->pool, DTYPE_F32, &y->shape, &real, err);
+
+        if (st)
+            return st;
+        numbers = tensor_f32(&real);
+    }
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = (float)rescale_sum(rescale, tensor_i64(sums)[i],
+                                        i / rescale->run, factor, 1);
+    if (rescale->finish)
+        quantized_activate(context, rescale->finish, numbers, n);
+    for (size_t i = 0; real.buffer && i < n; i++)
+        quantized_store(y->dtype,
+                        (double)numbers[i] / number_at(rescale->y_scale, 0),
+                        rescale->y_zero ? int_at(rescale->y_zero, 0) : 0,
+                        (char *)tensor_data(y) + i * bytes);
+    tensor_release(&real);
+    return ASSAY_OK;
+}
+
+static enum assay_status quantized_write(const struct op_context *context,
+                                         const struct rescale *rescale,
                                          const struct tensor *sums,
                                          const struct tensor *y,
                                          struct error *err)
 {
-    size_t n = tensor_elements(y), bytes = dtype_bytes(y->dtype), scales;
+    size_t n = tensor_elements(y), bytes = dtype_bytes(y->dtype);
+    const struct quantized_finish *finish = rescale->finish;
     const int64_t *from = tensor_i64(sums);
     char *to = tensor_data(y);
+    double factor, unit;
     int64_t zero;
-    double factor;
+    enum assay_status st;
 
-    if (!rescale->y_scale) {
+    if (!rescale->a_scale) {
         convert_elements(DTYPE_I64, from, y->dtype, to, n);
         return ASSAY_OK;
     }
-    scales = tensor_elements(rescale->b_scale);
-    if (rescale->bias &&
-        (int64_t)tensor_elements(rescale->bias) != y->shape.dims[1])
-        return error_set(err, ASSAY_BAD_INPUT, "%zu biases for %lld channels",
-                         tensor_elements(rescale->bias),
-                         (long long)y->shape.dims[1]);
-    if (!dtype_is_float(rescale->a_scale->dtype) ||
-        !dtype_is_float(rescale->b_scale->dtype) ||
-        !dtype_is_float(rescale->y_scale->dtype) || !scales)
-        return error_set(err, ASSAY_BAD_INPUT,
-                         "scales must be floating point numbers");
-    factor = number_at(rescale->a_scale, 0) / number_at(rescale->y_scale, 0);
+    st = rescale_check(rescale, err);
+    if (st)
+        return st;
+    if (!rescale->y_scale ||
+        (finish && (finish->has_relu || finish->activation)))
+        return quantized_write_real(context, rescale, sums, y, err);
+    unit = number_at(rescale->y_scale, 0);
+    factor = number_at(rescale->a_scale, 0) / unit;
     zero = rescale->y_zero ? int_at(rescale->y_zero, 0) : 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t at = i / rescale->run;
-        int64_t sum = from[i];
-
-        if (rescale->bias)
-            sum += int_at(rescale->bias, at % tensor_elements(rescale->bias));
-        quantized_store(y->dtype,
-                        (double)sum * factor *
-                            number_at(rescale->b_scale, at % scales),
-                        zero, to + i * bytes);
-    }
+    for (size_t i = 0; i < n; i++)
+        quantized_store(
+            y->dtype,
+            rescale_sum(rescale, from[i], i / rescale->run, factor, unit), zero,
+            to + i * bytes);
     return ASSAY_OK;
 }
 
@@ -123,8 +217,9 @@ static const struct factors *quantized_factors_of(const struct node *node)
 static enum dtype quantized_result_dtype(const struct node *node,
                                          const struct tensor *const *inputs)
 {
-    return quantized_factors_of(node) == &plain_factors ? DTYPE_I32
-                                                        : inputs[7]->dtype;
+    if (quantized_factors_of(node) == &plain_factors)
+        return DTYPE_I32;
+    return inputs[QLINEAR_Y_ZERO] ? inputs[QLINEAR_Y_ZERO]->dtype : DTYPE_F32;
 }
 
 static enum assay_status
@@ -166,15 +261,18 @@ quantized_matmul_forward(const struct op_context *context,
     if (!st)
         st = tensor_new(context->pool, DTYPE_I64, &plan.y, &sums, err);
     if (at == &scaled_factors)
-        rescale = (struct rescale){.a_scale = inputs[1],
-                                   .b_scale = inputs[4],
-                                   .y_scale = inputs[6],
-                                   .y_zero = inputs[7],
-                                   .run = 1};
+        rescale = (struct rescale){
+            .a_scale = inputs[QLINEAR_X_SCALE],
+            .b_scale = inputs[QLINEAR_W_SCALE],
+            .y_scale = inputs[QLINEAR_Y_SCALE],
+            .y_zero = inputs[QLINEAR_Y_ZERO],
+            .bias = op_input(node, inputs, QLINEAR_BIAS),
+            .run = 1,
+            .channels = plan.y.rank ? plan.y.dims[plan.y.rank - 1] : 1};
     if (!st) {
         matmul_run(context, &plan, DTYPE_I64, tensor_data(&a), tensor_data(&b),
                    tensor_data(&sums));
-        st = quantized_write(&rescale, &sums, &outputs[0], err);
+        st = quantized_write(context, &rescale, &sums, &outputs[0], err);
     }
     tensor_release(&a);
     tensor_release(&b);
@@ -323,14 +421,18 @@ quantized_conv_forward(const struct op_context *context,
     if (!st)
         st = quantized_convolve(context, node, &x, &w, &sums, err);
     if (at == &scaled_factors)
-        rescale = (struct rescale){.a_scale = inputs[1],
-                                   .b_scale = inputs[4],
-                                   .y_scale = inputs[6],
-                                   .y_zero = inputs[7],
-                                   .bias = op_input(node, inputs, 8),
-                                   .run = (size_t)shape_span(y, 2, y->rank)};
+        rescale = (struct rescale){
+            .a_scale = inputs[QLINEAR_X_SCALE],
+            .b_scale = inputs[QLINEAR_W_SCALE],
+            .y_scale = inputs[QLINEAR_Y_SCALE],
+            .y_zero = inputs[QLINEAR_Y_ZERO],
+            .bias = op_input(node, inputs, QLINEAR_BIAS),
+            .finish =
+                &((const struct quantized_conv_attrs *)node->attrs)->finish,
+            .run = (size_t)shape_span(y, 2, y->rank),
+            .channels = y->dims[1]};
     if (!st)
-        st = quantized_write(&rescale, &sums, &outputs[0], err);
+        st = quantized_write(context, &rescale, &sums, &outputs[0], err);
     tensor_release(&x);
     tensor_release(&w);
     tensor_release(&sums);
@@ -359,8 +461,8 @@ static void quantized_conv_cost(const struct node *node,
         .cost = quantized_##kind##_cost,                                       \
     };
 CLASS(matmul_integer, "MatMulInteger", matmul, 0, 2, 4)
-CLASS(qlinear_matmul, "QLinearMatMul", matmul, 0, 8, 8)
+CLASS(qlinear_matmul, "QLinearMatMul", matmul, 0, 8, QLINEAR_INPUTS)
 CLASS(conv_integer, "ConvInteger", conv, sizeof(struct quantized_conv_attrs), 2,
       4)
 CLASS(qlinear_conv, "QLinearConv", conv, sizeof(struct quantized_conv_attrs), 8,
-      9)
+      QLINEAR_INPUTS)
