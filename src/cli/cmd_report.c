@@ -72,7 +72,8 @@ const struct command cmd_report = {
                  .endings = run_endings},
     .description = TEXTS(
         "Writes one HTML file that needs no server and no network: the "
-        "tree to zoom into, a table to sort and search, the timeline of an "
+        "flame graph to zoom into, a table to sort and search, the timeline of "
+        "an "
         "iteration, memory with its owners at the peak, the roofline, the "
         "spread of the latency, time against what was in the photographs, "
         "machine and settings.",

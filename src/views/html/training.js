@@ -6,8 +6,8 @@ function isTraining(run) {
 
 /* The scopes below the root that are parts of a step, in order. */
 const STEP_PARTS = [
-  ["data", "picture"], ["copy", "copy"], ["forward", "convolution"], ["loss", "detection"],
-  ["backward", "linear"], ["optimizer", "norm"]
+  ["data", "part-1"], ["copy", "part-2"], ["forward", "part-3"], ["loss", "part-6"],
+  ["backward", "part-4"], ["optimizer", "part-7"]
 ];
 
 /* The ops of losses are among the modules of the forward pass. */
@@ -41,7 +41,7 @@ function stepParts(run) {
     ms: times.get(name),
     more: name === "data" && Number.isFinite(stall) ? ` (stall ${percentText(stall)})` : ""
   }));
-  parts.push({name: "other", fill: "other", ms: run.whole - sum(parts.map(part => part.ms))});
+  parts.push({name: "other", fill: "part-5", ms: run.whole - sum(parts.map(part => part.ms))});
   return parts.filter(part => part.ms >= run.whole * 5e-4);
 }
 
