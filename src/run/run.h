@@ -592,6 +592,21 @@ enum assay_status run_text_set(struct run *run, uint32_t scope,
 const struct scope_text *run_text(const struct run *run, uint32_t scope);
 bool run_has_text(const struct run *run);
 
+/* ---- edges -------------------------------------------------------------- */
+
+/* A scope computes with what another one computed. RUN_NONE: from is an input
+ * of the model, to an output. */
+struct run_edge {
+    uint32_t from, to;
+};
+
+/* Edges that lead from a scope to itself are left out, and those that are there
+ * already if they come in a row. */
+enum assay_status run_edge_add(struct run *run, const struct run_edge *edge,
+                               struct error *err);
+size_t run_edge_count(const struct run *run);
+const struct run_edge *run_edge(const struct run *run, size_t i);
+
 /* ---- health and memory ------------------------------------------------ */
 
 /* What went wrong while recording; all zero in a good run. */
@@ -708,8 +723,8 @@ enum assay_status run_subset(const struct run *run,
 bool run_is_part(const struct run *run);
 
 /* Appends another run's iterations: equal scopes are joined, new ones added.
- * Facts of `into` win, work becomes the mean over all iterations; the ledger
- * and the live bytes are those of the run with the higher peak. */
+ * Facts and edges of `into` win, work becomes the mean over all iterations; the
+ * ledger and the live bytes are those of the run with the higher peak. */
 enum assay_status run_merge(struct run *into, const struct run *from,
                             struct error *err);
 

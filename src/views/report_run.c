@@ -223,6 +223,25 @@ static enum assay_status report_run_write_tree(struct json_writer *json,
     return st;
 }
 
+/* Which row computes with what another computed; null: the model's inputs and
+ * outputs. */
+static void report_run_write_edges(struct json_writer *json,
+                                   const struct report_rows *all)
+{
+    size_t n = run_edge_count(all->run);
+
+    report_column(json, "edges");
+    for (size_t i = 0; i < n; i++) {
+        const struct run_edge *edge = run_edge(all->run, i);
+
+        report_row(json,
+                   edge->from == RUN_NONE ? RUN_NONE : all->row_of[edge->from]);
+        report_row(json,
+                   edge->to == RUN_NONE ? RUN_NONE : all->row_of[edge->to]);
+    }
+    json_array_end(json);
+}
+
 /* ---- the rest ---------------------------------------------------------- */
 
 static void report_run_write_iterations(struct json_writer *json,
@@ -274,6 +293,7 @@ enum assay_status report_write_run(struct json_writer *json,
         st = report_run_write_tree(json, rows, err);
     if (st)
         return st;
+    report_run_write_edges(json, rows);
     report_run_write_iterations(json, run);
     report_column(json, "counters");
     for (uint32_t i = 0; i < run_counters(run); i++)

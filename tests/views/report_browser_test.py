@@ -34,7 +34,7 @@ DRIVER = shutil.which("chromedriver")
 if not BROWSER or not DRIVER:
     leave("chromium and chromium-driver are not installed")
 
-TABS = ("overview", "flame", "table", "timeline", "memory", "roofline", "latency",
+TABS = ("overview", "flame", "table", "timeline", "graph", "memory", "roofline", "latency",
         "pictures", "machine")
 
 
@@ -506,6 +506,88 @@ class Flame(Report):
         self.assertEqual(self.find(".details h2").text, "roi_heads")
 
 
+class Graph(Report):
+    """The detector of made_photographs(): decode before a model in which conv1
+    leads to conv2, and conv2 to relu and to the roi_heads."""
+
+    def box(self, name):
+        for box in self.find_all("svg.graph g.box, svg.graph g.frame"):
+            label = box.get_attribute("aria-label")
+            if label.split(",")[0].split(".")[-1] == name:
+                return box
+        return None
+
+    def place(self, name):
+        return self.run_script(
+            "const at = arguments[0].firstChild.getBoundingClientRect();"
+            "return {x: at.x, y: at.y, r: at.right, b: at.bottom}",
+            self.box(name))
+
+    def test_what_flows_leads_downwards_with_its_shape(self):
+        self.show("graph", "graph")
+        self.assertLess(self.place("conv1")["b"], self.place("conv2")["y"])
+        self.assertLess(self.place("conv2")["b"],
+                        self.place("box_head")["y"])
+        text = self.find("svg.graph").text
+        for part in ("1x64x56x56", "input", "output"):
+            self.assertIn(part, text)
+        self.keep("graph")
+
+    def test_boxes_do_not_overlap(self):
+        self.show("graph", "graph")
+        names = ("conv1", "conv2", "relu", "box_roi_pool", "box_head")
+        places = [self.place(name) for name in names]
+        for i, a in enumerate(places):
+            for b in places[:i]:
+                self.assertTrue(a["r"] <= b["x"] or b["r"] <= a["x"] or
+                                a["b"] <= b["y"] or b["b"] <= a["y"])
+
+    def test_modules_close_and_open(self):
+        self.show("graph", "graph")
+        ActionChains(self.browser, duration=0).double_click(
+            self.box("backbone").find_element(
+                By.CSS_SELECTOR, "text")).perform()
+        self.assertIsNone(self.box("conv1"))
+        self.assertEqual(
+            self.box("backbone").get_attribute("aria-expanded"), "false")
+        self.press(Keys.ENTER)
+        self.assertIsNotNone(self.box("conv1"))
+
+    def test_a_click_selects_and_keys_walk(self):
+        self.show("graph", "graph")
+        self.box("conv1").click()
+        self.assertEqual(self.find(".details h2").text, "conv1")
+        self.press(Keys.ARROW_DOWN)
+        self.assertEqual(self.find(".details h2").text, "conv2")
+
+    def test_a_module_selected_elsewhere_is_opened_and_marked(self):
+        self.show("graph", "graph")
+        for button in self.find_all("#view-graph button"):
+            if button.text == "Close all":
+                button.click()
+        self.assertIsNone(self.box("conv2"))
+        self.run_script("location.hash = 'table'")
+        self.run_script("select(state.report.nodes.find("
+                        "node => node.name === 'conv2'))")
+        self.run_script("location.hash = 'graph&sel=model.backbone.conv2'")
+        self.assertIn("chosen", self.box("conv2").get_attribute("class"))
+
+    def test_colours_show_kind_time_and_bytes(self):
+        self.show("graph", "graph")
+        seen = set()
+        for option in self.find_all("#view-graph option"):
+            option.click()
+            seen.add(self.run_script(
+                "return getComputedStyle(arguments[0].firstChild).fill",
+                self.box("conv2")))
+        self.assertGreaterEqual(len(seen), 3)
+
+    def test_without_edges_it_says_so(self):
+        self.show("full", "graph")
+        self.assertIn("does not say how modules are connected",
+                      self.find("#view-graph").text)
+
+
 class Shell(Report):
     def test_the_head_leaves_the_window_to_the_view(self):
         for width, height, most in ((1400, 900, 90), (400, 800, 150)):
@@ -692,7 +774,8 @@ class Two(Report):
 
 class Any(Report):
     def test_every_view_opens_on_every_page(self):
-        for page in ("full", "busy", "hostile", "bare", "deep", "two"):
+        for page in ("full", "busy", "hostile", "bare", "deep", "two",
+                     "streams", "graph"):
             for tab in TABS:
                 self.show(page, tab)
                 view = self.find(f"#view-{tab}")

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define FOLDER TEST_BINARY_DIR "/tests/report"
@@ -63,6 +64,45 @@ TEST(a_page_of_2000_scopes_and_20000_slices_is_written)
 TEST(a_page_of_200000_slices_stays_under_one_and_a_half_megabytes)
 {
     write_one("many", made_busy(2000, 200000));
+}
+
+/* decode, then conv1, conv2, relu in the backbone, box_roi_pool and box_head in
+ * the roi_heads: each computes with what the one before computed, box_roi_pool
+ * with conv2's too. */
+static struct run *made_wired(void)
+{
+    static const char *const names[] = {"conv1", "conv2", "relu",
+                                        "box_roi_pool", "box_head"};
+    struct run *run = made_photographs(3, 1);
+    uint32_t scopes[5], before = RUN_NONE;
+
+    for (uint32_t i = 0; i < run_scope_count(run); i++) {
+        for (size_t k = 0; k < 5; k++) {
+            if (strcmp(run_scope(run, i)->name, names[k]) == 0)
+                scopes[k] = i;
+        }
+    }
+    for (size_t k = 0; k <= 5; k++) {
+        struct run_edge edge = {before, k < 5 ? scopes[k] : RUN_NONE};
+
+        CHECK_STATUS(run_edge_add(run, &edge, &err), ASSAY_OK, &err);
+        if (k == 3)
+            CHECK_STATUS(
+                run_edge_add(run, &(struct run_edge){scopes[1], edge.to}, &err),
+                ASSAY_OK, &err);
+        before = edge.to;
+    }
+    CHECK_STATUS(
+        run_text_set(run, scopes[0],
+                     &(struct scope_text){"1x3x112x112 -> 1x64x56x56", "gemm"},
+                     &err),
+        ASSAY_OK, &err);
+    return run;
+}
+
+TEST(a_page_of_a_model_with_edges_is_written)
+{
+    write_one("graph", made_wired());
 }
 
 TEST(a_page_of_work_launched_on_a_device_is_written)

@@ -72,7 +72,7 @@ function startPrint(tabs, views) {
 function newViews(report) {
   return [
     overviewView(report), flameView(report), moduleView(report), timelineView(report),
-    memoryView(report), rooflineView(report), latencyView(report),
+    graphView(report), memoryView(report), rooflineView(report), latencyView(report),
     ...(report.runs.some(isTraining) ? [trainingView(report)] : []), picturesView(report),
     machineView(report)
   ];
