@@ -656,8 +656,12 @@ const struct space_row *run_space(const struct run *run, size_t i);
 const struct space_row *run_space_find(const struct run *run, const char *space,
                                        const char *category);
 
-/* The counter with the live bytes over one iteration. */
+/* The counter with the live bytes over one iteration. Those that follow it with
+ * a full stop, a space and a category ("memory.live.host.weights") say whose
+ * bytes they were. */
 #define RUN_LIVE_BYTES "memory.live"
+bool run_is_live_bytes(
+    const char *counter); /* the first or one of the others */
 
 /* Who owned the bytes at the peak. The first group adds up to
  * run_memory.peak_bytes. Together with the second it adds up to the process's

@@ -663,15 +663,48 @@ class Shell(Report):
 
 
 class Charts(Report):
-    def test_the_peak_opens_the_ledger(self):
+    def test_the_owners_of_the_peak_are_shown(self):
         self.show("full", "memory")
-        self.assertFalse(self.find(".ledger").is_displayed())
         self.find("#peak-0").click()
         text = self.find(".ledger").text
         for part in ("model.backbone.conv1", "25.0 MiB", "as loaded",
                      "Together 100 MiB", "130 MiB"):
             self.assertIn(part, text.replace("\u00a0", " "))
         self.keep("memory")
+
+    def test_memory_is_stacked_by_category_and_names_the_module(self):
+        self.show("graph", "memory")
+        self.assertEqual(len(self.find_all("#view-memory .stacked")), 3)
+        legend = self.find("#view-memory .legend").text
+        for part in ("weights", "activations", "rounded up by the pool"):
+            self.assertIn(part, legend)
+        chart = self.find("#view-memory svg")
+        self.hover(chart)
+        for part in ("weights", "30.0", "activations", "in"):
+            self.assertIn(part, self.tooltip())
+        chart.click()
+        self.assertNotEqual(self.find(".details h2").text, "pipeline")
+        self.keep("memory-categories")
+
+    def test_no_two_labels_of_an_axis_touch_or_repeat(self):
+        for page, tab in (("full", "latency"), ("full", "memory"),
+                          ("full", "roofline"), ("training", "training")):
+            for width in (1400, 400):
+                self.show(page, tab, width=width, height=800)
+                rows = self.run_script("""
+                    return [...document.querySelectorAll(
+                        `#view-${arguments[0]} svg.chart`)].map(chart =>
+                        [...chart.querySelectorAll("text[text-anchor=middle]")]
+                        .map(text => {
+                            const at = text.getBoundingClientRect();
+                            return [at.left, at.right, text.textContent];
+                        }));""", tab)
+                self.assertGreater(len(rows), 0)
+                for labels in rows:
+                    for before, after in zip(labels, labels[1:]):
+                        self.assertLess(before[1], after[0], labels)
+                    texts = [label[2] for label in labels]
+                    self.assertEqual(len(set(texts)), len(texts))
 
     def test_the_roofline_has_roof_and_modules(self):
         self.show("full", "roofline")

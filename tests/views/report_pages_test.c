@@ -66,6 +66,30 @@ TEST(a_page_of_200000_slices_stays_under_one_and_a_half_megabytes)
     write_one("many", made_busy(2000, 200000));
 }
 
+/* Bytes of a category: so many MiB from the last iteration on, and others 5 ms
+ * later. */
+static void made_held(struct run *run, const char *name, double first,
+                      double then)
+{
+    const struct counter *live = NULL;
+    int64_t start_ns;
+    uint32_t id;
+
+    for (uint32_t i = 0; i < run_counters(run); i++) {
+        if (strcmp(run_counter(run, i)->name, RUN_LIVE_BYTES) == 0)
+            live = run_counter(run, i);
+    }
+    CHECK(live != NULL);
+    start_ns = live->points[0].time_ns;
+    CHECK_STATUS(run_counter_add(run, name, "bytes", &id, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(run_counter_count(run, id, start_ns, first * 0x1p20, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(
+        run_counter_count(run, id, start_ns + 5000000, then * 0x1p20, &err),
+        ASSAY_OK, &err);
+}
+
 /* decode, then conv1, conv2, relu in the backbone, box_roi_pool and box_head in
  * the roi_heads: each computes with what the one before computed, box_roi_pool
  * with conv2's too. */
@@ -97,6 +121,8 @@ static struct run *made_wired(void)
                      &(struct scope_text){"1x3x112x112 -> 1x64x56x56", "gemm"},
                      &err),
         ASSAY_OK, &err);
+    made_held(run, "memory.live.host.weights", 30, 30);
+    made_held(run, "memory.live.host.activations", 20, 40);
     return run;
 }
 

@@ -53,7 +53,7 @@ function detailsPanel(report, openIn) {
                                 pairs(figures.map(item => [item.label, item.text(scope)]))]);
     const told = words(scope);
     return [
-      shareBar(node), told.length ? pairs(told) : null,
+      shareBar(node), told.length ? make("div", {class: "words"}, pairs(told)) : null,
       groups.length ? groups : make("p", {class: "soft"}, "It was never called.")
     ];
   }

@@ -50,7 +50,7 @@ function ledgerBooks(run, kinds) {
 
 function ledgerPanel(report, run) {
   const rows = (run.memory && run.memory.ledger) || [];
-  const element = make("div", {class: "block ledger", hidden: true},
+  const element = make("div", {class: "block ledger"},
       make("h2", {}, "At the peak",
           report.comparison ? [" of ", letterOf(run.side), ", ", nameText(run.label)] : null,
           run.memory && run.memory.peak_scope ? [", in ", nameText(run.memory.peak_scope, 80)]
