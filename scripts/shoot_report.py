@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Makes the picture of an HTML report for the docs.
 
-    scripts/shoot_report.py REPORT.html PICTURE.png [MODULE]
+    scripts/shoot_report.py REPORT.html PICTURE.png [MODULE [VIEW]]
 
 Opens the page in Chromium (packages/test.txt), selects a module by name and
 writes a PNG with few colours to keep it small. The one in docs/images shows
@@ -17,6 +17,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 WIDTH = 1200
+HEIGHT = 700
 COLOURS = 128
 
 
@@ -28,7 +29,7 @@ def set_height(browser, height):
     time.sleep(0.5)  # the page lays itself out again
 
 
-def shoot(page, module):
+def shoot(page, module, view):
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars"):
@@ -36,21 +37,19 @@ def shoot(page, module):
     browser = webdriver.Chrome(options=options,
                                service=Service("/usr/bin/chromedriver"))
     try:
-        browser.get(page.resolve().as_uri())
-        set_height(browser, 700)
+        browser.get(page.resolve().as_uri() + "#" + view)
+        set_height(browser, HEIGHT)
         browser.execute_script(
             "select(state.report.nodes.find(node => node.name === "
             "arguments[0]) || state.report.root)", module)
-        set_height(browser, browser.execute_script(
-            "return Math.ceil(document.getElementById('foot')"
-            ".getBoundingClientRect().bottom) + 24"))
+        time.sleep(0.5)
         return Image.open(io.BytesIO(browser.get_screenshot_as_png()))
     finally:
         browser.quit()
 
 
-def main(page, picture, module="fc6"):
-    image = shoot(pathlib.Path(page), module).convert("RGB")
+def main(page, picture, module="fc6", view="flame"):
+    image = shoot(pathlib.Path(page), module, view).convert("RGB")
     image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE,
                    dither=Image.Dither.NONE).save(picture, optimize=True)
 

@@ -71,11 +71,11 @@ const struct command cmd_report = {
                  .missing = "a run file",
                  .endings = run_endings},
     .description = TEXTS(
-        "Writes one HTML file that needs no server and no network: the "
-        "tree to zoom into, a table to sort and search, the timeline of an "
-        "iteration, memory with its owners at the peak, the roofline, the "
-        "spread of the latency, time against what was in the photographs, "
-        "machine and settings.",
+        "Writes one HTML file that needs no server and no network: flame "
+        "graphs, a table to sort and search, the timeline of an iteration, "
+        "the model as a graph, memory with its owners at the peak, the "
+        "roofline, the spread of the latency, time against what was in the "
+        "photographs, machine and settings.",
         "With two runs the same views show what changed from A to B, and "
         "which changes are more than noise according to `assay compare`."),
     .options = options,

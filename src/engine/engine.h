@@ -55,6 +55,9 @@ bool engine_was_replayed(const struct engine *engine);
 /* Where a module of the graph (GRAPH_NONE: the model) is in the recorded tree;
  * good once a forward pass was recorded. */
 assay_scope_t engine_scope(const struct engine *engine, uint32_t scope);
+/* The same for a node: where its work is shown. ASSAY_SCOPE_ROOT if it did not
+ * run while it was recorded. */
+assay_scope_t engine_node_scope(const struct engine *engine, size_t node);
 
 /* Reports to the recorder what the pool hands out and takes back, by space and
  * category, and what is live in it now. is_in_spans: the open spans are charged

@@ -184,6 +184,11 @@ assay_scope_t engine_scope(const struct engine *engine, uint32_t scope)
     return module_scope(&engine->forward, scope);
 }
 
+assay_scope_t engine_node_scope(const struct engine *engine, size_t node)
+{
+    return engine->reports[node].scope;
+}
+
 /* ---- the device ------------------------------------------------------------
  */
 

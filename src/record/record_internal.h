@@ -99,19 +99,29 @@ extern atomic_ullong threads_lost;
 struct live {
     struct counter_point *points; /* in order of time */
     size_t n, capacity;
+    struct held_point *held; /* the same by space and category */
+    size_t n_held, held_capacity;
     bool has_iteration;
     int64_t start_ns, end_ns; /* of the last one that ended */
+};
+
+/* A row of the run's memory spaces has so many bytes from then on. */
+struct held_point {
+    int64_t time_ns;
+    uint32_t row;
+    double bytes;
 };
 
 void live_release(struct live *live);
 
 /* The count changed. Times must increase. */
 enum assay_status live_add(struct live *live, int64_t time_ns, double bytes);
+enum assay_status live_add_held(struct live *live, struct held_point point);
 /* A measured iteration ended; changes in it may still come. */
 void live_iteration(struct live *live, int64_t start_ns, int64_t end_ns);
 
-/* Adds the changes in the last iteration to the run as RUN_LIVE_BYTES, if there
- * are any. */
+/* Adds the changes in the last iteration to the run as RUN_LIVE_BYTES, and by
+ * space and category, if there are any. */
 enum assay_status live_finish(const struct live *live, struct run *run,
                               struct error *err);
 

@@ -65,6 +65,7 @@ static enum assay_status values_count_change(struct recording *recording,
                                              struct error *err)
 {
     const struct name *name = names_at(sample->counter);
+    const struct space_row *row;
     struct error odd = {0};
     enum assay_status st = run_space_change(recording->run, name->text,
                                             name->detail, sample->delta, &odd);
@@ -73,7 +74,19 @@ static enum assay_status values_count_change(struct recording *recording,
         recording->ended.lost_spans++;
         return ASSAY_OK;
     }
-    return st ? error_set(err, st, "%s", odd.text) : ASSAY_OK;
+    if (st)
+        return error_set(err, st, "%s", odd.text);
+    row = run_space_find(recording->run, name->text, name->detail);
+    if (row)
+        st = live_add_held(
+            &recording->live,
+            (struct held_point){
+                .time_ns = ticks_map_ns(&recording->clock, sample->ticks),
+                .row = (uint32_t)(row - run_space(recording->run, 0)),
+                .bytes = (double)row->live_bytes});
+    return st ? error_nomem(err, sizeof(struct held_point),
+                            "the live bytes of an iteration")
+              : ASSAY_OK;
 }
 
 static enum assay_status values_count(struct recording *recording,

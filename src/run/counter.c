@@ -123,6 +123,14 @@ static void counter_empty(struct run *run, const char *name)
     }
 }
 
+bool run_is_live_bytes(const char *counter)
+{
+    size_t n = strlen(RUN_LIVE_BYTES);
+
+    return strncmp(counter, RUN_LIVE_BYTES, n) == 0 &&
+           (counter[n] == '\0' || counter[n] == '.');
+}
+
 /* Appends points to the existing ones; but live bytes are those of a single
  * iteration, the one with the higher peak. */
 enum assay_status counters_merge(struct run *into, const struct run *from,
@@ -131,10 +139,12 @@ enum assay_status counters_merge(struct run *into, const struct run *from,
     bool is_higher = from->memory.peak_bytes > into->memory.peak_bytes;
     enum assay_status st = ASSAY_OK;
 
-    if (is_higher)
-        counter_empty(into, RUN_LIVE_BYTES);
+    for (size_t i = 0; is_higher && i < into->n_counters; i++) {
+        if (run_is_live_bytes(into->counters[i].name))
+            counter_empty(into, into->counters[i].name);
+    }
     for (size_t i = 0; !st && i < from->n_counters; i++) {
-        if (is_higher || strcmp(from->counters[i].name, RUN_LIVE_BYTES) != 0)
+        if (is_higher || !run_is_live_bytes(from->counters[i].name))
             st = counter_merge(into, &from->counters[i], shift_ns, err);
     }
     return st;

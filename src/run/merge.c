@@ -279,7 +279,7 @@ static enum assay_status merge_work(struct run *into, const struct run *from,
         }
         st = run_work_set(into, scope, &work, err);
     }
-    return st;
+    return st ? st : edges_copy(into, from, translation->scopes, err);
 }
 
 static void merge_health(struct run *into, const struct run *from,

@@ -61,6 +61,7 @@ void run_free(struct run *run)
         mem_free((char *)run->texts[i].kernel);
     }
     mem_free(run->texts);
+    mem_free(run->edges);
     map_release(&run->scope_ids);
     map_release(&run->fact_ids);
     arena_release(&run->text);

@@ -602,6 +602,21 @@ enum assay_status run_text_set(struct run *run, uint32_t scope,
 const struct scope_text *run_text(const struct run *run, uint32_t scope);
 bool run_has_text(const struct run *run);
 
+/* ---- edges -------------------------------------------------------------- */
+
+/* A scope computes with what another one computed. RUN_NONE: from is an input
+ * of the model, to an output. */
+struct run_edge {
+    uint32_t from, to;
+};
+
+/* Edges that lead from a scope to itself are left out, and those that are there
+ * already if they come in a row. */
+enum assay_status run_edge_add(struct run *run, const struct run_edge *edge,
+                               struct error *err);
+size_t run_edge_count(const struct run *run);
+const struct run_edge *run_edge(const struct run *run, size_t i);
+
 /* ---- health and memory ------------------------------------------------ */
 
 /* What went wrong while recording; all zero in a good run. */
@@ -654,8 +669,12 @@ const struct space_row *run_space_find(const struct run *run, const char *space,
 /* A fact: how many of the iterations have device times, if not all do. */
 #define RUN_DEVICE_TIMED "device.timed_iterations"
 
-/* The counter with the live bytes over one iteration. */
+/* The counter with the live bytes over one iteration. Those that follow it with
+ * a full stop, a space and a category ("memory.live.host.weights") say whose
+ * bytes they were. */
 #define RUN_LIVE_BYTES "memory.live"
+bool run_is_live_bytes(
+    const char *counter); /* the first or one of the others */
 
 /* Who owned the bytes at the peak. The first group adds up to
  * run_memory.peak_bytes. Together with the second it adds up to the process's
@@ -721,8 +740,8 @@ enum assay_status run_subset(const struct run *run,
 bool run_is_part(const struct run *run);
 
 /* Appends another run's iterations: equal scopes are joined, new ones added.
- * Facts of `into` win, work becomes the mean over all iterations; the ledger
- * and the live bytes are those of the run with the higher peak. */
+ * Facts and edges of `into` win, work becomes the mean over all iterations; the
+ * ledger and the live bytes are those of the run with the higher peak. */
 enum assay_status run_merge(struct run *into, const struct run *from,
                             struct error *err);
 

@@ -76,6 +76,8 @@ struct run {
     size_t n_works, works_capacity;
     struct scope_text *texts;
     size_t n_texts, texts_capacity;
+    struct run_edge *edges;
+    size_t n_edges, edges_capacity;
 
     struct series *series;
     size_t n_series, series_capacity;
@@ -97,6 +99,10 @@ void cell_release(struct cell *cell);
 /* Whether its time is a device's. */
 bool cell_is_device(const struct run *run, const struct cell *cell);
 void series_release(struct series *series);
+/* Copies the edges of another run unless there are some already. scopes: the
+ * scope for each of the other run; NULL: the same. */
+enum assay_status edges_copy(struct run *to, const struct run *from,
+                             const uint32_t *scopes, struct error *err);
 
 /* Keep a point or an iteration, thinning the list when it gets too long. */
 enum assay_status cell_add_point(struct cell *cell, const struct point *point);

@@ -43,7 +43,7 @@ subset_copy_work(struct run *to, const struct run *from, struct error *err)
         if (!st && run_text(from, i))
             st = run_text_set(to, i, run_text(from, i), err);
     }
-    return st;
+    return st ? st : edges_copy(to, from, NULL, err);
 }
 
 static enum assay_status

@@ -2,6 +2,7 @@
 #include "session/profile_internal.h"
 
 #include "observe/memory_ledger.h"
+#include "observe/model_edges.h"
 
 enum assay_status profile_annotate(struct profile *profile, struct error *err)
 {
@@ -18,6 +19,9 @@ enum assay_status profile_annotate(struct profile *profile, struct error *err)
                                      .process = profile->process,
                                      .picture_bytes = profile->picture_bytes},
             err);
+    if (!st)
+        st = model_edges(&profile->recorded, session->engine, session->graph,
+                         err);
     if (!st)
         st = observer_hand_over(&profile->observer, run, err);
     if (!st && facts->state)

@@ -269,6 +269,32 @@ static enum assay_status texts_write(struct store_writer *writer,
     return st;
 }
 
+/* ---- edges ----------------------------------------------------------------
+ */
+
+/* They come all at once, and are not many. */
+static enum assay_status edges_write(struct store_writer *writer,
+                                     const struct run *run, struct error *err)
+{
+    size_t n = run_edge_count(run);
+    enum assay_status st;
+
+    if (n == writer->n_edges)
+        return ASSAY_OK;
+    st = db_execute(&writer->db, store_edges, err);
+    if (!st)
+        st = writer_cut(writer, CUT_EDGES, 0, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        struct row row = writer_row(writer, PUT_EDGE, err);
+
+        row_id(&row, run_edge(run, i)->from);
+        row_id(&row, run_edge(run, i)->to);
+        st = row_write(&row);
+    }
+    writer->n_edges = n;
+    return st;
+}
+
 /* ---- iterations ------------------------------------------------------- */
 
 /* Where to go on writing. After thinning, the place of the last one written has
@@ -524,7 +550,7 @@ enum assay_status checkpoint_write(struct store_writer *writer,
         health_write,  facts_write,  scopes_write,   phases_write,
         threads_write, works_write,  texts_write,    iterations_write,
         cells_write,   kept_write,   counters_write, series_write,
-        ledger_write,  spaces_write,
+        ledger_write,  spaces_write, edges_write,
     };
     enum assay_status st = meta_write(writer, run, is_complete, err);
 

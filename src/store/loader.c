@@ -95,6 +95,28 @@ static enum assay_status loader_check_header(struct loader *loader,
 
 /* A view, a virtual table or a computed column in place of a plain table would
  * make SQLite run code from the file. */
+static enum assay_status loader_check_table(struct loader *loader,
+                                            const char *name, bool *is_there,
+                                            struct error *err)
+{
+    int rc;
+
+    *is_there = loader_ask(loader,
+                           "SELECT count(*) FROM sqlite_schema WHERE name = ?"
+                           " AND type = 'table' AND rootpage > 0",
+                           name, &rc) == 1;
+    if (!rc && *is_there &&
+        loader_ask(loader,
+                   "SELECT count(*) FROM pragma_table_xinfo(?)"
+                   " WHERE hidden <> 0",
+                   name, &rc) != 0 &&
+        !rc)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is damaged: table %s has computed columns",
+                         loader->db.path, name);
+    return rc ? db_error(&loader->db, "reading", err) : ASSAY_OK;
+}
+
 static enum assay_status loader_check_tables(struct loader *loader,
                                              struct error *err)
 {
@@ -112,32 +134,19 @@ static enum assay_status loader_check_tables(struct loader *loader,
     };
 
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        const char *name = tables[i].name;
-        int rc;
+        bool is_there = true;
+        enum assay_status st = ASSAY_OK;
 
-        if (tables[i].since > loader->version)
-            continue;
-        if (loader_ask(loader,
-                       "SELECT count(*) FROM sqlite_schema WHERE name = ?"
-                       " AND type = 'table' AND rootpage > 0",
-                       name, &rc) != 1 &&
-            !rc)
+        if (tables[i].since <= loader->version)
+            st = loader_check_table(loader, tables[i].name, &is_there, err);
+        if (st)
+            return st;
+        if (!is_there)
             return error_set(err, ASSAY_BAD_INPUT,
                              "%s is damaged: it has no table %s",
-                             loader->db.path, name);
-        if (!rc &&
-            loader_ask(loader,
-                       "SELECT count(*) FROM pragma_table_xinfo(?)"
-                       " WHERE hidden <> 0",
-                       name, &rc) != 0 &&
-            !rc)
-            return error_set(err, ASSAY_BAD_INPUT,
-                             "%s is damaged: table %s has computed columns",
-                             loader->db.path, name);
-        if (rc)
-            return db_error(&loader->db, "reading", err);
+                             loader->db.path, tables[i].name);
     }
-    return ASSAY_OK;
+    return loader_check_table(loader, "edge", &loader->has_edges, err);
 }
 
 /* In one transaction: a run that is still being recorded must not change

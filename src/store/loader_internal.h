@@ -14,6 +14,7 @@ struct loader {
     struct database *database;
     struct db db; /* its handle */
     int version;  /* of the file's schema */
+    bool has_edges;
     struct run *run;
     int64_t steps_left; /* of SQLite's machine, before we assume a loop */
 };

@@ -7,7 +7,9 @@
  * tables.c what older files lack.
  *
  * The additions of version 6 are made when something first needs them: a run
- * without any is written as version 5, which older programs read. */
+ * without any is written as version 5, which older programs read. The table of
+ * edges is made then too; it needs no version of its own, because nothing else
+ * refers to it and older programs do not look for it. */
 #include "store/store_internal.h"
 
 const char store_tables[] =
@@ -67,6 +69,9 @@ const char store_extension[] =
     " category TEXT NOT NULL, live_bytes INTEGER NOT NULL,"
     " peak_bytes INTEGER NOT NULL, at_peak_bytes INTEGER NOT NULL);"
     "PRAGMA user_version=6;";
+
+const char store_edges[] =
+    "CREATE TABLE IF NOT EXISTS edge(src INTEGER, dst INTEGER);";
 
 const char store_views[] =
     "CREATE VIEW scope_time AS SELECT scope.path, scope.class,"

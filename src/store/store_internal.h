@@ -25,6 +25,8 @@ enum {
 extern const char store_tables[];
 extern const char store_views[];
 extern const char store_extension[];
+/* Makes the table of edges, which any version may have. */
+extern const char store_edges[];
 
 /* ---- a connection ----------------------------------------------------- */
 

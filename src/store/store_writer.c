@@ -99,7 +99,7 @@ static void writer_roll_back(struct store_writer *writer)
     writer->n_appended = writer->n_committed;
     writer->is_to_rewrite = true;
     writer->n_scopes = writer->n_phases = 0;
-    writer->n_iterations = writer->n_kept = 0;
+    writer->n_iterations = writer->n_kept = writer->n_edges = 0;
     writer->n_cells = writer->n_counters = writer->n_series = 0;
     writer->kept_hash = writer->work_hash = 0;
     writer->text_hash = writer->ledger_hash = 0;

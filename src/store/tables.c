@@ -453,6 +453,26 @@ static enum assay_status spaces_read(struct loader *loader, struct error *err)
     return rows_close(&rows);
 }
 
+/* ---- edges --------------------------------------------------------------- */
+
+static enum assay_status edges_read(struct loader *loader, struct error *err)
+{
+    size_t n_scopes = run_scope_count(loader->run);
+    struct rows rows;
+
+    if (!loader->has_edges)
+        return ASSAY_OK;
+    rows = rows_open(loader, "edge", "rowid, src, dst", err);
+    while (rows_next(&rows)) {
+        struct run_edge edge = {.from = rows_id_or_none(&rows, 1, n_scopes),
+                                .to = rows_id_or_none(&rows, 2, n_scopes)};
+
+        if (!rows.status)
+            rows_take(&rows, run_edge_add(loader->run, &edge, err));
+    }
+    return rows_close(&rows);
+}
+
 enum assay_status tables_read(struct loader *loader, struct error *err)
 {
     static const struct {
@@ -463,7 +483,7 @@ enum assay_status tables_read(struct loader *loader, struct error *err)
         {1, phases_read}, {1, threads_read}, {1, iterations_read},
         {1, cells_read},  {1, samples_read}, {2, counters_read},
         {3, works_read},  {6, texts_read},   {4, series_read},
-        {4, ledger_read}, {6, spaces_read},
+        {4, ledger_read}, {6, spaces_read},  {1, edges_read},
     };
     struct meta meta;
     enum assay_status st = meta_read(loader, &meta, err);

@@ -27,6 +27,7 @@
                    " VALUES(?,?,?,?,?,?,?,?,?)")                               \
     X(PUT_WORK, "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?,?,?,?)")     \
     X(PUT_TEXT, "INSERT OR REPLACE INTO scope_text VALUES(?,?,?)")             \
+    X(PUT_EDGE, "INSERT INTO edge VALUES(?,?)")                                \
     X(PUT_SPACE, "INSERT OR REPLACE INTO memory_space VALUES(?,?,?,?,?,?)")    \
     X(PUT_COUNTER_POINT, "INSERT INTO counter_point VALUES(?,?,?)")            \
     X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?,?,?,?)")             \
@@ -34,6 +35,7 @@
     X(PUT_SERIES_POINT, "INSERT INTO series_point VALUES(?,?,?)")              \
     X(PUT_OWNER, "INSERT INTO ledger VALUES(?,?,?,?,?)")                       \
     X(CUT_SERIES_POINTS, "DELETE FROM series_point WHERE series = ?")          \
+    X(CUT_EDGES, "DELETE FROM edge WHERE rowid > ?")                           \
     X(CUT_LEDGER, "DELETE FROM ledger WHERE id >= ?")                          \
     X(CUT_ITERATIONS, "DELETE FROM iteration WHERE i >= ?")                    \
     X(CUT_POINTS, "DELETE FROM point WHERE stat = ?")                          \
@@ -97,7 +99,7 @@ struct store_writer {
     int64_t n_committed; /* of those, the committed ones */
     uint64_t n_lost;     /* rolled back with a failed transaction */
 
-    size_t n_scopes, n_phases, n_iterations, n_kept;
+    size_t n_scopes, n_phases, n_iterations, n_kept, n_edges;
     uint32_t last_iteration;
     uint64_t kept_hash, work_hash, text_hash, ledger_hash;
     struct written *cells;

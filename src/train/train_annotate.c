@@ -3,6 +3,7 @@
 #include "train/trainer_internal.h"
 
 #include "observe/memory_ledger.h"
+#include "observe/model_edges.h"
 
 #include <inttypes.h>
 
@@ -44,7 +45,11 @@ static enum assay_status add_memory(const struct recorded *recorded,
                                     struct error *err)
 {
     const struct trainer_options *options = &trainer->options;
+    enum assay_status st =
+        model_edges(recorded, trainer->engine, options->graph, err);
 
+    if (st)
+        return st;
     return memory_ledger(recorded,
                          &(struct memory_account){
                              .engine = trainer->engine,

@@ -14,7 +14,8 @@
 
 enum {
     REPORT_DIGITS = 6,
-    REPORT_MAX_SLICES = 30000 /* in the timeline of one run */
+    REPORT_MAX_SLICES = 200000, /* in the timeline of one run */
+    REPORT_EXACT_SLICES = 30000 /* up to here their times are not rounded */
 };
 
 /* A run as its rows, and the row of each scope. Start from {0}; release also
@@ -44,7 +45,8 @@ enum assay_status report_write_run(struct json_writer *json,
 
 /* The member "stretches": the samples that are kept in full, one stretch per
  * iteration. If there are more than REPORT_MAX_SLICES, the longest of each
- * stretch; "left_out" counts the others. */
+ * stretch; "left_out" counts the others. They are base64 of numbers of seven
+ * bits per byte; report_slices.c says which. */
 enum assay_status report_write_slices(struct json_writer *json,
                                       const struct report_rows *rows,
                                       struct error *err);

@@ -75,6 +75,35 @@ void report_row(struct json_writer *json, uint32_t row)
 
 /* ---- the tree --------------------------------------------------------- */
 
+static void report_write_text(struct json_writer *json, const char *text)
+{
+    json_write_string(json, text && *text ? text : NULL);
+}
+
+/* The shapes that a scope computed with, and its kernel. */
+static void report_run_write_texts(struct json_writer *json,
+                                   const struct report_rows *all)
+{
+    const struct row *items = all->rows.items;
+
+    if (!run_has_text(all->run))
+        return;
+    report_column(json, "shapes");
+    for (size_t i = 0; i < all->rows.n; i++) {
+        const struct scope_text *text = run_text(all->run, items[i].scope);
+
+        report_write_text(json, text ? text->shapes : NULL);
+    }
+    json_array_end(json);
+    report_column(json, "kernel");
+    for (size_t i = 0; i < all->rows.n; i++) {
+        const struct scope_text *text = run_text(all->run, items[i].scope);
+
+        report_write_text(json, text ? text->kernel : NULL);
+    }
+    json_array_end(json);
+}
+
 static void report_run_write_names(struct json_writer *json,
                                    const struct report_rows *all)
 {
@@ -105,6 +134,7 @@ static void report_run_write_names(struct json_writer *json,
                                     ? NULL
                                     : column_bound(&items[i]));
     json_array_end(json);
+    report_run_write_texts(json, all);
     report_column(json, "is_outside");
     for (size_t i = 0; i < n; i++)
         json_write_int(json, items[i].is_outside);
@@ -193,6 +223,25 @@ static enum assay_status report_run_write_tree(struct json_writer *json,
     return st;
 }
 
+/* Which row computes with what another computed; null: the model's inputs and
+ * outputs. */
+static void report_run_write_edges(struct json_writer *json,
+                                   const struct report_rows *all)
+{
+    size_t n = run_edge_count(all->run);
+
+    report_column(json, "edges");
+    for (size_t i = 0; i < n; i++) {
+        const struct run_edge *edge = run_edge(all->run, i);
+
+        report_row(json,
+                   edge->from == RUN_NONE ? RUN_NONE : all->row_of[edge->from]);
+        report_row(json,
+                   edge->to == RUN_NONE ? RUN_NONE : all->row_of[edge->to]);
+    }
+    json_array_end(json);
+}
+
 /* ---- the rest ---------------------------------------------------------- */
 
 static void report_run_write_iterations(struct json_writer *json,
@@ -244,6 +293,7 @@ enum assay_status report_write_run(struct json_writer *json,
         st = report_run_write_tree(json, rows, err);
     if (st)
         return st;
+    report_run_write_edges(json, rows);
     report_run_write_iterations(json, run);
     report_column(json, "counters");
     for (uint32_t i = 0; i < run_counters(run); i++)

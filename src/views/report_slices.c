@@ -3,6 +3,7 @@
 #include "views/report_data_internal.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <stdlib.h>
 
@@ -166,34 +167,133 @@ static bool report_slices_is_shown(struct slice_stretch *stretch,
     return true;
 }
 
-/* Four numbers per slice: thread, scope, nanoseconds since the previous slice
- * (since the stretch began for the first), duration in nanoseconds. */
-static void slices_write_stretch(struct json_writer *json,
+/* ---- as bytes ---------------------------------------------------------- */
+
+/* A stretch being written. Times are counted in units from its start, so that
+ * rounding keeps slices inside the ones around them. */
+struct slice_bytes {
+    int64_t unit_ns;
+    struct str slices;
+    struct str launches;
+    bool is_full; /* no memory */
+};
+
+/* Seven bits per byte, the lowest first; the last byte is below 128. */
+static void slice_bytes_put(struct slice_bytes *to, struct str *bytes,
+                            uint64_t value)
+{
+    do {
+        uint64_t rest = value >> 7;
+
+        to->is_full |=
+            str_append_char(bytes, (char)(unsigned char)((value & 127) |
+                                                         (rest ? 128 : 0))) !=
+            ASSAY_OK;
+        value = rest;
+    } while (value);
+}
+
+/* Small whichever sign it has. */
+static uint64_t slice_bytes_fold(int64_t value)
+{
+    uint64_t twice = (uint64_t)value << 1;
+
+    return value < 0 ? ~twice : twice;
+}
+
+/* A page of many slices rounds their times to a four-millionth of the stretch:
+ * far below a pixel, and they take half the room. */
+static int64_t slice_stretch_unit(const struct report_slices *slices,
+                                  const struct slice_stretch *stretch)
+{
+    int64_t end = stretch->start_ns;
+
+    if (slices->n <= REPORT_EXACT_SLICES)
+        return 1;
+    for (size_t i = 0; i < stretch->n; i++) {
+        const struct sample *sample = slice(slices, stretch->first + i);
+
+        if (sample->start_ns + sample->duration_ns > end)
+            end = sample->start_ns + sample->duration_ns;
+    }
+    return (end - stretch->start_ns) / (1 << 22) + 1;
+}
+
+/* Writes "threads": thread and number of slices, in turn; and fills *to. */
+static void slices_write_threads(struct json_writer *json,
                                  const struct report_slices *slices,
                                  struct slice_stretch *stretch,
-                                 const uint32_t *row_of)
+                                 const uint32_t *row_of, struct slice_bytes *to)
 {
-    int64_t before = stretch->start_ns;
+    int64_t before = 0, scope = 0;
+    uint32_t thread = RUN_NONE;
+    size_t n = 0, index = 0, launched = 0;
+
+    report_column(json, "threads");
+    for (size_t i = 0; i < stretch->n; i++) {
+        const struct sample *sample = slice(slices, stretch->first + i);
+        int64_t from = sample->start_ns - stretch->start_ns;
+        int64_t start = from / to->unit_ns;
+        int64_t end = (from + sample->duration_ns) / to->unit_ns;
+
+        if (!report_slices_is_shown(stretch, sample))
+            continue;
+        if (sample->thread != thread) {
+            if (n)
+                json_write_uint(json, n);
+            json_write_uint(json, sample->thread);
+            thread = sample->thread;
+            n = 0;
+            before = 0;
+        }
+        slice_bytes_put(to, &to->slices,
+                        slice_bytes_fold(row_of[sample->scope] - scope));
+        slice_bytes_put(to, &to->slices, slice_bytes_fold(start - before));
+        slice_bytes_put(to, &to->slices, (uint64_t)(end - start));
+        if (sample->queued_ns > 0) {
+            slice_bytes_put(to, &to->launches, index - launched);
+            slice_bytes_put(to, &to->launches,
+                            (uint64_t)(sample->queued_ns / to->unit_ns));
+            launched = index;
+        }
+        scope = row_of[sample->scope];
+        before = start;
+        index++;
+        n++;
+    }
+    if (n)
+        json_write_uint(json, n);
+    json_array_end(json);
+}
+
+/* Three numbers per slice: the scope and the start, each as the difference from
+ * the slice before on the same thread, and the duration. Two numbers per
+ * launch: how many slices it is after the previous one, and how long before its
+ * start it was launched. */
+static enum assay_status slices_write_stretch(
+    struct json_writer *json, const struct report_slices *slices,
+    struct slice_stretch *stretch, const uint32_t *row_of, struct error *err)
+{
+    struct slice_bytes bytes = {.unit_ns = slice_stretch_unit(slices, stretch)};
+    enum assay_status st = ASSAY_OK;
 
     json_object_begin(json);
     json_key(json, "iteration");
     report_row(json, stretch->iteration);
     json_member_double(json, "start_ms", (double)stretch->start_ns / 1e6);
     json_member_int(json, "left_out", (int64_t)stretch->n_left_out);
-    report_column(json, "slices");
-    for (size_t i = 0; i < stretch->n; i++) {
-        const struct sample *sample = slice(slices, stretch->first + i);
-
-        if (!report_slices_is_shown(stretch, sample))
-            continue;
-        json_write_uint(json, sample->thread);
-        json_write_uint(json, row_of[sample->scope]);
-        json_write_int(json, sample->start_ns - before);
-        json_write_int(json, sample->duration_ns);
-        before = sample->start_ns;
-    }
-    json_array_end(json);
+    json_member_int(json, "unit_ns", bytes.unit_ns);
+    slices_write_threads(json, slices, stretch, row_of, &bytes);
+    json_key(json, "slices");
+    json_write_base64(json, str_text(&bytes.slices), bytes.slices.n);
+    json_key(json, "launches");
+    json_write_base64(json, str_text(&bytes.launches), bytes.launches.n);
     json_object_end(json);
+    if (bytes.is_full)
+        st = error_nomem(err, bytes.slices.n, "the timeline");
+    str_release(&bytes.launches);
+    str_release(&bytes.slices);
+    return st;
 }
 
 enum assay_status report_write_slices(struct json_writer *json,
@@ -207,9 +307,9 @@ enum assay_status report_write_slices(struct json_writer *json,
         st = slices_share_room(&slices, err);
     if (!st) {
         report_column(json, "stretches");
-        for (size_t i = 0; i < slices.n_stretches; i++)
-            slices_write_stretch(json, &slices, &slices.stretches[i],
-                                 rows->row_of);
+        for (size_t i = 0; !st && i < slices.n_stretches; i++)
+            st = slices_write_stretch(json, &slices, &slices.stretches[i],
+                                      rows->row_of, err);
         json_array_end(json);
     }
     slices_release(&slices);

@@ -221,7 +221,7 @@ static void summary_add_counter(struct line *line,
 static bool summary_is_memory(const struct run *run,
                               const struct counter *counter)
 {
-    return strcmp(counter->name, RUN_LIVE_BYTES) == 0 ||
+    return run_is_live_bytes(counter->name) ||
            (strcmp(counter->name, "memory") == 0 &&
             (run_ledger_count(run) || run_space_count(run)));
 }

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "record/record_internal.h"
 
+#include <assay/memory.h>
+
 static const struct counter *find_live(const struct run *run)
 {
     for (uint32_t i = 0; i < run_counters(run); i++) {
@@ -41,6 +43,68 @@ TEST(every_change_in_the_last_iteration_is_in_the_run)
     CHECK(live->points[2].time_ns <= last->start_ns + last->duration_ns);
     CHECK(live->min == 1014 && live->max == 1314 && live->last == 1014);
     run_free(run);
+}
+
+static const struct counter *find_counter(const struct run *run,
+                                          const char *name)
+{
+    for (uint32_t i = 0; i < run_counters(run); i++) {
+        if (strcmp(run_counter(run, i)->name, name) == 0)
+            return run_counter(run, i);
+    }
+    return NULL;
+}
+
+TEST(the_bytes_of_each_category_in_the_last_iteration_are_in_the_run)
+{
+    const struct counter *weights, *others;
+    const struct iteration *last;
+    struct run *run;
+
+    recorded_start(NULL);
+    assay_memory(NULL, ASSAY_MEMORY_WEIGHTS, 500);
+    for (int i = 0; i < 3; i++) {
+        assay_iteration_begin();
+        assay_memory(NULL, ASSAY_MEMORY_ACTIVATIONS, 10 * (i + 1));
+        assay_memory(NULL, ASSAY_MEMORY_ACTIVATIONS, -10 * (i + 1));
+        assay_iteration_end();
+        assay_memory("cuda:0", ASSAY_MEMORY_SCRATCH, 7);
+    }
+    run = recorded_stop();
+    last = run_iteration(run, 2);
+    weights = find_counter(run, RUN_LIVE_BYTES ".host.weights");
+    others = find_counter(run, RUN_LIVE_BYTES ".host.activations");
+    CHECK(weights && others);
+    CHECK_INT(weights->n_points, 1);
+    CHECK_INT(weights->points[0].time_ns, last->start_ns);
+    CHECK(weights->points[0].value == 500);
+    CHECK_INT(others->n_points, 3);
+    CHECK(others->points[0].value == 0);
+    CHECK(others->points[1].value == 30);
+    CHECK(others->points[2].value == 0);
+    CHECK(
+        find_counter(run, RUN_LIVE_BYTES ".cuda:0.scratch")->points[0].value ==
+        14);
+    CHECK(find_counter(run, RUN_LIVE_BYTES ".host.") == NULL);
+    run_free(run);
+}
+
+TEST(the_points_of_categories_stay_few_and_none_is_forgotten)
+{
+    struct live live = {0};
+
+    CHECK_INT(live_add_held(&live, (struct held_point){0, 7, 42}), ASSAY_OK);
+    for (uint32_t k = 0; k < 300000; k++)
+        CHECK_INT(
+            live_add_held(&live, (struct held_point){1 + (int64_t)k, k % 3, k}),
+            ASSAY_OK);
+    CHECK(live.n_held <= 1 << 16);
+    CHECK_INT(live.held[0].row, 7);
+    CHECK(live.held[0].bytes == 42);
+    live_iteration(&live, 299990, 300000);
+    CHECK(live.n_held < 20);
+    CHECK_INT(live.held[0].row, 7);
+    live_release(&live);
 }
 
 TEST(a_run_without_iterations_or_bytes_has_none)

@@ -397,6 +397,35 @@ TEST(a_tree_that_is_too_deep_is_refused)
                    "deeper than");
 }
 
+TEST(edges_are_read_from_a_file_of_any_version_and_checked)
+{
+#define EDGES "CREATE TABLE edge(src INTEGER, dst INTEGER);"
+    const char *path = test_path("edges.assay");
+    struct error err = {0};
+    struct run *run;
+
+    save_good(path);
+    execute(path, EDGES "INSERT INTO edge VALUES(NULL, 1), (1, 2), (2, NULL)");
+    CHECK_STATUS(store_load(path, &run, &err), ASSAY_OK, &err);
+    CHECK_INT(run_edge_count(run), 3);
+    CHECK_INT(run_edge(run, 0)->from, RUN_NONE);
+    CHECK_INT(run_edge(run, 1)->from, 1);
+    CHECK_INT(run_edge(run, 1)->to, 2);
+    CHECK_INT(run_edge(run, 2)->to, RUN_NONE);
+    run_free(run);
+    check_tampered(EDGES "INSERT INTO edge VALUES(1, 99)", "table edge");
+    check_tampered(EDGES "INSERT INTO edge VALUES(-1, 1)", "table edge");
+    check_tampered(EDGES "INSERT INTO edge VALUES('x', 1)", "table edge");
+    check_tampered("CREATE TABLE edge(src INTEGER, dst AS (src))",
+                   "computed columns");
+    save_good(path);
+    execute(path, "CREATE VIEW edge AS SELECT 1 AS src, 2 AS dst");
+    CHECK_STATUS(store_load(path, &run, &err), ASSAY_OK, &err);
+    CHECK_INT(run_edge_count(run), 0);
+    run_free(run);
+#undef EDGES
+}
+
 TEST(dangling_ids_are_refused)
 {
     check_tampered("UPDATE stat SET scope = 99 WHERE id = 1", "scope");

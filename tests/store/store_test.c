@@ -212,6 +212,30 @@ TEST(texts_of_work_that_were_set_again_are_written_again)
     run_free(run);
 }
 
+TEST(edges_that_were_added_later_are_written)
+{
+    struct run *run = named_run(), *read;
+    struct store_writer *writer;
+    struct error err = {0};
+
+    OK(store_open(test_path("edges.assay"), &writer, &err));
+    OK(run_edge_add(run, &(struct run_edge){RUN_NONE, 1}, &err));
+    OK(store_checkpoint(writer, run, &err));
+    OK(run_edge_add(run, &(struct run_edge){1, 2}, &err));
+    OK(run_edge_add(run, &(struct run_edge){1, 2}, &err)); /* is known */
+    OK(run_edge_add(run, &(struct run_edge){2, 2}, &err)); /* to itself */
+    OK(run_seal(run, &err));
+    OK(store_finish(writer, run, &err));
+    OK(store_load(test_path("edges.assay"), &read, &err));
+    CHECK_INT(run_edge_count(read), 2);
+    CHECK_INT(run_edge(read, 0)->from, RUN_NONE);
+    CHECK_INT(run_edge(read, 0)->to, 1);
+    CHECK_INT(run_edge(read, 1)->from, 1);
+    CHECK_INT(run_edge(read, 1)->to, 2);
+    run_free(read);
+    run_free(run);
+}
+
 TEST(late_labels_and_owners_are_written)
 {
     struct ledger_row row = {

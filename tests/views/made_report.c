@@ -239,6 +239,48 @@ struct run *made_busy(uint32_t n_scopes, uint32_t n_slices)
     return run;
 }
 
+/* ---- work on a device -------------------------------------------------- */
+
+static void keep_for(struct run *run, uint32_t scope, uint32_t thread,
+                     int64_t start_ms, int64_t ms, int64_t queued_ms)
+{
+    struct sample sample = {.scope = scope,
+                            .thread = thread,
+                            .start_ns = start_ms * 1000000,
+                            .duration_ns = ms * 1000000,
+                            .self_ns = ms * 1000000,
+                            .queued_ns = queued_ms * 1000000,
+                            .bytes = RUN_UNKNOWN,
+                            .peak_bytes = RUN_UNKNOWN};
+
+    MUST(run_count(run, &sample, &err));
+    MUST(run_keep(run, &sample, &err));
+}
+
+struct run *made_streams(void)
+{
+    struct run *run = begin("step", "python");
+    uint32_t stream, counter;
+
+    MUST(run_thread_add(run, "GPU 0 stream 7", THREAD_DEVICE, &stream, &err));
+    MUST(run_counter_add(run, "queued kernels", "", &counter, &err));
+    for (int i = 0; i < 4; i++) {
+        uint32_t op = made_scope(
+            run, RUN_ROOT, i % 2 ? "aten::mm" : "aten::conv2d", "Operator");
+        uint32_t kernel =
+            made_scope(run, op, i % 2 ? "sgemm" : "convolve", "Kernel");
+
+        keep_for(run, op, 0, 4 * i, 2, 0);
+        keep_for(run, kernel, stream, 4 * i + 4, 3, 3);
+        MUST(run_counter_count(run, counter, (int64_t)(4 * i + 1) * 1000000,
+                               1 + i % 2, &err));
+    }
+    keep_for(run, RUN_ROOT, 0, 0, 20, 0);
+    run_duration_set(run, 20000000);
+    MUST(run_seal(run, &err));
+    return run;
+}
+
 /* ---- hostile names ---------------------------------------------------- */
 
 const char *const hostile_names[] = {

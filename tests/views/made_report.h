@@ -19,6 +19,11 @@ struct run *made_photographs(uint32_t n_iterations, double slowness);
  * two threads. */
 struct run *made_busy(uint32_t n_scopes, uint32_t n_slices);
 
+/* One iteration of 20 ms: four operators of 2 ms on the host, from 0, 4, 8 and
+ * 12 ms on, launch a kernel of 3 ms each, which starts 3 ms later on a stream;
+ * a counter of the stream's queue. */
+struct run *made_streams(void);
+
 /* Scopes, classes, threads, facts, labels and rows of the ledger whose names
  * are markup, quotes, right-to-left text, controls and 10 000 letters. */
 struct run *made_hostile(void);

@@ -34,7 +34,7 @@ DRIVER = shutil.which("chromedriver")
 if not BROWSER or not DRIVER:
     leave("chromium and chromium-driver are not installed")
 
-TABS = ("tree", "table", "timeline", "memory", "roofline", "latency",
+TABS = ("overview", "flame", "table", "timeline", "graph", "memory", "roofline", "latency",
         "pictures", "machine")
 
 
@@ -66,7 +66,7 @@ class Report(unittest.TestCase):
         said = [entry["message"] for entry in self.browser.get_log("browser")]
         self.assertEqual(said, [], "the console is not empty")
 
-    def show(self, page, tab="", width=1280, height=900, dark=False,
+    def show(self, page, tab="flame", width=1280, height=900, dark=False,
              phone=False, media=""):
         self.browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
@@ -135,7 +135,7 @@ class Report(unittest.TestCase):
     def pixels(self):
         """How many different colours the timeline's canvas has."""
         return self.run_script("""
-            const canvas = document.querySelector("canvas");
+            const canvas = document.querySelector(".timeline canvas");
             const copy = document.createElement("canvas");
             copy.width = canvas.width;
             copy.height = canvas.height;
@@ -155,8 +155,8 @@ class Figures(Report):
         self.run_file = json.loads((PAGES / "full.json").read_text())
 
     def test_the_head_has_latency_memory_and_work(self):
-        self.show("full")
-        text = self.find("#head").text
+        self.show("full", "overview")
+        text = self.find("#head").text + self.find("#view-overview").text
         latency = self.run_file["latency"]
         self.assertIn("small_detector", text)
         self.assertIn(f"{latency['mean_ms']:.1f} ms", text)
@@ -165,7 +165,7 @@ class Figures(Report):
         self.assertIn("30 iterations", text)
 
     def test_findings_are_shown_with_what_would_help(self):
-        self.show("full")
+        self.show("full", "overview")
         told = [item.text for item in self.find_all(".findings li")]
         findings = self.run_file["findings"]
         self.assertEqual(len(told), len(findings))
@@ -199,7 +199,7 @@ class Tree(Report):
         self.assertEqual(self.names_in_tree(), {
             "pipeline", "model", "roi_heads", "box_roi_pool", "box_head"})
         self.assertEqual(self.find(".details h2").text, "roi_heads")
-        self.keep("tree-zoomed")
+        self.keep("flame-zoomed")
         self.find(".trail button").click()
         self.assertIn("conv1", self.names_in_tree())
 
@@ -284,8 +284,10 @@ class Table(Report):
         self.press(Keys.ARROW_DOWN, Keys.ENTER)
         chosen = self.find("#view-table tr[aria-selected=true]")
         self.assertIn(self.column("module")[1], chosen.text)
-        self.find("#view-table .controls button").click()
         self.assertEqual(self.find(".details h2").text, "model")
+        self.find(".elsewhere button").click()
+        self.assertEqual(self.find(
+            "#view-flame .cell[aria-selected=true]").text.split()[-1], "model")
 
     def test_only_some_of_many_rows_are_shown_at_first(self):
         self.show("busy", "table")
@@ -297,13 +299,13 @@ class Table(Report):
 class Timeline(Report):
     def test_hovering_shows_what_ran_when(self):
         self.show("full", "timeline")
-        canvas = self.find("canvas")
+        canvas = self.find(".timeline canvas")
         self.hover(canvas, 0, 42 + 9 - canvas.size["height"] // 2)
         self.assertIn("pipeline", self.tooltip())
 
     def test_keys_zoom_and_pick_slices(self):
         self.show("full", "timeline")
-        self.run_script("document.querySelector('canvas').focus()")
+        self.run_script("document.querySelector('.timeline canvas').focus()")
         before = self.pixels()
         self.press(".", Keys.ARROW_DOWN, ".")
         self.assertIn("model", self.find(".said").text)
@@ -321,7 +323,7 @@ class Timeline(Report):
         self.show("busy", "timeline")
         self.keep("timeline-busy")
         self.assertGreater(self.pixels(), 3)
-        self.run_script("document.querySelector('canvas').focus()")
+        self.run_script("document.querySelector('.timeline canvas').focus()")
         self.press("+", "+", "+", "+", Keys.ARROW_RIGHT, "0")
         took = self.run_script("""
             const timing = performance.getEntriesByType("navigation")[0];
@@ -329,16 +331,380 @@ class Timeline(Report):
         print(f"the page of 20000 slices was ready in {took:.0f} ms")
 
 
+class Streams(Report):
+    """Work on a device: launches, areas, counters."""
+
+    def timeline(self, script):
+        """Evaluates an expression of the timeline's scene."""
+        return self.run_script(f"""
+            const scene = pageViews.find(view => view.key === "timeline").scene;
+            return {script};""")
+
+    def press_on_canvas(self, *keys):
+        self.run_script("document.querySelector('.timeline canvas').focus()")
+        self.press(*keys)
+
+    def drag(self, start, end, shift=True):
+        """Drags over the timeline, from and to parts of its width."""
+        canvas = self.find(".timeline canvas")
+        wide, high = canvas.size["width"], canvas.size["height"]
+        chain = ActionChains(self.browser, duration=0)
+        if shift:
+            chain.key_down(Keys.SHIFT)
+        chain.move_to_element_with_offset(
+            canvas, int(wide * (start - 0.5)), 30 - high // 2)
+        chain.click_and_hold()
+        chain.move_to_element_with_offset(
+            canvas, int(wide * (end - 0.5)), high // 2 - 4)
+        chain.release()
+        if shift:
+            chain.key_up(Keys.SHIFT)
+        chain.perform()
+
+    def area_rows(self):
+        return {row.text.split()[0]: row.text.split()[1] for row in
+                self.find_all(".area table[aria-label='By class'] tbody tr")}
+
+    def test_tracks_of_host_and_device_are_shown_with_the_counter(self):
+        self.show("streams", "timeline")
+        self.assertEqual(
+            self.timeline("scene.tracks.map(track => track.kind)"),
+            ["cpu", "device"])
+        self.assertEqual(
+            self.timeline("scene.counters.map(counter => counter.name)"),
+            ["queued kernels"])
+        self.keep("streams")
+
+    def test_launches_lead_from_the_operator_to_its_kernel(self):
+        self.show("streams", "timeline")
+        pairs = self.timeline("""scene.launches.map(launch => {
+            const host = scene.hostOf(launch);
+            const lane = host.track.lanes[host.lane];
+            return [host.track.nodeOf[lane.rows[host.i]].name,
+                    launch.track.nodeOf[launch.track.lanes[launch.lane]
+                        .rows[launch.i]].name, launch.at];
+        })""")
+        self.assertEqual(pairs, [["aten::conv2d", "convolve", 1],
+                                 ["aten::mm", "sgemm", 5],
+                                 ["aten::conv2d", "convolve", 9],
+                                 ["aten::mm", "sgemm", 13]])
+
+    def test_what_is_visible_is_added_up_by_class_and_module(self):
+        self.show("streams", "timeline")
+        self.press_on_canvas("m")
+        rows = self.area_rows()
+        self.assertAlmostEqual(float(rows["sgemm"]), 6, delta=0.01)
+        self.assertAlmostEqual(float(rows["aten::conv2d"]), 4, delta=0.01)
+        self.assertAlmostEqual(float(rows["Pipeline"]), 12, delta=0.01)
+        self.assertIn("32.0 ms of work in 9 slices",
+                      self.find(".area").text.replace("\u00a0", " "))
+        self.keep("streams-area")
+        self.press_on_canvas(Keys.ESCAPE)
+        self.assertFalse(self.find(".area").is_displayed())
+
+    def test_an_area_counts_only_the_part_inside_it(self):
+        self.show("streams", "timeline")
+        self.drag(0.505, 1)  # from 10.1 ms on
+        rows = self.area_rows()
+        self.assertAlmostEqual(float(rows["sgemm"]), 0.9 + 3, delta=0.05)
+        self.assertAlmostEqual(float(rows["aten::mm"]), 2, delta=0.05)
+        self.assertNotIn("aten::conv2d", rows)
+
+    def test_dragging_moves_and_the_address_remembers_where(self):
+        self.show("streams", "timeline")
+        self.press_on_canvas("w", "w")
+        before = self.timeline("scene.seen.from")
+        self.drag(0.6, 0.4, shift=False)
+        self.assertGreater(self.timeline("scene.seen.from"), before)
+        seen = self.timeline("scene.seen")
+        self.run_script("writeAddress()")
+        self.browser.refresh()
+        again = self.timeline("scene.seen")
+        self.assertAlmostEqual(again["from"], seen["from"], delta=1e-3)
+        self.assertAlmostEqual(again["to"], seen["to"], delta=1e-3)
+
+    def test_a_track_closes_and_opens(self):
+        self.show("streams", "timeline")
+        canvas = self.find(".timeline canvas")
+        for is_closed in (True, False):
+            ActionChains(self.browser, duration=0).move_to_element_with_offset(
+                canvas, 20 - canvas.size["width"] // 2,
+                33 - canvas.size["height"] // 2).click().perform()
+            self.assertEqual(
+                self.timeline("Boolean(scene.tracks[0].isClosed)"), is_closed)
+
+    def test_the_search_goes_from_slice_to_slice(self):
+        self.show("streams", "timeline")
+        self.find("#query").send_keys("sgemm")
+        self.press(Keys.ENTER)
+        first = self.timeline("scene.picked.lane.start[scene.picked.i]")
+        self.press(Keys.ENTER)
+        self.assertNotEqual(
+            self.timeline("scene.picked.lane.start[scene.picked.i]"), first)
+
+    def test_200000_slices_are_drawn_frame_by_frame(self):
+        self.show("many", "timeline")
+        took = self.run_script("""
+            const scene = pageViews.find(view => view.key === "timeline").scene;
+            const pen = document.querySelector(".timeline canvas")
+                .getContext("2d");
+            const times = [];
+            for (let i = 0; i < 40; i++) {
+                const span = scene.length * 0.8 ** i;
+                scene.seen.from = scene.length * 0.3;
+                scene.seen.to = scene.seen.from + span;
+                const began = performance.now();
+                paintScene(pen, scene);
+                times.push(performance.now() - began);
+            }
+            times.sort((a, b) => a - b);
+            return [times[20], times[39]];""")
+        ready = self.run_script("""
+            const timing = performance.getEntriesByType("navigation")[0];
+            return timing.loadEventEnd - timing.responseEnd;""")
+        print(f"200000 slices: ready in {ready:.0f} ms, a frame takes "
+              f"{took[0]:.1f} ms, at most {took[1]:.1f} ms")
+        self.assertEqual(self.timeline(
+            "scene.tracks.reduce((n, t) => "
+            "n + t.lanes.reduce((m, lane) => m + lane.n, 0), 0)"), 200000)
+        self.keep("many")
+
+
+class Flame(Report):
+    def mode(self, label):
+        for button in self.find_all("#view-flame .segments button"):
+            if button.text == label:
+                button.click()
+
+    def test_left_heavy_merges_siblings_of_a_class_and_sorts_them(self):
+        self.show("full")
+        self.mode("Left-heavy")
+        cells = {cell.get_attribute("aria-label").split(",")[0]: cell
+                 for cell in self.find_all("#view-flame .cell")}
+        merged = cells["Conv2d \u00d72"]
+        self.assertIn("7.00\u00a0ms", merged.get_attribute("aria-label"))
+        self.assertLess(merged.location["x"], cells["relu"].location["x"])
+        self.keep("flame-heavy")
+
+    def test_the_sandwich_shows_callers_and_calls_of_a_class(self):
+        self.show("full")
+        self.run_script("select(state.report.nodes.find("
+                        "node => node.name === 'conv1'))")
+        self.mode("Sandwich")
+        up = [cell.get_attribute("aria-label").split(",")[0] for cell in
+              self.find_all(".icicle.up .cell")]
+        self.assertEqual(up, ["Conv2d \u00d72", "backbone", "model",
+                              "pipeline"])
+        self.keep("flame-sandwich")
+
+    def test_the_address_remembers_mode_zoom_and_selection(self):
+        self.show("full")
+        self.cell("roi_heads").click()
+        self.run_script("writeAddress()")
+        self.browser.refresh()
+        self.assertNotIn("conv1", self.names_in_tree())
+        self.assertEqual(self.find(".details h2").text, "roi_heads")
+
+
+class Graph(Report):
+    """The detector of made_photographs(): decode before a model in which conv1
+    leads to conv2, and conv2 to relu and to the roi_heads."""
+
+    def box(self, name):
+        for box in self.find_all("svg.graph g.box, svg.graph g.frame"):
+            label = box.get_attribute("aria-label")
+            if label.split(",")[0].split(".")[-1] == name:
+                return box
+        return None
+
+    def place(self, name):
+        return self.run_script(
+            "const at = arguments[0].firstChild.getBoundingClientRect();"
+            "return {x: at.x, y: at.y, r: at.right, b: at.bottom}",
+            self.box(name))
+
+    def test_what_flows_leads_downwards_with_its_shape(self):
+        self.show("graph", "graph")
+        self.assertLess(self.place("conv1")["b"], self.place("conv2")["y"])
+        self.assertLess(self.place("conv2")["b"],
+                        self.place("box_head")["y"])
+        text = self.find("svg.graph").text
+        for part in ("1x64x56x56", "input", "output"):
+            self.assertIn(part, text)
+        self.keep("graph")
+
+    def test_boxes_do_not_overlap(self):
+        self.show("graph", "graph")
+        names = ("conv1", "conv2", "relu", "box_roi_pool", "box_head")
+        places = [self.place(name) for name in names]
+        for i, a in enumerate(places):
+            for b in places[:i]:
+                self.assertTrue(a["r"] <= b["x"] or b["r"] <= a["x"] or
+                                a["b"] <= b["y"] or b["b"] <= a["y"])
+
+    def test_modules_close_and_open(self):
+        self.show("graph", "graph")
+        ActionChains(self.browser, duration=0).double_click(
+            self.box("backbone").find_element(
+                By.CSS_SELECTOR, "text")).perform()
+        self.assertIsNone(self.box("conv1"))
+        self.assertEqual(
+            self.box("backbone").get_attribute("aria-expanded"), "false")
+        self.press(Keys.ENTER)
+        self.assertIsNotNone(self.box("conv1"))
+
+    def test_a_click_selects_and_keys_walk(self):
+        self.show("graph", "graph")
+        self.box("conv1").click()
+        self.assertEqual(self.find(".details h2").text, "conv1")
+        self.press(Keys.ARROW_DOWN)
+        self.assertEqual(self.find(".details h2").text, "conv2")
+
+    def test_a_module_selected_elsewhere_is_opened_and_marked(self):
+        self.show("graph", "graph")
+        for button in self.find_all("#view-graph button"):
+            if button.text == "Close all":
+                button.click()
+        self.assertIsNone(self.box("conv2"))
+        self.run_script("location.hash = 'table'")
+        self.run_script("select(state.report.nodes.find("
+                        "node => node.name === 'conv2'))")
+        self.run_script("location.hash = 'graph&sel=model.backbone.conv2'")
+        self.assertIn("chosen", self.box("conv2").get_attribute("class"))
+
+    def test_colours_show_kind_time_and_bytes(self):
+        self.show("graph", "graph")
+        seen = set()
+        for option in self.find_all("#view-graph option"):
+            option.click()
+            seen.add(self.run_script(
+                "return getComputedStyle(arguments[0].firstChild).fill",
+                self.box("conv2")))
+        self.assertGreaterEqual(len(seen), 3)
+
+    def test_without_edges_it_says_so(self):
+        self.show("full", "graph")
+        self.assertIn("does not say how modules are connected",
+                      self.find("#view-graph").text)
+
+
+class Shell(Report):
+    def test_the_head_leaves_the_window_to_the_view(self):
+        for width, height, most in ((1400, 900, 90), (400, 800, 150)):
+            self.show("full", "timeline", width=width, height=height)
+            top = self.run_script(
+                "return document.getElementById('views')"
+                ".getBoundingClientRect().top")
+            self.assertLess(top, most)
+            self.assertLessEqual(self.run_script(
+                "return document.documentElement.scrollHeight"), height)
+
+    def test_the_pane_of_the_selected_module_resizes_and_closes(self):
+        self.show("full")
+        before = self.find("#side").size["width"]
+        self.run_script("document.getElementById('edge').focus()")
+        self.press(Keys.ARROW_LEFT)
+        self.assertGreater(self.find("#side").size["width"], before)
+        self.press("i")
+        self.assertFalse(self.find("#side").is_displayed())
+        self.press("i")
+        self.assertTrue(self.find("#side").is_displayed())
+
+    def test_keys_open_views_and_the_list_of_keys(self):
+        self.show("full")
+        self.press("4")
+        self.assertTrue(self.find("#view-timeline").is_displayed())
+        self.press("?")
+        self.assertIn("add up an area", self.find("dialog").text)
+        self.press(Keys.ESCAPE)
+        self.assertFalse(self.find("dialog").is_displayed())
+
+    def test_a_selection_is_marked_in_every_view(self):
+        self.show("full")
+        self.cell("relu").click()
+        self.press("3")
+        self.assertIn("relu", self.find(
+            "#view-table tr[aria-selected=true]").text)
+        self.press("4")
+        self.assertIn("relu", self.find(".said").text)
+
+    def test_text_has_enough_contrast_in_both_themes(self):
+        pairs = """
+            const rgb = name => {
+                const pen = document.createElement("canvas").getContext("2d");
+                pen.fillStyle = colours.get(name);
+                pen.fillRect(0, 0, 1, 1);
+                return Array.from(pen.getImageData(0, 0, 1, 1).data.slice(0, 3));
+            };
+            const light = name => {
+                const [r, g, b] = rgb(name).map(value => {
+                    const part = value / 255;
+                    return part <= 0.04045 ? part / 12.92
+                                           : ((part + 0.055) / 1.055) ** 2.4;
+                });
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const fills = Array.from(document.styleSheets[0].cssRules)
+                .map(rule => rule.selectorText || "")
+                .filter(text => /^[.]fill-/.test(text))
+                .map(text => ["on-fill", text.slice(1)]);
+            return [["ink", "ground"], ["soft", "ground"], ["soft", "panel"],
+                    ["soft", "wash"], ["accent", "panel"],
+                    ["on-accent", "accent"], ...fills].map(([a, b]) => {
+                const [low, high] = [light(a), light(b)].sort((x, y) => x - y);
+                return [a, b, (high + 0.05) / (low + 0.05)];
+            });"""
+        for dark in (False, True):
+            self.show("full", dark=dark)
+            found = self.run_script(pairs)
+            self.assertGreater(len(found), 30)
+            for text, ground, contrast in found:
+                self.assertGreaterEqual(contrast, 4.5, (text, ground, dark))
+
+
 class Charts(Report):
-    def test_the_peak_opens_the_ledger(self):
+    def test_the_owners_of_the_peak_are_shown(self):
         self.show("full", "memory")
-        self.assertFalse(self.find(".ledger").is_displayed())
         self.find("#peak-0").click()
         text = self.find(".ledger").text
         for part in ("model.backbone.conv1", "25.0 MiB", "as loaded",
                      "Together 100 MiB", "130 MiB"):
             self.assertIn(part, text.replace("\u00a0", " "))
         self.keep("memory")
+
+    def test_memory_is_stacked_by_category_and_names_the_module(self):
+        self.show("graph", "memory")
+        self.assertEqual(len(self.find_all("#view-memory .stacked")), 3)
+        legend = self.find("#view-memory .legend").text
+        for part in ("weights", "activations", "rounded up by the pool"):
+            self.assertIn(part, legend)
+        chart = self.find("#view-memory svg")
+        self.hover(chart)
+        for part in ("weights", "30.0", "activations", "in"):
+            self.assertIn(part, self.tooltip())
+        chart.click()
+        self.assertNotEqual(self.find(".details h2").text, "pipeline")
+        self.keep("memory-categories")
+
+    def test_no_two_labels_of_an_axis_touch_or_repeat(self):
+        for page, tab in (("full", "latency"), ("full", "memory"),
+                          ("full", "roofline"), ("training", "training")):
+            for width in (1400, 400):
+                self.show(page, tab, width=width, height=800)
+                rows = self.run_script("""
+                    return [...document.querySelectorAll(
+                        `#view-${arguments[0]} svg.chart`)].map(chart =>
+                        [...chart.querySelectorAll("text[text-anchor=middle]")]
+                        .map(text => {
+                            const at = text.getBoundingClientRect();
+                            return [at.left, at.right, text.textContent];
+                        }));""", tab)
+                self.assertGreater(len(rows), 0)
+                for labels in rows:
+                    for before, after in zip(labels, labels[1:]):
+                        self.assertLess(before[1], after[0], labels)
+                    texts = [label[2] for label in labels]
+                    self.assertEqual(len(set(texts)), len(texts))
 
     def test_the_roofline_has_roof_and_modules(self):
         self.show("full", "roofline")
@@ -383,8 +749,8 @@ class Charts(Report):
 
 class Training(Report):
     def test_the_head_shows_the_parts_of_a_step(self):
-        self.show("training")
-        text = self.find("#head").text.replace("\u00a0", " ")
+        self.show("training", "overview")
+        text = self.find("#view-overview").text.replace("\u00a0", " ")
         for part in ("mean step", "10.0 images/s", "8 steps",
                      "data 20.0 ms (stall 10 %)", "forward 56.0 ms",
                      "loss 5.00 ms", "backward 100 ms", "optimizer 15.0 ms",
@@ -430,18 +796,19 @@ class Two(Report):
         self.assertIn("old.assay", self.find("#head").text)
         self.assertIn("+25", self.find("#head").text)
         self.assertIn("slower", self.cell("conv1").get_attribute("class"))
-        self.keep("two-tree")
+        self.keep("two-flame")
         self.run_script("location.hash = 'table'")
         self.assertIn("slower", self.column("verdict"))
         self.assertIn("+25\u00a0%", self.column("change"))
-        for tab in TABS[2:]:
+        for tab in TABS[3:]:
             self.run_script("location.hash = arguments[0]", tab)
             self.keep(f"two-{tab}")
 
 
 class Any(Report):
     def test_every_view_opens_on_every_page(self):
-        for page in ("full", "busy", "hostile", "bare", "deep", "two"):
+        for page in ("full", "busy", "hostile", "bare", "deep", "two",
+                     "streams", "graph"):
             for tab in TABS:
                 self.show(page, tab)
                 view = self.find(f"#view-{tab}")
@@ -466,7 +833,7 @@ class Any(Report):
                  json.loads((PAGES / "hostile.json").read_text())["tree"]]
         for tab in TABS:
             self.show("hostile", tab)
-            self.assertEqual(self.find_all("#views img, #head img"), [])
+            self.assertEqual(self.find_all("img"), [])
             self.assertEqual(len(self.find_all("script")), 2)
             self.assertNotEqual(self.browser.title, "broken in")
         self.keep("hostile")
@@ -488,13 +855,13 @@ class Any(Report):
         ground = "return getComputedStyle(document.body).backgroundColor"
         self.show("full", dark=True)
         dark = self.run_script(ground)
-        self.keep("tree-dark")
+        self.keep("flame-dark")
         self.find(".theme").click()
         light = self.run_script(ground)
         self.assertNotEqual(dark, light)
         self.show("full")
         self.assertEqual(self.run_script(ground), light)
-        self.keep("tree")
+        self.keep("flame")
 
     def test_a_phone_scrolls_in_one_direction_only(self):
         for tab in TABS:
@@ -526,12 +893,12 @@ class Any(Report):
     def test_the_tab_key_reaches_every_control(self):
         self.show("full")
         reached = []
-        for _ in range(12):
+        for _ in range(16):
             self.press(Keys.TAB)
             reached.append(self.run_script(
                 "const at = document.activeElement;"
                 "return at.id || at.className || at.tagName"))
-        for control in ("skip", "plain theme", "tab-tree", "query"):
+        for control in ("skip", "plain theme", "tab-flame", "query"):
             self.assertIn(control, reached)
         self.assertTrue(any("cell" in name for name in reached), reached)
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define FOLDER TEST_BINARY_DIR "/tests/report"
@@ -24,7 +25,7 @@ static void write_page(const char *name, const struct report *report)
     snprintf(path, sizeof path, FOLDER "/%s.html", name);
     CHECK_STATUS(output_open(path, &output, &err), ASSAY_OK, &err);
     CHECK_STATUS(view_html(report, output_sink(output), &err), ASSAY_OK, &err);
-    CHECK(output_sink(output)->written < 1000000);
+    CHECK(output_sink(output)->written < 1500000);
     CHECK_STATUS(output_commit(output, &err), ASSAY_OK, &err);
 }
 
@@ -50,14 +51,89 @@ static void write_one(const char *name, struct run *run)
     run_free(run);
 }
 
-TEST(a_page_with_everything_stays_under_a_megabyte)
+TEST(a_page_with_everything_is_written)
 {
     write_one("full", made_photographs(30, 1));
 }
 
-TEST(a_page_of_2000_scopes_and_20000_slices_stays_under_a_megabyte)
+TEST(a_page_of_2000_scopes_and_20000_slices_is_written)
 {
     write_one("busy", made_busy(2000, 20000));
+}
+
+TEST(a_page_of_200000_slices_stays_under_one_and_a_half_megabytes)
+{
+    write_one("many", made_busy(2000, 200000));
+}
+
+/* Bytes of a category: so many MiB from the last iteration on, and others 5 ms
+ * later. */
+static void made_held(struct run *run, const char *name, double first,
+                      double then)
+{
+    const struct counter *live = NULL;
+    int64_t start_ns;
+    uint32_t id;
+
+    for (uint32_t i = 0; i < run_counters(run); i++) {
+        if (strcmp(run_counter(run, i)->name, RUN_LIVE_BYTES) == 0)
+            live = run_counter(run, i);
+    }
+    CHECK(live != NULL);
+    start_ns = live->points[0].time_ns;
+    CHECK_STATUS(run_counter_add(run, name, "bytes", &id, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(run_counter_count(run, id, start_ns, first * 0x1p20, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(
+        run_counter_count(run, id, start_ns + 5000000, then * 0x1p20, &err),
+        ASSAY_OK, &err);
+}
+
+/* decode, then conv1, conv2, relu in the backbone, box_roi_pool and box_head in
+ * the roi_heads: each computes with what the one before computed, box_roi_pool
+ * with conv2's too. */
+static struct run *made_wired(void)
+{
+    static const char *const names[] = {"conv1", "conv2", "relu",
+                                        "box_roi_pool", "box_head"};
+    struct run *run = made_photographs(3, 1);
+    uint32_t scopes[5], before = RUN_NONE;
+
+    for (uint32_t i = 0; i < run_scope_count(run); i++) {
+        for (size_t k = 0; k < 5; k++) {
+            if (strcmp(run_scope(run, i)->name, names[k]) == 0)
+                scopes[k] = i;
+        }
+    }
+    for (size_t k = 0; k <= 5; k++) {
+        struct run_edge edge = {before, k < 5 ? scopes[k] : RUN_NONE};
+
+        CHECK_STATUS(run_edge_add(run, &edge, &err), ASSAY_OK, &err);
+        if (k == 3)
+            CHECK_STATUS(
+                run_edge_add(run, &(struct run_edge){scopes[1], edge.to}, &err),
+                ASSAY_OK, &err);
+        before = edge.to;
+    }
+    CHECK_STATUS(
+        run_text_set(run, scopes[0],
+                     &(struct scope_text){"1x3x112x112 -> 1x64x56x56", "gemm"},
+                     &err),
+        ASSAY_OK, &err);
+    made_held(run, "memory.live.host.weights", 30, 30);
+    made_held(run, "memory.live.host.activations", 20, 40);
+    return run;
+}
+
+TEST(a_page_of_a_model_with_edges_is_written)
+{
+    write_one("graph", made_wired());
+}
+
+TEST(a_page_of_work_launched_on_a_device_is_written)
+{
+    write_one("streams", made_streams());
 }
 
 TEST(a_page_of_hostile_names_is_written)

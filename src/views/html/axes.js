@@ -1,8 +1,9 @@
 /* html/axes.js - scales, axes and the frame of a chart. */
 
-/* Round steps: about `wanted` of them from low to high. */
-function niceTicks(low, high, wanted) {
-  const rough = (high - low) / Math.max(1, wanted);
+/* Round steps: about `wanted` of them from low to high, none smaller than
+ * `least`. */
+function niceTicks(low, high, wanted, least = 0) {
+  const rough = Math.max(least, (high - low) / Math.max(1, wanted));
   if (!(rough > 0) || !Number.isFinite(rough))
     return [low];
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -13,13 +14,14 @@ function niceTicks(low, high, wanted) {
   return ticks;
 }
 
-function linearScale(low, high, from, to) {
+/* least: the smallest step of the axis, 1 for what is counted. */
+function linearScale(low, high, from, to, least = 0) {
   const span = high - low || 1;
   const scale = value => from + (value - low) / span * (to - from);
-  scale.ticks = wanted => niceTicks(low, high, wanted);
-  scale.text = value => {
-    const step = niceTicks(low, high, 5);
-    const size = step.length > 1 ? step[1] - step[0] : 1;
+  scale.ticks = wanted => niceTicks(low, high, wanted, least);
+  /* As many decimals as the step between the ticks needs. */
+  scale.text = (value, ticks) => {
+    const size = ticks.length > 1 ? ticks[1] - ticks[0] : Math.abs(value) || 1;
     const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(size) + 1e-9)));
     return decimals ? value.toFixed(decimals) : grouped(Math.round(value));
   };
@@ -39,6 +41,22 @@ function logScale(low, high, from, to) {
   return scale;
 }
 
+const LETTER = 7; /* pixels, at most, of a letter of a label */
+
+/* Those below; labels that would touch the one before are left out. */
+function drawTicks(svg, x, plot) {
+  const ticks = x.ticks(Math.max(2, (plot.right - plot.left) / 90));
+  let free = -Infinity;
+  for (const tick of ticks) {
+    const at = x(tick), text = x.text(tick, ticks), half = text.length * LETTER / 2;
+    svg.append(draw("line", {class: "rule", x1: at, x2: at, y1: plot.bottom, y2: plot.bottom + 4}));
+    if (at - half < free)
+      continue;
+    free = at + half + 6;
+    svg.append(draw("text", {x: at, y: plot.bottom + 17, "text-anchor": "middle"}, text));
+  }
+}
+
 /* A drawing with axes. options: width, height, x and y (functions that make a
  * scale between two places), xLabel, yLabel, label (for screen readers). */
 function newChart(options) {
@@ -53,15 +71,13 @@ function newChart(options) {
     role: "group",
     "aria-label": options.label
   });
-  for (const tick of y.ticks(Math.max(2, (plot.bottom - plot.top) / 50))) {
+  const yTicks = y.ticks(Math.max(2, (plot.bottom - plot.top) / 50));
+  for (const tick of yTicks)
     svg.append(
         draw("line", {class: "rule", x1: plot.left, x2: plot.right, y1: y(tick), y2: y(tick)}),
-        draw("text", {x: plot.left - 8, y: y(tick) + 4, "text-anchor": "end"}, y.text(tick)));
-  }
-  for (const tick of x.ticks(Math.max(2, (plot.right - plot.left) / 90)))
-    svg.append(draw("line",
-                   {class: "rule", x1: x(tick), x2: x(tick), y1: plot.bottom, y2: plot.bottom + 4}),
-        draw("text", {x: x(tick), y: plot.bottom + 17, "text-anchor": "middle"}, x.text(tick)));
+        draw("text", {x: plot.left - 8, y: y(tick) + 4, "text-anchor": "end"},
+            y.text(tick, yTicks)));
+  drawTicks(svg, x, plot);
   svg.append(draw("line",
                  {class: "axis", x1: plot.left, x2: plot.right, y1: plot.bottom, y2: plot.bottom}),
       draw("text", {x: plot.right, y: height - 4, "text-anchor": "end"}, options.xLabel),
@@ -77,6 +93,12 @@ function widthOf(element) {
   if (state.isPaper)
     return PAPER_WIDTH;
   return Math.max(280, Math.round(element.getBoundingClientRect().width) || 700);
+}
+
+/* The height of a chart that takes a part of the view. */
+function chartHeight(part) {
+  const high = byId("views").clientHeight || 700;
+  return state.isPaper ? 300 : Math.round(Math.max(260, Math.min(560, high * part)));
 }
 
 /* Lets arrow keys walk through points: one of them is in the tab order, and Enter

@@ -103,7 +103,9 @@ function percentText(share) {
 function changeText(ratio) {
   if (!isKnown(ratio))
     return UNKNOWN;
-  const percent = 100 * (ratio - 1);
+  const percent = Math.abs(ratio - 1) < 5e-4 ? 0 : 100 * (ratio - 1);
+  if (percent === 0)
+    return "\u00b10\u00a0%";
   return (percent >= 0 ? "+" : "\u2212") +
       Math.abs(percent).toFixed(Math.abs(percent) >= 9.95 ? 0 : 1) + "\u00a0%";
 }

@@ -6,6 +6,7 @@
  * value come last, whichever way the rows are sorted. */
 
 const ROWS_AT_FIRST = 200;
+const ROWS_AT_MOST = 5000; /* to show all without being asked */
 
 function newGrid(options) {
   const {columns, label, onChoose} = options;
@@ -109,7 +110,28 @@ function newGrid(options) {
     }
   });
 
-  grid.element = make("div", {}, make("div", {class: "grid"}, table), more);
+  function lineOf(row) {
+    return Array.from(body.children).find(line => line.row === row) || null;
+  }
+
+  /* Shows a row as the chosen one. */
+  grid.mark = row => {
+    grid.chosen = row;
+    for (const line of body.children)
+      line.setAttribute("aria-selected", String(line.row === row));
+  };
+  /* Scrolls to a row, and shows all of them if it is not among the first. */
+  grid.reveal = row => {
+    if (!lineOf(row) && grid.rows.includes(row) && grid.rows.length <= ROWS_AT_MOST) {
+      grid.isWhole = true;
+      fillBody();
+    }
+    grid.mark(row);
+    const line = lineOf(row);
+    if (line)
+      line.scrollIntoView({block: "center"});
+  };
+  grid.element = make("div", {class: "grid"}, table, more);
   grid.setRows = rows => {
     grid.rows = rows;
     for (const column of columns)

@@ -1,41 +1,21 @@
-/* html/icicle.js - the tree: one row per level, modules as wide as their time.
+/* html/icicle.js - a tree drawn as one row per level, each node as wide as its
+ * weight.
  *
- * The part of a module that its children do not cover is its own time. A click
- * zooms into a module, a click above it zooms out again. */
+ * The part of a node that its children do not cover is its own. A click zooms
+ * into a node, a click above it zooms out again. Nodes have name, parent,
+ * children, width and scope; those of flame.js's merged trees stand for several
+ * modules. */
 
-const LEVELS_SHOWN = 48, LEVELS_ABOVE = 4;
+const LEVELS_SHOWN = 64, LEVELS_ABOVE = 4, ROW_PIXELS = 22, PHONE_ROW_PIXELS = 28;
 
-function icicleView(report) {
-  const frame = make("div", {
-    class: "icicle",
-    role: "tree",
-    "aria-label": "Modules by time. Arrow keys move, Enter zooms in, Escape zooms out."
-  });
-  const trail = make("nav", {class: "trail", "aria-label": "Zoomed into"});
-  const legend = make("ul", {class: "legend"});
-  const cells = new Map(); /* by node */
-  let zoomed = report.root;
-
-  const element = make("section", {},
-      make("div", {class: "tree"}, make("div", {}, trail, frame, legend), detailsPanel(report)),
-      report.main.threads_add_up
-          ? make("p", {class: "note"},
-                "Threads ran in parallel: the times of modules add up to more than the whole.")
-          : null,
-      make("p", {class: "note keys"}, make("kbd", {}, "\u2190 \u2191 \u2192 \u2193"), " move, ",
-          make("kbd", {}, "Enter"), " zoom in, ", make("kbd", {}, "Esc"), " zoom out, ",
-          make("kbd", {}, "/"), " search, then ", make("kbd", {}, "Enter"), " for the next one"));
-
-  function kindOfCell(node) {
-    return report.comparison ? changeKind(node) : node.kind;
-  }
-
-  function labelOf(node) {
-    const share = shareOf(report, node);
-    return `${shorten(node.name, 200)}, ${timeText(node.scope.total_ms)}` +
-        (isKnown(share) ? `, ${percentText(share)}` : "") +
-        (report.comparison && isKnown(node.ratio) ? `, ${changeText(node.ratio)}` : "");
-  }
+/* options: label; isUp: the root is the lowest row; textOf(node), kindOf(node),
+ * lines(node) for the tooltip; choose(node); isChosen(node); isFaint(node);
+ * onZoom(). */
+function newIcicle(options) {
+  const frame = make("div",
+      {class: options.isUp ? "icicle up" : "icicle", role: "tree", "aria-label": options.label});
+  const cells = new Map();                   /* by node */
+  let root = null, zoomed = null, at = null; /* at: the node that has the focus */
 
   function newCell(node) {
     const cell = make("div", {
@@ -43,15 +23,20 @@ function icicleView(report) {
       role: "treeitem",
       tabindex: -1,
       "aria-level": node.depth + 1,
-      "aria-label": labelOf(node)
+      "aria-label": options.textOf(node)
     });
-    explain(cell, () => nodeTooltip(node));
+    explain(cell, () => options.lines(node));
     cell.addEventListener("click", () => {
-      select(node);
+      choose(node);
       zoomTo(node.children.length && node.width > 0 ? node : zoomed);
       focusOn(node);
     });
     return cell;
+  }
+
+  function choose(node) {
+    at = node;
+    options.choose(node);
   }
 
   /* The nodes to draw: those above the zoomed one at full width, then those below
@@ -59,8 +44,8 @@ function icicleView(report) {
   function place(pixels) {
     const placed = [];
     const above = [];
-    for (let at = zoomed.parent; at && above.length < LEVELS_ABOVE; at = at.parent)
-      above.unshift(at);
+    for (let node = zoomed.parent; node && above.length < LEVELS_ABOVE; node = node.parent)
+      above.unshift(node);
     above.forEach((node, i) => placed.push({node, left: 0, width: 1, row: i, isAbove: true}));
     const stack = [{node: zoomed, left: 0, width: 1, row: above.length}];
     while (stack.length) {
@@ -81,30 +66,34 @@ function icicleView(report) {
 
   function fillCell(cell, item, pixels) {
     const node = item.node, width = item.width * pixels;
-    cell.className = `cell fill-${kindOfCell(node).key}` + (item.isAbove ? " above" : "") +
-        (width < 30 ? " narrow" : "") + (isDim(node) ? " dim" : "");
-    cell.setAttribute("aria-selected", String(node === state.selected));
+    cell.className = `cell fill-${options.kindOf(node).key}` + (item.isAbove ? " above" : "") +
+        (width < 30 ? " narrow" : "") + (options.isFaint(node) ? " dim" : "");
+    cell.setAttribute("aria-selected", String(options.isChosen(node)));
     cell.tabIndex = node === focused() ? 0 : -1;
     cell.style.left = 100 * item.left + "%";
     cell.style.width = 100 * item.width + "%";
-    cell.style.top = `calc(${item.row} * var(--row))`;
+    cell.style[options.isUp ? "bottom" : "top"] = `calc(${item.row} * var(--row))`;
     const texts = width < 30 ? [] : [nameText(node.name, 60)];
     if (width > 40 + 8 * Math.min(node.name.length, 60) + 60)
-      texts.unshift(make("span", {class: "time"},
-          report.comparison && isKnown(node.ratio) ? changeText(node.ratio)
-                                                   : timeText(node.scope.total_ms)));
+      texts.unshift(make("span", {class: "time"}, options.figureOf(node)));
     cell.replaceChildren(...texts);
   }
 
   /* The node that the tab key leads to. */
   function focused() {
-    return cells.has(state.selected) ? state.selected : zoomed;
+    if (at && cells.has(at))
+      return at;
+    for (const node of cells.keys())
+      if (options.isChosen(node))
+        return node;
+    return zoomed;
   }
 
   function render() {
-    const pixels = widthOf(frame);
-    const rowPixels = innerWidth <= 704 ? 28.5 : 26;
-    const placed = place(pixels);
+    if (!root)
+      return;
+    const pixels = widthOf(frame), placed = place(pixels);
+    const row = innerWidth <= 704 ? PHONE_ROW_PIXELS : ROW_PIXELS;
     const kept = new Set(placed.map(item => item.node));
     for (const [node, cell] of cells)
       if (!kept.has(node)) {
@@ -119,48 +108,18 @@ function icicleView(report) {
       }
     for (const item of placed)
       fillCell(cells.get(item.node), item, pixels);
-    frame.style.setProperty("--row", rowPixels + "px");
+    frame.style.setProperty("--row", row + "px");
     frame.style.height =
-        `${rowPixels * (placed.reduce((most, item) => Math.max(most, item.row), 0) + 1) + 2}px`;
-    renderTrail();
-    renderLegend(placed);
-  }
-
-  /* The path to the zoomed module; only both ends of a long one. */
-  function renderTrail() {
-    const path = zoomed.parent ? [report.root, ...pathOf(zoomed)] : [];
-    const shown = path.length > 9 ? [...path.slice(0, 4), null, ...path.slice(-4)] : path;
-    trail.hidden = path.length === 0;
-    trail.replaceChildren(...shown.map(node => make("span", {}, step(node))));
-  }
-
-  function step(node) {
-    if (node === null || node === zoomed)
-      return node ? nameText(node.name, 40) : "\u2026";
-    return make("button", {class: "link", type: "button", onclick: () => zoomTo(node)},
-        nameText(node.name, 40));
-  }
-
-  /* What the colours mean, with the time of the modules of that kind. */
-  function renderLegend(placed) {
-    const kinds = new Map();
-    for (const {node, isAbove} of placed) {
-      const kind = kindOfCell(node);
-      if (!isAbove && kind !== GROUP)
-        kinds.set(kind.label, kind);
-    }
-    const time = kind => sum(report.nodes.filter(node => node.kind === kind && !node.isOutside)
-                                 .map(node => node.scope.self_ms));
-    legend.replaceChildren(
-        ...Array.from(kinds.values(), kind => ({kind, ms: time(kind)}))
-            .sort((a, b) => b.ms - a.ms)
-            .map(({kind, ms}) => make("li", {}, make("span", {class: "swatch fill-" + kind.key}),
-                     kind.label, report.comparison ? null : ` ${timeText(ms)}`)));
+        `${row * (placed.reduce((most, item) => Math.max(most, item.row), 0) + 1) + 2}px`;
+    if (options.onRender)
+      options.onRender(placed.filter(item => !item.isAbove).map(item => item.node));
   }
 
   function zoomTo(node) {
     zoomed = node;
     render();
+    if (options.onZoom)
+      options.onZoom(zoomed);
   }
 
   function focusOn(node) {
@@ -172,12 +131,15 @@ function icicleView(report) {
     }
   }
 
-  /* Selects a node and makes it visible, from wherever it was chosen. */
+  /* Makes a node visible. */
   function reveal(node) {
-    select(node);
+    at = node;
     if (!cells.has(node) && node.parent)
-      zoomed = node.parent.width > 0 ? node.parent : report.root;
+      zoomTo(node.parent.width > 0 ? node.parent : root);
     render();
+    const cell = cells.get(node);
+    if (cell)
+      cell.scrollIntoView({block: "nearest"});
   }
 
   function sibling(node, step) {
@@ -189,12 +151,14 @@ function icicleView(report) {
 
   frame.addEventListener("keydown", event => {
     const node = focused();
+    const down = () => node.children.find(child => cells.has(child)) || null;
+    const up = () => node.parent && cells.has(node.parent) ? node.parent : null;
     const moves = {
-      ArrowDown: () => node.children.find(child => cells.has(child)) || null,
-      ArrowUp: () => node.parent,
+      ArrowDown: options.isUp ? up : down,
+      ArrowUp: options.isUp ? down : up,
       ArrowLeft: () => sibling(node, -1),
       ArrowRight: () => sibling(node, 1),
-      Home: () => report.root,
+      Home: () => root,
     };
     if (event.key === "Enter" || event.key === " ") {
       zoomTo(node.children.length && node.width > 0 ? node : zoomed);
@@ -205,7 +169,7 @@ function icicleView(report) {
     } else if (moves[event.key]) {
       const next = moves[event.key]();
       if (next) {
-        select(next);
+        choose(next);
         focusOn(next);
       }
     } else {
@@ -213,9 +177,20 @@ function icicleView(report) {
     }
     event.preventDefault();
   });
-  onChange(what => {
-    if ((what === "selected" || what === "matches") && frame.isConnected && !element.hidden)
-      render();
-  });
-  return {key: "tree", label: "Tree", element, render, reveal};
+
+  return {
+    element: frame,
+    render,
+    reveal,
+    zoomTo,
+    zoomed: () => zoomed,
+    has: node => cells.has(node),
+    setRoot(node) {
+      for (const cell of cells.values())
+        cell.remove();
+      cells.clear();
+      root = zoomed = node;
+      at = null;
+    }
+  };
 }

@@ -56,10 +56,10 @@ function drawHistogram(report, place) {
   const counts = report.runs.map(run => countInto(bins, run.iterations.ms));
   const chart = newChart({
     width: widthOf(place),
-    height: 280,
+    height: chartHeight(0.42),
     label: "Histogram of the iterations' times",
     x: (from, to) => linearScale(bins.first, bins.first + bins.n * bins.step, from, to),
-    y: (from, to) => linearScale(0, Math.max(...counts.flat()) * 1.1, from, to),
+    y: (from, to) => linearScale(0, Math.max(...counts.flat()) * 1.1, from, to, 1),
     xLabel: "ms per iteration",
     yLabel: "iterations"
   });
@@ -136,9 +136,9 @@ function drawInOrder(report, place) {
   const low = Math.min(...all), high = Math.max(...all), rim = (high - low || high) * 0.08;
   const chart = newChart({
     width: widthOf(place),
-    height: 280,
+    height: chartHeight(0.42),
     label: "The iterations one after the other",
-    x: (from, to) => linearScale(1, Math.max(last + 1, 2), from, to),
+    x: (from, to) => linearScale(1, Math.max(last + 1, 2), from, to, 1),
     y: (from, to) => linearScale(Math.max(0, low - rim), high + rim, from, to),
     xLabel: "iteration",
     yLabel: "ms"

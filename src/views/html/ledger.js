@@ -1,22 +1,26 @@
 /* html/ledger.js - who owned the bytes at the peak. */
 
 const OUTSIDE_KIND = "outside the pool";
+/* One colour per kind, in the ledger and over time. */
 const LEDGER_FILLS = {
-  weights: "convolution",
-  activations: "linear",
-  gradients: "attention",
-  "optimizer state": "norm",
-  scratch: "detection",
-  images: "picture",
-  fragmentation: "other",
-  "outside the pool": "group"
+  weights: "memory-weights",
+  activations: "memory-activations",
+  gradients: "memory-gradients",
+  "optimizer state": "memory-optimizer",
+  optimizer: "memory-optimizer",
+  scratch: "memory-scratch",
+  images: "memory-images",
+  fragmentation: "memory-other",
+  other: "memory-other",
+  "outside the pool": "memory-outside"
 };
 
 function ledgerKinds(rows) {
   const kinds = new Map();
   for (const row of rows)
     kinds.set(row.kind, (kinds.get(row.kind) || 0) + row.bytes);
-  return Array.from(kinds, ([kind, bytes]) => ({kind, bytes, fill: LEDGER_FILLS[kind] || "other"}));
+  return Array.from(
+      kinds, ([kind, bytes]) => ({kind, bytes, fill: LEDGER_FILLS[kind] || "memory-other"}));
 }
 
 function ledgerStrip(kinds) {
@@ -46,7 +50,7 @@ function ledgerBooks(run, kinds) {
 
 function ledgerPanel(report, run) {
   const rows = (run.memory && run.memory.ledger) || [];
-  const element = make("div", {class: "block ledger", hidden: true},
+  const element = make("div", {class: "block ledger"},
       make("h2", {}, "At the peak",
           report.comparison ? [" of ", letterOf(run.side), ", ", nameText(run.label)] : null,
           run.memory && run.memory.peak_scope ? [", in ", nameText(run.memory.peak_scope, 80)]

@@ -135,6 +135,7 @@ const FIGURES = [
   {key: "p95_ms", label: "p95", text: scope => timeText(scope.p95_ms)},
   {key: "min_ms", label: "min", text: scope => timeText(scope.min_ms)},
   {key: "max_ms", label: "max", text: scope => timeText(scope.max_ms)},
+  {key: "device_ms", label: "on devices", text: scope => timeText(scope.device_ms)},
   {key: "macs", label: "MACs", text: scope => countText(scope.macs)},
   {key: "gflops", label: "GFLOP/s", text: scope => threeDigits(scope.gflops)},
   {key: "done_gflops", label: "executed GFLOP/s", text: scope => threeDigits(scope.done_gflops)},

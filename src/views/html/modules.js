@@ -132,8 +132,14 @@ function classColumns(report) {
 
 const ROW_CHOICES = [["all", "all modules"], ["leaves", "leaves only"], ["classes", "classes"]];
 
-function moduleView(report, openTree) {
-  const choice = make("select", {id: "rows", onchange: render},
+function moduleView(report) {
+  const choice = make("select", {
+    id: "rows",
+    onchange: () => {
+      remember({rows: choice.value === "all" ? null : choice.value});
+      render();
+    }
+  },
       ROW_CHOICES.map(([key, label]) => make("option", {value: key}, label)));
   const count = make("span", {class: "soft"});
   const modules = newGrid({
@@ -143,12 +149,11 @@ function moduleView(report, openTree) {
     onChoose: select
   });
   const classes = newGrid({label: "Classes", sort: 3, columns: classColumns(report)});
-  const open =
-      make("button", {class: "plain", type: "button", onclick: () => openTree(state.selected)},
-          "Show in the tree");
-  const element = make("section", {},
-      make("div", {class: "controls"}, make("label", {}, "Rows", choice), open, count),
-      modules.element, classes.element);
+  const element = make("section", {class: "column"},
+      make("div", {class: "controls"}, make("label", {}, "Rows", choice), count),
+      make("div", {class: "scroll"}, modules.element, classes.element));
+  if (ROW_CHOICES.some(([key]) => key === remembered("rows")))
+    choice.value = remembered("rows");
 
   function rows() {
     return report.nodes.filter(
@@ -160,7 +165,6 @@ function moduleView(report, openTree) {
     const shown = rows();
     modules.element.hidden = isByClass;
     classes.element.hidden = !isByClass;
-    open.hidden = isByClass || !state.selected;
     modules.chosen = state.selected;
     if (isByClass)
       classes.setRows(classRows(shown));
@@ -174,8 +178,17 @@ function moduleView(report, openTree) {
   onChange(what => {
     if (what === "matches" && !element.hidden)
       render();
-    if (what === "selected")
-      open.hidden = choice.value === "classes" || !state.selected;
+    if (what === "selected" && !element.hidden)
+      modules.mark(state.selected);
   });
-  return {key: "table", label: "Table", element, render};
+  return {
+    key: "table",
+    label: "Table",
+    element,
+    render,
+    reveal(node) {
+      if (choice.value !== "classes")
+        modules.reveal(node);
+    }
+  };
 }

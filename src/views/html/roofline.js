@@ -64,18 +64,20 @@ function rooflineView(report) {
   }
 
   /* The slope of a cache or the memory, up to the flat roof. */
-  function drawSlope(chart, range, {name, gbs}) {
+  function drawSlope(chart, range, {name, gbs}, nth) {
     const top = peaks.gflops || range.y[1];
     const from = Math.max(range.x[0], range.y[0] / gbs), to = Math.min(range.x[1], top / gbs);
     if (!(from < to))
       return;
     const x1 = chart.x(from), y1 = chart.y(from * gbs), x2 = chart.x(to), y2 = chart.y(to * gbs);
     const angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI;
+    /* Lines close to each other have their labels one after the other. */
+    const along = 0.08 + 0.3 * (nth % 3);
     chart.svg.append(
         draw("line", {class: name === "memory" ? "roof" : "roof thin", x1, y1, x2, y2}),
         draw("text", {
-          transform:
-              `translate(${x1 + (x2 - x1) * 0.08},${y1 + (y2 - y1) * 0.08 - 6}) rotate(${angle})`
+          transform: `translate(${x1 + (x2 - x1) * along},${y1 + (y2 - y1) * along - 6}) ` +
+              `rotate(${angle})`
         },
             `${name} ${threeDigits(gbs)} GB/s`));
   }
@@ -90,8 +92,7 @@ function rooflineView(report) {
           draw("text", {x: chart.plot.right, y: y - 6, "text-anchor": "end"},
               `peak ${threeDigits(peaks.gflops)} GFLOP/s`));
     }
-    for (const line of peaks.bandwidths)
-      drawSlope(chart, range, line);
+    peaks.bandwidths.forEach((line, i) => drawSlope(chart, range, line, i));
   }
 
   function lines(point) {
@@ -111,7 +112,8 @@ function rooflineView(report) {
     const r = 3 + 13 * Math.sqrt(point.ms / most);
     const fillName = report.comparison ? sideClass(point.side) : "fill-" + point.node.kind.key;
     const circle = draw("circle", {
-      class: `point ${fillName}` + (isDim(point.node) ? " dim" : ""),
+      class: `point ${fillName}` + (isDim(point.node) ? " dim" : "") +
+          (point.node === state.selected ? " chosen" : ""),
       cx: chart.x(point.intensity),
       cy: chart.y(point.gflops),
       r,
@@ -165,7 +167,7 @@ function rooflineView(report) {
     const range = ranges();
     const chart = newChart({
       width: widthOf(element),
-      height: Math.min(520, Math.max(340, widthOf(element) * 0.5)),
+      height: chartHeight(0.82),
       label: "Roofline: modules against the peaks of the machine",
       x: (from, to) => logScale(range.x[0], range.x[1], from, to),
       y: (from, to) => logScale(range.y[0], range.y[1], from, to),
@@ -197,8 +199,8 @@ function rooflineView(report) {
   }
 
   onChange(what => {
-    if (what === "matches" && !element.hidden)
+    if ((what === "matches" || what === "selected") && !element.hidden)
       render();
   });
-  return {key: "roofline", label: "Roofline", element, render};
+  return {key: "roofline", label: "Roofline", element, render, reveal: render};
 }

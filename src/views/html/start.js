@@ -1,5 +1,5 @@
 /* html/start.js - puts the page together and handles what concerns all of it:
- * colours, search, keys, size, printing. */
+ * colours, search, size, printing, the address. */
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
@@ -7,7 +7,7 @@ function setTheme(name) {
   changed("theme");
 }
 
-function startSearch(tabs, tree) {
+function startSearch(tabs) {
   const query = byId("query"), found = byId("found");
   let at = -1; /* the match that was visited last */
 
@@ -20,38 +20,30 @@ function startSearch(tabs, tree) {
       query.value = "";
       search("");
       query.blur();
+      byId("bar").classList.remove("searching");
     } else if (event.key === "Enter" && state.matches && state.matches.size > 0) {
-      const all = Array.from(state.matches);
+      const all = Array.from(state.matches), view = tabs.current();
       at = (at + (event.shiftKey ? all.length - 1 : 1)) % all.length;
-      if (tabs.current() === tree)
-        tree.reveal(all[at]);
-      else
-        select(all[at]);
+      select(all[at]);
+      if (view.reveal)
+        view.reveal(all[at]);
     }
   });
   onChange(what => {
     if (what === "matches")
       found.textContent = state.matches ? `${grouped(state.matches.size)} found` : "";
   });
-  document.addEventListener("keydown", event => {
-    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-    if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
-      query.focus();
-      query.select();
-      event.preventDefault();
-    } else if (event.key === "Escape") {
-      tooltip.hide();
-    }
-  });
 }
 
+/* The view is drawn again when its pane gets another size. */
 function startSize(tabs) {
-  let width = 0;
+  let size = "";
   new ResizeObserver(entries => {
-    const now = Math.round(entries[0].contentRect.width);
-    if (now !== width && width !== 0)
-      tabs.current().render();
-    width = now;
+    const {width, height} = entries[0].contentRect;
+    const now = `${Math.round(width)} ${Math.round(height)}`;
+    if (now !== size && size !== "" && !state.isPaper)
+      requestAnimationFrame(() => tabs.current().render());
+    size = now;
   }).observe(byId("views"));
 }
 
@@ -77,34 +69,68 @@ function startPrint(tabs, views) {
   });
 }
 
+function newViews(report) {
+  return [
+    overviewView(report), flameView(report), moduleView(report), timelineView(report),
+    graphView(report), memoryView(report), rooflineView(report), latencyView(report),
+    ...(report.runs.some(isTraining) ? [trainingView(report)] : []), picturesView(report),
+    machineView(report)
+  ];
+}
+
+/* The views that can show a module among others. */
+function placesOf(tabs) {
+  const places = ["flame", "table", "timeline", "graph", "roofline"]
+                     .map(key => tabs.byKey(key))
+                     .filter(view => view && view.reveal);
+  const list = places.map(view => [view.key, view.label]);
+  list.open = (key, node) => {
+    tabs.openByKey(key);
+    tabs.current().reveal(node);
+  };
+  return list;
+}
+
+/* Shows what the address says. */
+function followAddress(tabs) {
+  readAddress();
+  const query = remembered("q") || "", node = nodeByKey(remembered("sel"));
+  if (query !== state.query) {
+    byId("query").value = query;
+    search(query);
+  }
+  if (node)
+    select(node);
+  tabs.openByKey(address.view);
+}
+
+let pageViews = []; /* for the tests */
+
 function start() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const report = readReport(JSON.parse(byId("data").textContent));
   state.report = report;
+  readAddress();
   document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
   dark.addEventListener("change", event => setTheme(event.matches ? "dark" : "light"));
-  renderHead(report);
 
-  const tree = icicleView(report);
-  const views = [
-    tree,
-    moduleView(report,
-        node => {
-          tabs.open(tree);
-          tree.reveal(node);
-        }),
-    timelineView(report), memoryView(report), rooflineView(report), latencyView(report),
-    ...(report.runs.some(isTraining) ? [trainingView(report)] : []), picturesView(report),
-    machineView(report)
-  ];
+  const views = pageViews = newViews(report);
   const tabs = newTabs(views);
-  tabs.openByKey(location.hash.slice(1));
-  addEventListener("hashchange", () => tabs.openByKey(location.hash.slice(1)));
+  renderHead(report, () => tabs.openByKey("overview"));
+  detailsPanel(report, placesOf(tabs));
+  sidePane.start(remembered("side") !== "0" && innerWidth > 700);
+  followAddress(tabs);
+  addEventListener("hashchange", () => followAddress(tabs));
+  byId("skip").addEventListener("click", event => {
+    byId("views").focus();
+    event.preventDefault();
+  });
   onChange(what => {
     if (what === "theme")
       tabs.current().render();
   });
-  startSearch(tabs, tree);
+  startSearch(tabs);
+  startKeys(tabs);
   startSize(tabs);
   startPrint(tabs, views);
 }

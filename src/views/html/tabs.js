@@ -1,18 +1,25 @@
-/* html/tabs.js - one view at a time; the address remembers which. */
+/* html/tabs.js - one view at a time; the address remembers which.
+ *
+ * A view: {key, label, element, render()}, and if it can show one module among
+ * others reveal(node). reveal() is called when the view opens and the selection
+ * has changed since it was last seen. */
 
 function newTabs(views) {
-  const tabs = views.map(view => make("button", {
+  const tabs = views.map((view, i) => make("button", {
     type: "button",
     role: "tab",
     id: `tab-${view.key}`,
     "aria-controls": `view-${view.key}`,
+    title: i < 9 ? `${view.label} (${i + 1})` : null,
     onclick: () => open(view)
   },
                              view.label));
   let current = null;
+  const seen = new Map(); /* the selection that a view showed last */
 
   for (const view of views) {
     view.element.id = `view-${view.key}`;
+    view.element.classList.add("view");
     view.element.setAttribute("role", "tabpanel");
     view.element.setAttribute("aria-label", view.label);
     view.element.hidden = true;
@@ -23,31 +30,49 @@ function newTabs(views) {
   function open(view) {
     if (view === current)
       return;
+    if (current)
+      seen.set(current, state.selected);
     current = view;
     views.forEach((other, i) => {
       other.element.hidden = other !== view;
       tabs[i].setAttribute("aria-selected", String(other === view));
       tabs[i].tabIndex = other === view ? 0 : -1;
     });
+    tabs[views.indexOf(view)].scrollIntoView({block: "nearest", inline: "nearest"});
     tooltip.hide();
+    document.documentElement.dataset.view = view.key;
     view.render();
-    if (location.hash !== "#" + view.key)
-      history.replaceState(null, "", "#" + view.key);
+    if (view.reveal && state.selected && seen.get(view) !== state.selected)
+      view.reveal(state.selected);
+    address.view = view.key;
+    remember({});
+    changed("view");
+  }
+
+  function step(by) {
+    const next = (views.indexOf(current) + by + views.length) % views.length;
+    open(views[next]);
+    tabs[next].focus();
   }
 
   byId("tabs").addEventListener("keydown", event => {
-    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
-    if (!step)
+    const act = {
+      ArrowRight: () => step(1),
+      ArrowLeft: () => step(-1),
+      Home: () => step(-views.indexOf(current)),
+      End: () => step(views.length - 1 - views.indexOf(current)),
+    }[event.key];
+    if (!act)
       return;
-    const next = (views.indexOf(current) + step + views.length) % views.length;
-    open(views[next]);
-    tabs[next].focus();
+    act();
     event.preventDefault();
   });
 
   return {
     open,
     current: () => current,
+    openAt: i => views[i] && open(views[i]),
+    byKey: key => views.find(view => view.key === key) || null,
     openByKey: key => open(views.find(view => view.key === key) || views[0]),
   };
 }

@@ -6,8 +6,8 @@ function isTraining(run) {
 
 /* The scopes below the root that are parts of a step, in order. */
 const STEP_PARTS = [
-  ["data", "picture"], ["copy", "copy"], ["forward", "convolution"], ["loss", "detection"],
-  ["backward", "linear"], ["optimizer", "norm"]
+  ["data", "part-1"], ["copy", "part-2"], ["forward", "part-3"], ["loss", "part-6"],
+  ["backward", "part-4"], ["optimizer", "part-7"]
 ];
 
 /* The ops of losses are among the modules of the forward pass. */
@@ -41,14 +41,17 @@ function stepParts(run) {
     ms: times.get(name),
     more: name === "data" && Number.isFinite(stall) ? ` (stall ${percentText(stall)})` : ""
   }));
-  parts.push({name: "other", fill: "other", ms: run.whole - sum(parts.map(part => part.ms))});
+  parts.push({name: "other", fill: "part-5", ms: run.whole - sum(parts.map(part => part.ms))});
   return parts.filter(part => part.ms >= run.whole * 5e-4);
 }
 
 /* The curves, the loss first. */
 function learningSeries(report) {
   const names = new Set(report.runs.flatMap(run => Array.from(run.series.keys())));
-  return Array.from(names).filter(name => name.startsWith("train."));
+  const rank = name => name === "train.loss" ? 0 : /loss/.test(name) ? 2 : 1;
+  return Array.from(names)
+      .filter(name => name.startsWith("train."))
+      .sort((a, b) => rank(a) - rank(b));
 }
 
 /* The points of a curve, by training step. */
@@ -67,16 +70,14 @@ function learningPoints(run, name) {
   }));
 }
 
+/* One chart per series over the same steps: the loss large, the others beside
+ * each other. */
 function trainingView(report) {
   const names = learningSeries(report);
-  const place = make("div", {class: "block"});
-  const curve = make("select", {onchange: render},
-      names.map(name => make("option", {value: name}, seriesLabel(name))));
-  const element = make("section", {},
-      names.length === 0
-          ? missing("This run has no losses.")
-          : make("div", {class: "controls"}, make("label", {}, "Over the steps", curve)),
-      place);
+  const places = names.map((_, i) => make("div", {class: i === 0 ? "block first" : "block"}));
+  const element = make("section", {class: "page"},
+      names.length === 0 ? missing("This run has no losses.") : null,
+      make("div", {class: "multiples"}, places));
 
   function drawCurve(chart, points) {
     const side = sideFill(report, points[0].side);
@@ -85,40 +86,44 @@ function trainingView(report) {
     return draw("path", {class: `line ${side}`, d: path.join("")});
   }
 
-  function drawPoint(chart, point, n) {
+  function drawPoint(chart, name, point, n) {
     const circle = draw("circle", {
       class: `point ${sideFill(report, point.side)}`,
       cx: chart.x(point.x),
       cy: chart.y(point.y),
       r: n > 300 ? 2 : 3.5,
       role: "img",
-      "aria-label": `step ${point.x}, ${seriesLabel(curve.value)} ${plainNumber(point.y)}`
+      "aria-label": `step ${point.x}, ${seriesLabel(name)} ${plainNumber(point.y)}`
     });
     explain(circle, () => iterationLines(report.runs[point.side], point.index, point.ms));
     return circle;
   }
 
-  function render() {
-    const curves = report.runs.map(run => learningPoints(run, curve.value))
-                       .filter(points => points.length > 0);
+  function drawSeries(name, place, isFirst) {
+    const curves =
+        report.runs.map(run => learningPoints(run, name)).filter(points => points.length > 0);
     const points = curves.flat();
     if (points.length === 0)
       return;
     const xs = points.map(point => point.x), ys = points.map(point => point.y);
-    const unit = report.runs.map(run => run.series.get(curve.value)?.unit).find(Boolean);
+    const unit = report.runs.map(run => run.series.get(name)?.unit).find(Boolean);
     const chart = newChart({
       width: widthOf(place),
-      height: 320,
-      label: `${seriesLabel(curve.value)} over the steps`,
-      x: (from, to) => linearScale(Math.min(...xs), Math.max(...xs), from, to),
+      height: isFirst ? chartHeight(0.42) : 190,
+      label: `${seriesLabel(name)} over the steps`,
+      x: (from, to) => linearScale(Math.min(...xs), Math.max(...xs), from, to, 1),
       y: (from, to) => linearScale(Math.min(0, ...ys), Math.max(...ys) * 1.08 || 1, from, to),
       xLabel: "step",
-      yLabel: seriesLabel(curve.value) + (unit ? `, ${unit}` : "")
+      yLabel: seriesLabel(name) + (unit ? `, ${unit}` : "")
     });
-    const circles = points.map(point => drawPoint(chart, point, points.length));
+    const circles = points.map(point => drawPoint(chart, name, point, points.length));
     rove(circles);
     chart.svg.append(...curves.map(each => drawCurve(chart, each)), ...circles);
     place.replaceChildren(chart.svg);
+  }
+
+  function render() {
+    names.forEach((name, i) => drawSeries(name, places[i], i === 0));
   }
   return {key: "training", label: "Training", element, render};
 }
