@@ -26,7 +26,7 @@ static void missing_release(struct train_missing *missing)
     str_release(&missing->path);
 }
 
-static bool is_there(const char *root, const char *folder)
+static bool missing_has(const char *root, const char *folder)
 {
     struct str path = {0};
     struct stat info;
@@ -72,7 +72,7 @@ static enum assay_status missing_find_dataset(struct train_missing *missing,
     if (str_printf(&own, "%s%s", root ? root : "data/", root ? "" : name))
         return error_nomem(err, strlen(name), "a path");
     for (const struct data_archive *a = published->archives; a->file; a++)
-        is_whole &= is_there(own.text, a->folder);
+        is_whole &= missing_has(own.text, a->folder);
     to = is_whole ? NULL : folder_above(&own, name);
     if (to && str_append(&missing->to, to))
         st = error_nomem(err, own.n, "a path");
