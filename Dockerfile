@@ -1,4 +1,5 @@
-# `assay train` in a container; docs/container.md says how to use it.
+# `assay train` in a container, on the processors; docs/container.md says how to
+# use it, and Dockerfile.cuda is the same for NVIDIA's GPUs.
 FROM debian:12
 
 # The same steps as on any other machine: install the missing packages of
@@ -6,8 +7,9 @@ FROM debian:12
 COPY . /src
 RUN cd /src && scripts/setup.sh build && make install && rm -rf /src /var/lib/apt/lists/*
 
-# Mount the settings at /work/.config, data and results elsewhere in /work.
+# Mount the settings at /work/.config, and a volume for data, weights and results
+# at /work. What is missing is fetched.
 WORKDIR /work
 ENV XDG_CACHE_HOME=/work/.cache
 ENTRYPOINT ["assay"]
-CMD ["train"]
+CMD ["train", "--fetch"]

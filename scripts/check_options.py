@@ -15,8 +15,8 @@ ROW = re.compile(r"^\| \[\S+\]\((\S+)\) \| `assay (\w+)", re.M)
 COMMAND = re.compile(r"^  ([a-z]+)(?: |$)", re.M)
 OPTION = re.compile(r"^ {2,6}(?:-(\w), )?--([a-z][\w-]*)", re.M)
 MENTION = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
-OTHERS = {"cflags", "libs", "logdir", "rm", "cpus", "help", "version",
-          "epochs"}  # the last one: python -m assay train.py
+OTHERS = {"cflags", "libs", "logdir", "rm", "cpus", "gpus", "entrypoint",
+          "runtime", "help", "version", "epochs"}  # the last one: python -m assay train.py
 
 
 def is_on(page, letter, name):

@@ -11,7 +11,9 @@ import pathlib
 import re
 import sys
 
-INSTALLS = re.compile(r"\bapt(?:-get)? install\b")
+# What the host of a container needs is not ours to install.
+INSTALLS = re.compile(
+    r"\bapt(?:-get)? install\b(?! -y nvidia-container-toolkit)")
 
 
 def read_list(path):

@@ -446,6 +446,8 @@ static enum assay_status run_train(const struct arguments *arguments,
         errand.path = arguments->operands.items[0];
     st = train_settings_read(errand.settings, errand.path, &errand.config, err);
     if (!st)
+        st = train_fetch_missing(&errand.settings->fetch, &errand.config, err);
+    if (!st)
         st = train_open_outputs(&errand, err);
     if (!st)
         st = train_echo_settings(&errand.config, err);
@@ -477,13 +479,16 @@ const struct command cmd_train = {
         "Without CONFIG the file is .config/config.toml; if it does not "
         "exist, every setting has its default: fasterrcnn_resnet50_fpn on "
         "Oxford-IIIT Pet in data/oxford-iiit-pet, starting from the "
-        "published weights if 'assay weights fetch' has fetched them, else "
-        "from random ones.",
+        "published weights if they were fetched, else from random ones. On a "
+        "terminal a training that lacks the dataset or the weights offers to "
+        "fetch them; with --fetch it does so without asking.",
         "Ctrl-C stops after the current step and writes the run and a "
         "checkpoint for --resume."),
     .options = train_options,
     .examples =
-        EXAMPLES({"train --synthetic --steps 20 --min-size 128",
+        EXAMPLES({"train --fetch --steps 50",
+                  "from nothing: fetch dataset and weights, then train"},
+                 {"train --synthetic --steps 20 --min-size 128",
                   "without a dataset: what a step costs on this machine"},
                  {"train my.toml --steps 50 --html report.html",
                   "50 steps of your own training, with a report"},

@@ -5,8 +5,8 @@
 #include "base/units.h"
 #include "cli/messages.h"
 #include "cli/result.h"
+#include "cli/weights_fetch.h"
 #include "formats/weights/checkpoint.h"
-#include "formats/weights/download.h"
 #include "formats/weights/load_weights.h"
 #include "formats/weights/published.h"
 #include "models/models.h"
@@ -331,34 +331,6 @@ static enum assay_status weights_find_published(const char *name,
                            "'assay weights list' shows what is published", err);
 }
 
-static enum assay_status weights_download(const struct published *published,
-                                          const char *base, const char *path,
-                                          struct error *err)
-{
-    char digits[SHA256_HEX];
-    struct term term = term_of(stderr);
-    struct sink screen = sink_to_file(stderr, "standard error");
-    struct progress progress =
-        progress_start(&screen, &term, clock_real(), "fetching", "bytes", 0);
-    struct str url = {0};
-    struct download download = {.path = path,
-                                .sha256_digits = digits,
-                                .otherwise = "name the file with --weights",
-                                .progress = &progress};
-    enum assay_status st = ASSAY_OK;
-
-    published_digits(published, digits);
-    published_size(published, &download.least_bytes, &download.most_bytes);
-    if (str_printf(&url, "%s/%s", base, published->file))
-        st = error_nomem(err, strlen(base), "a URL");
-    download.url = str_text(&url);
-    if (!st)
-        st = download_file(&download, err);
-    progress_finish(&progress);
-    str_release(&url);
-    return st;
-}
-
 /* The size alone: reading the file checks its CRC-32. */
 static enum assay_status weights_check_size(const struct published *published,
                                             const char *path, struct error *err)
@@ -409,9 +381,8 @@ static enum assay_status weights_fetch(const char *const *words,
     if (!st && is_there)
         st = weights_check_size(published, path.text, err);
     if (!st && !is_there)
-        st = weights_download(published,
-                              settings->url ? settings->url : PUBLISHED_URL,
-                              path.text, err);
+        st = weights_fetch_to(published, settings->url, path.text,
+                              "name the file with --weights", err);
     if (!st)
         st = weights_print_fetched(path.text, is_there, err);
     str_release(&path);

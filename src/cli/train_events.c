@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { most_parts = 16, max_picture_bytes = 1 << 28 };
 
@@ -26,20 +27,35 @@ static double wall_now(void)
  * of the whole run at the end. */
 static const char ending[] = ".a-training";
 
+static enum assay_status train_events_path(const char *folder,
+                                           const char *run_path, double time,
+                                           struct str *path, struct error *err)
+{
+    enum assay_status st;
+    char *last;
+
+    str_clear(path);
+    st = event_folder_path(folder, run_path, time, path, err);
+    if (st)
+        return st;
+    last = strrchr(path->text, '.');
+    path->n = (size_t)(last - path->text);
+    return str_append(path, ending) ? error_nomem(err, path->n, "a file name")
+                                    : ASSAY_OK;
+}
+
 enum assay_status train_events_open(struct train_events *events,
                                     const char *folder, const char *run_path,
                                     struct error *err)
 {
-    double now = wall_now();
+    double now = wall_now(), time = now;
     struct str path = {0};
-    enum assay_status st = event_folder_path(folder, run_path, now, &path, err);
-    char *last = st ? NULL : strrchr(path.text, '.');
+    enum assay_status st =
+        train_events_path(folder, run_path, time, &path, err);
 
-    if (last) {
-        path.n = (size_t)(last - path.text);
-        if (str_append(&path, ending))
-            st = error_nomem(err, path.n, "a file name");
-    }
+    /* One that was resumed within a second keeps what was there before. */
+    while (!st && access(path.text, F_OK) == 0)
+        st = train_events_path(folder, run_path, ++time, &path, err);
     if (!st)
         st = cache_make_folders(path.text, err);
     if (!st)

@@ -6,6 +6,7 @@
 #define CLI_TRAIN_SETTINGS_H
 
 #include "cli/run_settings.h"
+#include "cli/train_fetch.h"
 #include "train/config.h"
 
 struct train_settings {
@@ -19,6 +20,7 @@ struct train_settings {
     double tuning_seconds;
     const char *output;
     struct run_file_names files;
+    struct train_fetch fetch;
 };
 
 #define TRAIN_DEFAULTS                                                         \
