@@ -108,8 +108,9 @@ void bound_add(struct bound *into, const struct bound *from)
 
 /* ---- each scope on its own -------------------------------------------- */
 
-/* What a scope itself did per iteration. */
+/* What a scope itself did per iteration, in the time of one side. */
 struct own_work {
+    bool is_device; /* devices worked for it, or for a scope below it */
     double calls, total_ns, self_ns;
     double flops, bytes; /* executed; NaN: unknown */
 };
@@ -120,16 +121,40 @@ static bool own_is_measured(const struct own_work *own)
            !isnan(own->bytes);
 }
 
+static bool own_is_of_device(const struct run *run, const struct cell *cell)
+{
+    return run_thread(run, cell->thread)->kind == THREAD_DEVICE;
+}
+
+/* Parents come before their children. */
+static void own_find_sides(const struct run *run, struct own_work *owns,
+                           size_t n)
+{
+    for (size_t i = 0; i < run_cell_count(run); i++) {
+        const struct cell *cell = run_cell(run, i);
+
+        if (!cell->is_outside && own_is_of_device(run, cell))
+            owns[cell->scope].is_device = true;
+    }
+    for (uint32_t i = (uint32_t)n; i-- > 1;) {
+        if (owns[i].is_device)
+            owns[run_scope(run, i)->parent].is_device = true;
+    }
+}
+
 static void own_count_cells(const struct run *run, struct own_work *owns)
 {
-    double n = (double)run_counted(run).n;
+    double all = (double)run_counted(run).n;
+    double timed = run_fact_number(run, RUN_DEVICE_TIMED);
 
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
         struct own_work *own = &owns[cell->scope];
+        bool is_some = timed > 0 && own_is_of_device(run, cell);
+        double n = is_some ? timed : all; /* iterations that have times */
         struct cell_sums sums;
 
-        if (cell->is_outside)
+        if (cell->is_outside || own_is_of_device(run, cell) != own->is_device)
             continue;
         sums = run_cell_sums(run, cell);
         own->calls += sums.calls / n;
@@ -138,9 +163,31 @@ static void own_count_cells(const struct run *run, struct own_work *owns)
     }
 }
 
+/* On a device, spans of a scope need not enclose those of the scopes below it:
+ * its time is the sum of their own. */
+static void own_sum_device(const struct run *run, struct own_work *owns,
+                           size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (owns[i].is_device)
+            owns[i].total_ns = owns[i].self_ns;
+    }
+    for (uint32_t i = (uint32_t)n; i-- > 1;) {
+        if (owns[i].is_device)
+            owns[run_scope(run, i)->parent].total_ns += owns[i].total_ns;
+    }
+}
+
+static bool own_has_time(const struct own_work *own)
+{
+    return own->calls > 0 || own->is_device;
+}
+
 static void own_find(const struct run *run, struct own_work *owns, size_t n)
 {
+    own_find_sides(run, owns, n);
     own_count_cells(run, owns);
+    own_sum_device(run, owns, n);
     for (uint32_t i = 0; i < n; i++) {
         const struct scope_work *work = run_work(run, i);
 
@@ -189,8 +236,10 @@ static void bounds_raise_peaks(struct peaks *peaks, const struct own_work *owns,
 }
 
 /* Parents come before their children, so going backwards every scope is
- * complete when it is added to its parent. */
-static void bounds_sum_up(const struct run *run, struct bounds *bounds)
+ * complete when it is added to its parent. What the host did itself is no part
+ * of a parent that is timed by devices. */
+static void bounds_sum_up(const struct run *run, const struct own_work *owns,
+                          struct bounds *bounds)
 {
     for (uint32_t i = (uint32_t)bounds->n; i-- > 0;) {
         struct bound *bound = &bounds->items[i];
@@ -198,7 +247,7 @@ static void bounds_sum_up(const struct run *run, struct bounds *bounds)
 
         bound_derive(bound);
         bounds->is_known |= bound->kind != BOUND_UNKNOWN;
-        if (parent != RUN_NONE)
+        if (parent != RUN_NONE && owns[parent].is_device == owns[i].is_device)
             bound_add_work(&bounds->items[parent], bound);
     }
 }
@@ -212,9 +261,9 @@ static void bounds_set_times(const struct run *run, const struct own_work *owns,
         struct bound *bound = &bounds->items[i];
         uint32_t parent = run_scope(run, i)->parent;
 
-        if (owns[i].calls > 0)
+        if (own_has_time(&owns[i]))
             bound->time_ns = owns[i].total_ns;
-        if (parent != RUN_NONE && !(owns[parent].calls > 0))
+        if (parent != RUN_NONE && !own_has_time(&owns[parent]))
             bounds->items[parent].time_ns =
                 bound_plus(bounds->items[parent].time_ns, bound->time_ns);
     }
@@ -231,7 +280,7 @@ static void bounds_fill(const struct run *run, const struct own_work *owns,
         bound_own(&bounds->peaks, &owns[i], &bounds->items[i]);
     }
     bounds_set_times(run, owns, bounds);
-    bounds_sum_up(run, bounds);
+    bounds_sum_up(run, owns, bounds);
 }
 
 /* Other programs make a layer look bound by latency. */

@@ -15,6 +15,9 @@
  * thirds of their time. If less than half of its time has known work, its bound
  * is unknown.
  *
+ * Host and device times are never mixed: the time of a scope that devices
+ * worked for, itself or below it, is theirs.
+ *
  * If other work disturbed the run (run_is_disturbed()), no scope has a kind:
  * the time that other programs took would look like latency.
  *

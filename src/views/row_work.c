@@ -59,13 +59,14 @@ static void row_work_find_cover(struct rows *rows)
 
     for (size_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->items[i];
+        double ns = rows->has_device ? row->device_ns : row->self_ns;
 
         rows->has_macs |= row->work.macs > 0;
         if (!row->is_leaf || row->is_outside)
             continue;
-        whole += row->self_ns;
+        whole += ns;
         if (row->work.macs > 0)
-            covered += row->self_ns;
+            covered += ns;
     }
     rows->macs_cover = rows->has_macs && whole > 0 ? covered / whole : NAN;
 }
@@ -93,7 +94,8 @@ enum assay_status rows_add_bounds(const struct run *run, struct rows *rows,
 
 double row_gflops(const struct rows *rows, const struct row *row)
 {
-    double ns = rows_each(rows, row, row->total_ns);
+    double device_ns = row_device_ns(rows, row);
+    double ns = device_ns > 0 ? device_ns : rows_each(rows, row, row->total_ns);
 
     /* Without iterations nobody knows how often the work was done. */
     if (rows->n_iterations == 0 || rows->is_part || row->is_outside ||

@@ -143,8 +143,8 @@ static void scope_rows_add_device(const struct run *run, struct rows *rows,
 
         if (run_thread(run, cell->thread)->kind == THREAD_DEVICE &&
             (rows->n_iterations == 0 || cell->is_outside == row->is_outside))
-            row->device_ns +=
-                (double)cell->self_ns * (row->is_outside ? 1 : scale);
+            row->device_ns += run_cell_sums(run, cell).self_ns *
+                              (row->is_outside ? 1 : scale);
     }
     for (size_t i = rows->n; i-- > 1;)
         rows->items[rows->items[i].parent].device_ns +=
@@ -178,6 +178,14 @@ static enum assay_status rows_find_overlap(struct rows *rows, struct error *err)
     return ASSAY_OK;
 }
 
+/* The longer of the host's and the devices' time: launching a module may take
+ * next to nothing of an iteration that waits for it. */
+static double row_longer_ns(const struct rows *rows, const struct row *row)
+{
+    return rows->has_device ? fmax(row->total_ns, row->device_ns)
+                            : row->total_ns;
+}
+
 /* Without iterations the root lasts as long as the run, if that is known:
  * otherwise what threads did at the same time would count twice. */
 static void scope_rows_share_whole(const struct run *run, struct rows *rows)
@@ -192,7 +200,7 @@ static void scope_rows_share_whole(const struct run *run, struct rows *rows)
 
         row->share = row->is_outside || !(rows->whole_ns > 0)
                          ? NAN
-                         : row->total_ns / rows->whole_ns;
+                         : row_longer_ns(rows, row) / rows->whole_ns;
     }
 }
 

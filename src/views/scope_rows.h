@@ -28,7 +28,9 @@ struct row {
     /* What devices did for it and everything below it; queues that work at the
      * same time add up. */
     double device_ns;
-    double share;       /* of rows.whole_ns; NaN outside the iterations */
+    /* Of rows.whole_ns, by total_ns or, where that is longer, device_ns; NaN
+     * outside the iterations. */
+    double share;
     int64_t bytes;      /* the most gained by one call, or RUN_UNKNOWN */
     int64_t peak_bytes; /* the most live during one call, or RUN_UNKNOWN */
     /* Per iteration, including all below it. done_by only if the scope was
@@ -71,8 +73,8 @@ double rows_each(const struct rows *rows, const struct row *row, double value);
  * for it, or if no work of devices is known to belong to rows of the host. */
 double row_device_ns(const struct rows *rows, const struct row *row);
 
-/* 2 FLOP per MAC over the time of an iteration; NaN if there are no MACs, or
- * only a part of the time is known. */
+/* 2 FLOP per MAC over the time of an iteration, of devices where they did the
+ * work; NaN if there are no MACs, or only a part of the time is known. */
 double row_gflops(const struct rows *rows, const struct row *row);
 
 /* Whether the row has no times because another scope does its work. */

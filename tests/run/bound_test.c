@@ -130,6 +130,53 @@ TEST(a_scope_is_bound_by_the_largest_part_of_its_floor)
     end(run, &bounds);
 }
 
+/* Launching takes 10 us on the host; the device runs 20 ms, and the host adds
+ * a second layer that takes 16 ms itself. */
+TEST(a_scope_that_a_device_works_for_has_the_time_of_the_device)
+{
+    struct sample launch = {.scope = 2,
+                            .duration_ns = 10000,
+                            .self_ns = 10000,
+                            .bytes = RUN_UNKNOWN,
+                            .peak_bytes = RUN_UNKNOWN};
+    struct scope_work work = scope_work_unknown();
+    struct sample kernel = launch, host = launch, whole = launch;
+    struct bounds bounds;
+    struct run *run;
+    uint32_t id;
+
+    err = (struct error){0};
+    CHECK_INT(run_new(&run, &err), 0);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &id, &err), 0);
+    CHECK_INT(run_thread_add(run, "queue", THREAD_DEVICE, &id, &err), 0);
+    CHECK_INT(run_scope_add(run, RUN_ROOT, "net", "", &id, &err), 0);
+    CHECK_INT(run_scope_add(run, 1, "conv", "", &id, &err), 0);
+    CHECK_INT(run_scope_add(run, 1, "host", "", &id, &err), 0);
+    work.macs = 0.5e9, work.done_flops = 1e9, work.done_bytes = 5e6;
+    CHECK_INT(run_work_set(run, 2, &work, &err), 0);
+    CHECK_INT(run_work_set(run, 3, &work, &err), 0);
+    kernel.thread = 1, kernel.duration_ns = kernel.self_ns = 20000000;
+    host.scope = 3, host.duration_ns = host.self_ns = 16000000;
+    whole.scope = 1, whole.duration_ns = 30000000, whole.self_ns = 0;
+    CHECK_INT(run_count(run, &launch, &err), 0);
+    CHECK_INT(run_count(run, &kernel, &err), 0);
+    CHECK_INT(run_count(run, &host, &err), 0);
+    CHECK_INT(run_count(run, &whole, &err), 0);
+    whole.scope = RUN_ROOT;
+    CHECK_INT(run_count(run, &whole, &err), 0);
+    CHECK_INT(run_seal(run, &err), 0);
+    state_machine(run);
+    bounds = bounds_of(run);
+    CHECK_NEAR(bounds.items[2].time_ns, 20e6, 1);
+    CHECK_NEAR(bounds.items[2].gflops, 50, 1e-9);
+    CHECK_NEAR(bounds.items[2].share, 0.5, 1e-9);
+    CHECK_NEAR(bounds.items[3].time_ns, 16e6, 1);
+    CHECK_NEAR(bounds.items[1].time_ns, 20e6, 1);
+    CHECK_NEAR(bounds.items[1].macs, 0.5e9, 1);
+    CHECK_NEAR(bounds.items[1].covered_ns, 20e6, 1);
+    end(run, &bounds);
+}
+
 /* A layer that takes three times as long because others use the processors is
  * not bound by latency. */
 TEST(nothing_is_bound_by_anything_on_a_disturbed_machine)
