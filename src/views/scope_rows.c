@@ -118,16 +118,18 @@ static void rows_sum_groups(struct rows *rows)
     }
 }
 
-/* What the device times of some iterations are multiplied by to stand for all:
- * programs may have devices timed only now and then. */
-static double scope_rows_device_scale(const struct run *run,
-                                      const struct rows *rows)
+/* If devices were timed in some iterations only, their times stand for all
+ * calls that the host made. */
+static void scope_rows_scale_device(const struct run *run, struct rows *rows)
 {
-    double timed = run_fact_number(run, RUN_DEVICE_TIMED);
+    if (!run_fact(run, RUN_DEVICE_TIMED))
+        return;
+    for (size_t i = 0; i < rows->n; i++) {
+        struct row *row = &rows->items[i];
 
-    return timed > 0 && rows->n_iterations > 0
-               ? (double)rows->n_iterations / timed
-               : 1;
+        if (row->device_calls > 0 && row->calls > 0 && !row->is_outside)
+            row->device_ns *= row->calls / row->device_calls;
+    }
 }
 
 /* Adds what devices did, from the leaves up. Rows of the host are those that
@@ -135,17 +137,19 @@ static double scope_rows_device_scale(const struct run *run,
 static void scope_rows_add_device(const struct run *run, struct rows *rows,
                                   const size_t *row_of_scope)
 {
-    double scale = scope_rows_device_scale(run, rows);
-
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
         struct row *row = &rows->items[row_of_scope[cell->scope]];
+        struct cell_sums sums;
 
-        if (run_thread(run, cell->thread)->kind == THREAD_DEVICE &&
-            (rows->n_iterations == 0 || cell->is_outside == row->is_outside))
-            row->device_ns += run_cell_sums(run, cell).self_ns *
-                              (row->is_outside ? 1 : scale);
+        if (run_thread(run, cell->thread)->kind != THREAD_DEVICE ||
+            (rows->n_iterations > 0 && cell->is_outside != row->is_outside))
+            continue;
+        sums = run_cell_sums(run, cell);
+        row->device_ns += sums.self_ns;
+        row->device_calls += sums.calls;
     }
+    scope_rows_scale_device(run, rows);
     for (size_t i = rows->n; i-- > 1;)
         rows->items[rows->items[i].parent].device_ns +=
             rows->items[i].device_ns;
