@@ -12,7 +12,13 @@ So does `python -m assay train.py`, without any change of the program.
 `assay.profiler` computes the metrics of models. PyTorch is imported when
 something of it is needed, not by `import assay`.
 """
-from assay._native import version as __version__
+import sysconfig
+
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    raise ImportError("assay needs Python's lock; builds of Python without it "
+                      "(free-threaded ones) are not supported")
+
+from assay._native import version as __version__  # noqa: E402
 
 __all__ = ["ModelTiming", "Recording", "TimingData", "recording"]
 

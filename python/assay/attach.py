@@ -125,6 +125,49 @@ def _named_span(name):
     return wrap
 
 
+def _moves(torch, tensor, target):
+    """Whether to(target) copies the tensor to another device."""
+    if isinstance(target, (str, int)):
+        target = torch.device(target)
+    if isinstance(target, torch.Tensor):
+        target = target.device
+    return isinstance(target, torch.device) and target.type != \
+        tensor.device.type
+
+
+def watch_copies(patches, torch):
+    """Copies between host and device, by methods of tensors."""
+    original = torch.Tensor.to
+
+    @functools.wraps(original)
+    def to(self, *args, **kwargs):
+        target = kwargs.get("device", args[0] if args else None)
+        if not _native.is_recording() or not _moves(torch, self, target):
+            return original(self, *args, **kwargs)
+        return copy_of(original, self, *args, **kwargs)
+
+    def copy_of(method, *args, **kwargs):
+        _native.begin("copy")
+        try:
+            return method(*args, **kwargs)
+        finally:
+            _native.end()
+
+    patches.set(torch.Tensor, "to", to)
+    for name in ("cuda", "cpu"):
+        patches.set(torch.Tensor, name,
+                    _copying(getattr(torch.Tensor, name), name, copy_of))
+
+
+def _copying(original, home, copy_of):
+    @functools.wraps(original)
+    def method(self, *args, **kwargs):
+        if not _native.is_recording() or self.device.type == home:
+            return original(self, *args, **kwargs)
+        return copy_of(original, self, *args, **kwargs)
+    return method
+
+
 def watch_backward(patches, torch, class_name, books):
     """class_name() is the class of the model whose backward pass it is."""
     local = threading.local()

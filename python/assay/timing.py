@@ -89,9 +89,10 @@ def _fill(node, scope, run):
         node.total_mean_time = scope["total_ms"] / 1e3 / scope["calls"]
         node.self_mean_time = scope["self_ms"] / 1e3 / scope["calls"]
     if scope["device_calls"]:
-        timed = int(run["facts"].get("device.timed_iterations", n_iterations))
-        node.device_time = (scope["device_mean_ms"] / 1e3
-                            * n_iterations / max(timed, 1))
+        # A mean would count the iterations without device times as 0.
+        some = "device.timed_iterations" in run["facts"]
+        node.device_time = scope["device_median_ms" if some
+                                 else "device_mean_ms"] / 1e3
 
 
 def _drop_unused(node):

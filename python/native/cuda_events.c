@@ -178,6 +178,7 @@ void cuda_next_iteration(bool is_warm_up)
 static struct cuda_event *event_now(struct stream *stream)
 {
     struct cuda_event *event;
+    int64_t before_ns;
 
     pthread_mutex_lock(&lock);
     event = spare;
@@ -190,6 +191,7 @@ static struct cuda_event *event_now(struct stream *stream)
         return NULL;
     event->n_uses = 2; /* the caller's and the stream's */
     event->clock_ns = 0;
+    before_ns = assay_clock_ns();
     if (cuda.event_record(event->handle, stream->stream)) {
         pthread_mutex_lock(&lock);
         event->n_uses = 1;
@@ -202,6 +204,9 @@ static struct cuda_event *event_now(struct stream *stream)
     pthread_mutex_unlock(&lock);
     stream->last = event;
     stream->last_ns = assay_clock_ns();
+    /* This thread may have been interrupted after the event. */
+    if (stream->last_ns - before_ns > 4 * no_launch_ns)
+        stream->last_ns = before_ns;
     return event;
 }
 

@@ -23,7 +23,7 @@ static PyObject *tree_scope(struct assay_run *run, uint32_t i)
     assay_run_work_of(run, i, &work);
     return Py_BuildValue(
         "{s:l,s:s,s:s,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:i,s:K,s:d,"
-        "s:s}",
+        "s:d,s:s}",
         "parent", parent, "name", scope.name, "class", scope.class_name,
         "calls", (unsigned long long)host.calls, "total_ms",
         tree_ms(host.total_ns), "self_ms", tree_ms(host.self_ns), "mean_ms",
@@ -32,7 +32,8 @@ static PyObject *tree_scope(struct assay_run *run, uint32_t i)
         "min_ms", tree_ms(host.min_ns), "max_ms", tree_ms(host.max_ns), "macs",
         work.macs, "parameters", work.parameters, "is_outside", host.is_outside,
         "device_calls", (unsigned long long)device.calls, "device_mean_ms",
-        tree_ms(device.mean_ns), "shapes", work.shapes ? work.shapes : "");
+        tree_ms(device.mean_ns), "device_median_ms", tree_ms(device.median_ns),
+        "shapes", work.shapes ? work.shapes : "");
 }
 
 static PyObject *tree_scopes(struct assay_run *run)

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,28 +187,14 @@ bool run_iteration_counts(const struct run *run, uint32_t iteration)
             !run_iteration_is_disturbed(run, iteration));
 }
 
-/* All of a cell, as if it were of n_of iterations instead of n. */
-static struct cell_sums cell_scaled(const struct cell *cell, double n_of,
-                                    double n)
-{
-    return (struct cell_sums){.calls = (double)cell->calls.n * n_of / n,
-                              .total_ns = (double)cell->total_ns * n_of / n,
-                              .self_ns = (double)cell->self_ns * n_of / n};
-}
-
-/* Devices may be timed in some iterations only: these then stand for those that
- * count. */
 struct cell_sums run_cell_sums(const struct run *run, const struct cell *cell)
 {
-    double n_timed = run_thread(run, cell->thread)->kind == THREAD_DEVICE
-                         ? run_fact_number(run, RUN_DEVICE_TIMED)
-                         : NAN;
     struct cell_sums sums = {0};
 
-    if (n_timed > 0 && !cell->is_outside)
-        return cell_scaled(cell, (double)run_counted(run).n, n_timed);
     if (cell->is_outside || run->n_disturbed == 0)
-        return cell_scaled(cell, 1, 1);
+        return (struct cell_sums){.calls = (double)cell->calls.n,
+                                  .total_ns = (double)cell->total_ns,
+                                  .self_ns = (double)cell->self_ns};
     for (size_t i = 0; i < cell->n_points; i++) {
         const struct point *point = &cell->points[i];
 

@@ -187,6 +187,20 @@ static void rows_sum_groups(struct rows *rows)
     }
 }
 
+/* If devices were timed in some iterations only, their times stand for all
+ * calls that the host made. */
+static void scope_rows_scale_device(const struct run *run, struct rows *rows)
+{
+    if (!run_fact(run, RUN_DEVICE_TIMED))
+        return;
+    for (size_t i = 0; i < rows->n; i++) {
+        struct row *row = &rows->items[i];
+
+        if (row->device_calls > 0 && row->calls > 0 && !row->is_outside)
+            row->device_ns *= row->calls / row->device_calls;
+    }
+}
+
 /* Adds what devices did, from the leaves up. Rows of the host are those that
  * have other cells too. */
 static void scope_rows_add_device(const struct run *run, struct rows *rows,
@@ -195,11 +209,16 @@ static void scope_rows_add_device(const struct run *run, struct rows *rows,
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
         struct row *row = &rows->items[row_of_scope[cell->scope]];
+        struct cell_sums sums;
 
-        if (run_thread(run, cell->thread)->kind == THREAD_DEVICE &&
-            (rows->n_iterations == 0 || cell->is_outside == row->is_outside))
-            row->device_ns += run_cell_sums(run, cell).self_ns;
+        if (run_thread(run, cell->thread)->kind != THREAD_DEVICE ||
+            (rows->n_iterations > 0 && cell->is_outside != row->is_outside))
+            continue;
+        sums = run_cell_sums(run, cell);
+        row->device_ns += sums.self_ns;
+        row->device_calls += sums.calls;
     }
+    scope_rows_scale_device(run, rows);
     for (size_t i = rows->n; i-- > 1;)
         rows->items[rows->items[i].parent].device_ns +=
             rows->items[i].device_ns;

@@ -28,6 +28,7 @@ struct row {
     /* What devices did for it and everything below it; queues that work at the
      * same time add up. */
     double device_ns;
+    double device_calls; /* spans of devices in the scope itself */
     /* Of rows.whole_ns, by total_ns or, where that is longer, device_ns; NaN
      * outside the iterations. */
     double share;

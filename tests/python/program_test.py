@@ -161,3 +161,12 @@ def test_importing_assay_does_not_import_torch():
          "import assay, sys; print(assay.__version__, 'torch' in sys.modules)"],
         capture_output=True, text=True, check=True)
     assert done.stdout.split()[1] == "False" and done.stderr == ""
+
+
+def test_a_python_without_its_lock_is_refused_in_one_sentence():
+    done = subprocess.run(
+        [sys.executable, "-c", "import sysconfig\n"
+         "sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n"
+         "import assay"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ImportError: assay needs Python's lock" in done.stderr

@@ -2,6 +2,7 @@
 import copy
 import gc
 import pickle
+import resource
 
 import pytest
 import torch
@@ -327,3 +328,47 @@ def test_recording_leaves_no_graph_alive(tmp_path):
         del output
         gc.collect()
         assert freed
+
+
+def _resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def test_memory_does_not_grow_in_ten_thousand_steps(tmp_path):
+    """Hooks of nodes, books of memory, iterations."""
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+    rate = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+
+    def steps(n):
+        for _ in range(n):
+            rate.zero_grad()
+            model(torch.ones(3, 4)).sum().backward()
+            rate.step()
+        gc.collect()
+        return _resident()
+
+    with Recording(tmp_path / "run.assay"):
+        before = steps(2000)  # buffers have their size
+        after = steps(10000)
+    assert after - before < 4 * 2 ** 20
+    assert _native.read(tmp_path / "run.assay")["iterations"] == 12000
+
+
+def test_copies_to_a_device_are_a_part_of_the_step(tmp_path):
+    """The device "meta" has no memory, but tensors can be moved there."""
+    model = Net()
+    before = {name: vars(torch.Tensor).get(name)
+              for name in ("to", "cuda", "cpu")}
+    with Recording(tmp_path / "run.assay"):
+        for x, _ in loader(6):
+            assert x.to("meta").device.type == "meta"
+            assert x.to(device=torch.device("meta")).shape == x.shape
+            assert x.to(torch.float64).dtype == torch.float64
+            assert x.to("cpu") is x and x.cpu() is x
+            assert x.to(x) is x
+            model(x).sum().backward()
+    assert before == {name: vars(torch.Tensor).get(name) for name in before}
+    found, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert found["copy"]["calls"] == 6
+    assert bad == {}
