@@ -66,9 +66,11 @@ static enum assay_status cmd_run_propose(struct str *text, enum decode proposed,
 /* Why nothing is drawn, and how to get weights that find something. */
 static enum assay_status cmd_run_write_note(struct str *text,
                                             const struct profile_options *job,
-                                            enum decode proposed,
+                                            enum decode proposed, bool is_full,
                                             struct error *err)
 {
+    bool draws_nothing = isnan(job->session.vision.score) &&
+                         job->session.vision.decode == DECODE_DETECTOR;
     const struct published *published = published_find(job->session.model.name);
     struct str path = {0};
     bool is_here = false;
@@ -79,19 +81,21 @@ static enum assay_status cmd_run_write_note(struct str *text,
         return cmd_run_propose(text, proposed, err);
     if (published && published_path(published, &path, &is_here, NULL))
         is_here = false;
-    st = str_append(text, "the weights are random, so what is found means "
-                          "nothing");
-    if (!st && isnan(job->session.vision.score) &&
-        job->session.vision.decode == DECODE_DETECTOR)
+    st = str_append(text, is_full || !published
+                              ? "the weights are random, so what is found "
+                                "means nothing"
+                              : "the weights are random");
+    if (!st && is_full && draws_nothing)
         st = str_append(text, " and nothing is drawn (--score X draws anyway)");
     if (!st && is_here)
         st = str_printf(text, "; the published ones are here: --weights %s",
                         str_text(&path));
     else if (!st && published)
         st = str_printf(text,
-                        "; `assay weights fetch %s` gets the published ones, "
-                        "--weights FILE uses them",
-                        job->session.model.name);
+                        "; `assay weights fetch %s` gets the published "
+                        "ones%s",
+                        job->session.model.name,
+                        is_full ? ", --weights FILE uses them" : "");
     str_release(&path);
     return st ? error_nomem(err, text->n, "a note") : ASSAY_OK;
 }
@@ -173,8 +177,8 @@ static enum assay_status cmd_run_write_summary(
     const struct run *run = report->run;
     struct view_options view = view_defaults(result->term);
     struct str note = {0};
-    enum assay_status st =
-        cmd_run_write_note(&note, job, report->proposed, err);
+    enum assay_status st = cmd_run_write_note(&note, job, report->proposed,
+                                              settings->is_full, err);
 
     if (!st) {
         view.source = job->run_path;

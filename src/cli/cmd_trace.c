@@ -30,13 +30,11 @@ static enum assay_status trace_say_share(const struct kept_share *share,
     bool is_all = share->samples >= share->of_samples;
     enum assay_status st =
         share->of_iterations
-            ? str_printf(&text,
-                         "holds  %" PRIu64 " of %" PRIu64
-                         " iterations in full%s\n",
-                         share->iterations, share->of_iterations,
-                         is_all ? ""
-                                : "; --keep all, when it is measured, keeps "
-                                  "every one")
+            ? str_printf(
+                  &text,
+                  "holds  %" PRIu64 " of %" PRIu64 " iterations in full%s\n",
+                  share->iterations, share->of_iterations,
+                  is_all ? "" : "; `assay run --keep all` keeps every one")
             : str_printf(&text, "holds  %" PRIu64 " of %" PRIu64 " slices\n",
                          share->samples, share->of_samples);
 

@@ -36,36 +36,61 @@ static double load_median(const struct run *run, const char *name)
     return n ? stats_quantile(values, n, 0.5) : NAN;
 }
 
-static double load_iteration_ns(const struct run *run)
+/* Of the iterations that count, as for every other time. */
+static double load_counted_mean(const struct run *run, const char *name)
 {
-    double sum = 0;
+    const struct series *series = run_series_find(run, name);
+    double sum = 0, n = 0;
 
-    for (size_t i = 0; i < run->n_iterations_kept; i++)
-        sum += (double)run->iterations[i].duration_ns;
-    return run->n_iterations_kept ? sum / (double)run->n_iterations_kept : NAN;
+    for (size_t i = 0; series && i < series->n_points; i++) {
+        if (!run_iteration_counts(run, series->points[i].iteration))
+            continue;
+        sum += series->points[i].value;
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
 }
 
-/* Comparisons with NaN, which is unknown, are false. */
-static bool load_is_disturbed(const struct run_load *load, double threads)
+static double load_iteration_ns(const struct run *run)
+{
+    double sum = 0, n = 0;
+
+    for (size_t i = 0; i < run->n_iterations_kept; i++) {
+        if (!run_iteration_counts(run, run->iterations[i].index))
+            continue;
+        sum += (double)run->iterations[i].duration_ns;
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+/* Comparisons with NaN, which is unknown, are false. One long wait is no
+ * reason, so the median counts. */
+static bool load_is_disturbed(const struct run_load *load, double wait_share,
+                              double threads)
 {
     static const double long_wait = 0.05, held_back = 0.05, taken = 0.2;
     double left = load->processors - threads;
 
-    return load->wait_share > long_wait || load->throttled > held_back ||
+    return wait_share > long_wait || load->throttled > held_back ||
            load->stolen > taken || load->others > fmax(left, 0) + taken;
 }
 
 void run_load(const struct run *run, struct run_load *out)
 {
-    *out =
-        (struct run_load){.processors = run_fact_number(run, "machine.cores"),
-                          .others = load_mean(run, "steady.others"),
-                          .stolen = load_mean(run, "steady.stolen"),
-                          .throttled = load_mean(run, "steady.throttled"),
-                          .wait_ns = load_median(run, "steady.wait") * 1e6};
-    out->wait_share = out->wait_ns / load_iteration_ns(run);
+    double iteration_ns = load_iteration_ns(run);
+    double median_ns = load_median(run, "steady.wait") * 1e6;
+
+    *out = (struct run_load){
+        .processors = run_fact_number(run, "machine.cores"),
+        .others = load_mean(run, "steady.others"),
+        .stolen = load_mean(run, "steady.stolen"),
+        .throttled = load_mean(run, "steady.throttled"),
+        .wait_ns = load_counted_mean(run, "steady.wait") * 1e6};
+    out->wait_share = out->wait_ns / iteration_ns;
     out->is_disturbed =
-        load_is_disturbed(out, run_fact_number(run, "settings.threads"));
+        load_is_disturbed(out, median_ns / iteration_ns,
+                          run_fact_number(run, "settings.threads"));
 }
 
 bool run_is_disturbed(const struct run *run)

@@ -406,7 +406,7 @@ struct run_load {
     double others;     /* mean number busy with other programs */
     double stolen;     /* of those, with other guests of the same host */
     double throttled;  /* mean number held back by a container's limit */
-    double wait_ns;    /* median wait for a processor per iteration */
+    double wait_ns;    /* mean wait for a processor per iteration */
     double wait_share;
     bool is_disturbed; /* the times say more about that than about us: we waited
                           for more than a twentieth of the time, or others took

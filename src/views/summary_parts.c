@@ -27,6 +27,8 @@ static const char *summary_short_ms(char buffer[UNITS_MAX], double ns)
 {
     if (ns >= 99.95e6)
         snprintf(buffer, UNITS_MAX, "%.0f", ns / 1e6);
+    else if (ns < 500)
+        snprintf(buffer, UNITS_MAX, "0");
     else
         units_ms(buffer, ns);
     return buffer;

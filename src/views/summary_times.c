@@ -378,13 +378,11 @@ enum assay_status summary_memory(const struct summary *summary,
     return st;
 }
 
-/* ": weights 195, activations 45, other 6.9 MiB": kinds with a small part of
- * the peak are the others, which are left out beyond so many columns. */
-static enum assay_status summary_memory_add_large(const struct run *run,
-                                                  size_t columns,
-                                                  struct str *text)
+/* ": weights 195, activations 45, other 6.9 MiB": kinds with a small share of
+ * the peak are the others. */
+static enum assay_status
+summary_memory_add_large(const struct run *run, double small, struct str *text)
 {
-    static const double small = 0.05;
     double peak = (double)run_memory_of(run)->peak_bytes, other = 0;
     const char *before = ": ";
     enum assay_status st = ASSAY_OK;
@@ -401,7 +399,7 @@ static enum assay_status summary_memory_add_large(const struct run *run,
                         bytes / 0x1p20);
         before = ", ";
     }
-    if (!st && other >= 0.05 * 0x1p20 && text->n + 15 < columns)
+    if (!st && other >= 0.05 * 0x1p20)
         st = str_printf(text,
                         other < 9.95 * 0x1p20 ? "%sother %.1f" : "%sother %.0f",
                         before, other / 0x1p20);
@@ -448,8 +446,13 @@ void summary_memory_brief(const struct summary *summary)
     if (run_memory_of(run)->peak_bytes == RUN_UNKNOWN)
         return;
     st = str_printf(&text, "peak %s", units_bytes(bytes, peak));
-    if (!st && run_ledger_count(run))
-        st = summary_memory_add_large(run, width - text.n, &kinds);
+    for (double small = 0.05; !st && run_ledger_count(run) && small < 0.3;
+         small *= 2) {
+        str_clear(&kinds);
+        st = summary_memory_add_large(run, small, &kinds);
+        if (text.n + kinds.n <= width)
+            break;
+    }
     taken = text.n + kinds.n;
     if (!st && taken < width)
         st = summary_memory_add_place(summary, width - taken, &text);

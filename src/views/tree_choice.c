@@ -146,6 +146,17 @@ static enum assay_status tree_allocate(const struct rows *rows,
     return ASSAY_OK;
 }
 
+/* How much a row is worth showing: its time, or a quarter of it if it only
+ * repeats its parent's. */
+static double tree_worth(const struct rows *rows, const struct row *row)
+{
+    static const double nearly_all = 0.95;
+    double above = rows->items[row->parent].total_ns;
+
+    return row->total_ns > nearly_all * above ? row->total_ns / 4
+                                              : row->total_ns;
+}
+
 /* The row to show next, or 0. */
 static size_t tree_costliest(const struct rows *rows,
                              const struct view_options *options,
@@ -158,7 +169,8 @@ static size_t tree_costliest(const struct rows *rows,
 
         if (!choice->is_shown[i] && choice->is_shown[row->parent] &&
             !row->is_outside && row->share >= options->hide_below &&
-            (best == 0 || row->total_ns > rows->items[best].total_ns))
+            (best == 0 ||
+             tree_worth(rows, row) > tree_worth(rows, &rows->items[best])))
             best = i;
     }
     return best;

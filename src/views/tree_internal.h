@@ -27,7 +27,8 @@ enum assay_status tree_choose(const struct rows *rows,
 void tree_release(struct tree_choice *choice); /* start from {0} */
 
 /* At most max_rows rows, the first of which is `top`: of those whose parents
- * are shown, always the one that takes the most time next. */
+ * are shown, always the one that takes the most time next. Rows that only
+ * repeat their parents wait for others. */
 enum assay_status tree_choose_costly(const struct rows *rows, size_t top,
                                      const struct view_options *options,
                                      size_t max_rows,

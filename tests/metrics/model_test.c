@@ -4,7 +4,6 @@
 #include <assay/profiler.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct assay_model *load(const char *name,
                                 const struct assay_model_options *options)
@@ -58,12 +57,12 @@ TEST(resnet18_for_cifar100_has_the_known_metrics)
 /* Keras says so itself: models.json, of which 1,472 are not trained. */
 TEST(a_keras_file_has_the_parameters_that_keras_counts)
 {
-    static const char path[] = TEST_SOURCE_DIR
-        "/../shared/data/models/keras/fer2013_mini_XCEPTION.102-0.66.hdf5";
+    const char *path =
+        test_shared("models/keras/fer2013_mini_XCEPTION.102-0.66.hdf5");
     const struct assay_model_options options = {.has_no_weights = 1};
     struct assay_model *model;
 
-    if (access(path, R_OK))
+    if (!path)
         SKIP("../shared/data/models/keras is missing");
     model = load(path, &options);
     CHECK_NEAR(value_of(model, "total_params", "Thousands"), 56.951, 1e-9);

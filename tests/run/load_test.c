@@ -93,3 +93,17 @@ TEST(the_wait_is_a_share_of_an_iteration)
     CHECK_NEAR(load.wait_ns, 25e6, 1);
     CHECK_NEAR(load.wait_share, 0.25, 1e-6);
 }
+
+/* As every other time on the screen; one long wait does not disturb a run. */
+TEST(the_wait_is_a_mean_and_one_long_one_does_not_disturb)
+{
+    struct run *run = made_run("16");
+    struct run_load load;
+
+    for (uint32_t i = 0; i < N; i++)
+        observe(run, "steady.wait", i, i == 3 ? 96 : 0);
+    load = load_of(run);
+    CHECK_NEAR(load.wait_ns, 8e6, 1);
+    CHECK_NEAR(load.wait_share, 0.08, 1e-6);
+    CHECK(!load.is_disturbed);
+}
