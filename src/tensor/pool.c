@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -364,6 +365,27 @@ static void count_taken(struct pool *pool, struct buffer *buffer)
     pool->shares[buffer->owner].bytes += buffer->bytes;
 }
 
+/* Of a device, with what is left there and what may help. */
+static enum assay_status pool_nomem(const struct pool *pool, size_t bytes,
+                                    const char *what, struct error *err)
+{
+    static const double mib = 0x1p20;
+    struct space *space = pool->space;
+    size_t free_bytes = 0, total_bytes = 0;
+    enum assay_status st = error_nomem(err, bytes, what);
+    char hint[200];
+
+    if (!space->room || !space->room(space, &free_bytes, &total_bytes))
+        return st;
+    snprintf(hint, sizeof hint,
+             "%s has %.0f of %.0f MiB left, and %.0f MiB were in use here; a "
+             "smaller batch needs less",
+             space->name, (double)free_bytes / mib, (double)total_bytes / mib,
+             (double)pool->usage.live_bytes / mib);
+    error_hint(err, hint);
+    return st;
+}
+
 /* owner NULL: the pool's. */
 static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
                                        size_t bytes, const char *what,
@@ -388,7 +410,7 @@ static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
     }
     pthread_mutex_unlock(&pool->lock);
     if (!buffer)
-        return error_nomem(err, bytes, what);
+        return pool_nomem(pool, bytes, what, err);
     buffer->pool = pool;
     atomic_store(&buffer->references, 1);
     pool_tell(buffer, &(struct pool_change){.bytes = (int64_t)buffer->capacity,

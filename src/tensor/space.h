@@ -24,6 +24,9 @@ struct space {
 
     /* Aligned to SPACE_ALIGNMENT, not initialised; NULL: no memory left. */
     void *(*take)(struct space *space, size_t bytes);
+    /* Optional: what it has and what is left of it, for messages. False:
+     * unknown. */
+    bool (*room)(struct space *space, size_t *free_bytes, size_t *total_bytes);
     /* Kernels that are queued may still use it: that is the space's to see
      * to. */
     void (*give)(struct space *space, void *data, size_t bytes);

@@ -239,3 +239,38 @@ TEST(wrapped_memory_is_counted_while_it_is_wrapped)
     CHECK_INT(pool_usage(scene.here).wrapped_bytes, before);
     scene_close(&scene);
 }
+
+/* ---- a full device --------------------------------------------------------
+ */
+
+static void *full_take(struct space *space, size_t bytes)
+{
+    (void)space, (void)bytes;
+    return NULL;
+}
+
+static bool full_room(struct space *space, size_t *free_bytes,
+                      size_t *total_bytes)
+{
+    (void)space;
+    *free_bytes = (size_t)3 << 20;
+    *total_bytes = (size_t)1 << 30;
+    return true;
+}
+
+TEST(a_device_without_memory_says_what_was_wanted_and_what_is_left)
+{
+    struct space full = {
+        .name = "full:0", .take = full_take, .room = full_room};
+    struct buffer *buffer;
+    struct pool *pool;
+
+    err = (struct error){0};
+    CHECK_STATUS(pool_new_in(&full, &pool, &err), ASSAY_OK, &err);
+    CHECK_INT(pool_take(pool, (size_t)5 << 20, "a map", &buffer, &err),
+              ASSAY_NOMEM);
+    CHECK_HAS(err.text, "5.0 MiB needed for a map");
+    CHECK_HAS(err.text, "full:0 has 3 of 1024 MiB left");
+    CHECK_HAS(err.text, "a smaller batch needs less");
+    pool_free(pool);
+}

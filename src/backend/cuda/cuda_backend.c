@@ -183,6 +183,8 @@ static enum assay_status cuda_synchronise(struct backend *backend,
         st = cuda_check(device,
                         cuda_driver()->cuStreamSynchronize(device->stream),
                         "running kernels", err);
+    if (!st)
+        st = cuda_fault_check(device, err);
     return st;
 }
 

@@ -35,10 +35,9 @@ static enum assay_status tensors_bring(struct cuda_call *call,
     return st;
 }
 
-/* Chooses and queues; y is made. */
-static enum assay_status job_do(struct cuda_call *call,
-                                const struct cuda_job *job,
-                                const struct cuda_operands *operands)
+enum assay_status cuda_job_do(struct cuda_call *call,
+                              const struct cuda_job *job,
+                              const struct cuda_operands *operands)
 {
     const struct cuda_chosen *chosen;
     enum assay_status st = cuda_choose(call, job, operands, &chosen);
@@ -126,7 +125,7 @@ enum assay_status cuda_run_conv2d(struct cuda_call *call)
             st = cuda_packed(call, CONV2D_BIAS, 0, PACKED_ROWS,
                              stored_of(layout), &tensors.at.bias);
         if (!st)
-            st = job_do(call, &job, &tensors.at);
+            st = cuda_job_do(call, &job, &tensors.at);
         if (!st)
             st = conv_activate(call);
     }
@@ -136,9 +135,9 @@ enum assay_status cuda_run_conv2d(struct cuda_call *call)
 
 /* ---- linear layers ------------------------------------------------------- */
 
-static struct cuda_job product_job(const struct cuda_call *call,
-                                   enum dtype stored, int64_t rows,
-                                   int64_t summed, int64_t columns)
+struct cuda_job cuda_product_job(const struct cuda_call *call,
+                                 enum dtype stored, int64_t rows,
+                                 int64_t summed, int64_t columns)
 {
     struct cuda_job job = {0};
 
@@ -160,8 +159,8 @@ enum assay_status cuda_run_linear(struct cuda_call *call)
     const struct layout *layout = cuda_own_layout(call->cuda, 2);
     enum dtype stored = stored_of(layout);
     struct job_tensors tensors = {0};
-    struct cuda_job job = product_job(call, stored, x->shape.dims[0],
-                                      x->shape.dims[1], w->shape.dims[0]);
+    struct cuda_job job = cuda_product_job(call, stored, x->shape.dims[0],
+                                           x->shape.dims[1], w->shape.dims[0]);
     enum assay_status st = cuda_output(call, 0, layout);
 
     job.has_bias = cuda_input(call, LINEAR_BIAS) != NULL;
@@ -176,7 +175,7 @@ enum assay_status cuda_run_linear(struct cuda_call *call)
             st = cuda_packed(call, LINEAR_BIAS, 0, PACKED_ROWS, stored,
                              &tensors.at.bias);
         if (!st)
-            st = job_do(call, &job, &tensors.at);
+            st = cuda_job_do(call, &job, &tensors.at);
     }
     tensors_release(&tensors);
     return st;
@@ -229,7 +228,7 @@ enum assay_status cuda_run_conv_transpose2d(struct cuda_call *call)
     const int64_t *w = call->inputs[CONV_TRANSPOSE2D_WEIGHT]->shape.dims;
     int64_t columns = w[1] * w[2] * w[3];
     struct cuda_job job =
-        product_job(call, stored, x[0] * x[2] * x[3], x[1], columns);
+        cuda_product_job(call, stored, x[0] * x[2] * x[3], x[1], columns);
     struct job_tensors tensors = {0};
     struct buffer *made = NULL;
     cu_pointer bias = 0;
@@ -249,7 +248,7 @@ enum assay_status cuda_run_conv_transpose2d(struct cuda_call *call)
                           &made);
     if (!st) {
         tensors.at.y = (cu_pointer)(uintptr_t)buffer_data(made);
-        st = job_do(call, &job, &tensors.at);
+        st = cuda_job_do(call, &job, &tensors.at);
     }
     if (!st)
         st = transposed_spread(call, tensors.at.y, bias, stored);

@@ -64,6 +64,7 @@ static struct {
     bool is_tried, is_on;
     bool stays_on; /* switching takes too long */
     unsigned n_silent;
+    uint32_t version;
     char text[128];
 } cupti = {.lock = PTHREAD_MUTEX_INITIALIZER, .text = "CUPTI was not asked"};
 
@@ -183,6 +184,7 @@ static bool cupti_open(void)
                  "CUPTI's version %u is not one of those known", version);
         return false;
     }
+    cupti.version = version;
     snprintf(cupti.text, sizeof cupti.text, "CUPTI %u", version);
     return true;
 }
@@ -232,6 +234,10 @@ static void cupti_switch(bool is_on)
     cupti.stays_on = true;
     if (!cupti.is_on && cupti.device && !cupti_enable())
         cupti.device = NULL;
+    if (cupti.device)
+        snprintf(cupti.text, sizeof cupti.text,
+                 "CUPTI %u, which is not part of the recording's cost",
+                 cupti.version);
 }
 
 bool cuda_cupti_watch(struct cuda_device *device, bool is_watched)

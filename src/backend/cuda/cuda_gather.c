@@ -26,13 +26,16 @@ enum assay_status cuda_run_gather(struct cuda_call *call)
     int64_t n = (int64_t)tensor_elements(call->inputs[1]);
     int64_t inner = cuda_span(&input->shape, axis + 1, input->shape.rank);
     int bytes = (int)dtype_bytes(input->dtype);
+    cu_pointer fault = 0;
 
+    if (!st)
+        st = cuda_fault_word(call->cuda->device, &fault, call->err);
     if (st || !tensor_elements(&call->outputs[0]))
         return st;
     return CUDA_LAUNCH(
         call, "move", "gather",
         cuda_grid_for(call->cuda->device, (size_t)(outer * n * inner), 2), x,
-        indices, y, outer, size, n, inner, bytes);
+        indices, y, outer, size, n, inner, bytes, fault);
 }
 
 enum assay_status cuda_run_gather_elements(struct cuda_call *call)
@@ -48,7 +51,10 @@ enum assay_status cuda_run_gather_elements(struct cuda_call *call)
     int64_t size = input->shape.dims[axis], step = x.strides[axis];
     int bytes = (int)dtype_bytes(input->dtype);
     struct cuda_walk walk;
+    cu_pointer fault = 0;
 
+    if (!st)
+        st = cuda_fault_word(call->cuda->device, &fault, call->err);
     if (st || !tensor_elements(output))
         return st;
     x.strides[axis] = 0;
@@ -56,7 +62,7 @@ enum assay_status cuda_run_gather_elements(struct cuda_call *call)
                           (struct cuda_view *[]){&x, &indices, &y}, 3);
     return CUDA_LAUNCH(call, "move", "gather_elements",
                        cuda_grid_for(call->cuda->device, (size_t)walk.n, 2),
-                       walk, x, indices, y, size, step, bytes);
+                       walk, x, indices, y, size, step, bytes, fault);
 }
 
 struct nd_sizes {
@@ -80,7 +86,10 @@ enum assay_status cuda_run_gather_nd(struct cuda_call *call)
     int64_t slice = cuda_span(x_shape, batch + sizes.n, x_shape->rank);
     int64_t x_step = cuda_span(x_shape, batch, x_shape->rank);
     int bytes = (int)dtype_bytes(call->inputs[0]->dtype);
+    cu_pointer fault = 0;
 
+    if (!st)
+        st = cuda_fault_word(call->cuda->device, &fault, call->err);
     if (st || !tensor_elements(&call->outputs[0]))
         return st;
     for (int i = 0; i < sizes.n; i++) {
@@ -90,7 +99,7 @@ enum assay_status cuda_run_gather_nd(struct cuda_call *call)
     return CUDA_LAUNCH(
         call, "move", "gather_nd",
         cuda_grid_for(call->cuda->device, (size_t)(outer * per * slice), 2), x,
-        indices, y, sizes, outer, per, slice, x_step, bytes);
+        indices, y, sizes, outer, per, slice, x_step, bytes, fault);
 }
 
 /* ---- Cast ---------------------------------------------------------------- */

@@ -80,6 +80,7 @@ struct cuda_device {
     struct cuda_timing *timing;
     struct cuda_module *modules; /* one per file of kernels */
     bool is_recording;           /* what is queued becomes a graph */
+    int64_t *fault; /* the host's, for kernels to write: cuda_fault_word() */
 };
 
 /* cuda_device.c: the driver's functions, once cuda_device_at() has found a
@@ -111,6 +112,15 @@ struct cuda_memory_usage {
 };
 
 struct cuda_memory_usage cuda_memory_usage(struct cuda_device *device);
+
+/* cuda_fault.c: where a kernel says that an index was outside: 1, the index,
+ * the size of the axis. */
+enum assay_status cuda_fault_word(struct cuda_device *device, cu_pointer *at,
+                                  struct error *err);
+/* Once the device was waited for: whether a kernel said so since the last
+ * time. */
+enum assay_status cuda_fault_check(struct cuda_device *device,
+                                   struct error *err);
 
 /* cuda_timings.c: when what was queued ran. */
 enum assay_status cuda_timing_new(struct cuda_device *device,

@@ -316,6 +316,8 @@ static enum assay_status copy_out_part(struct cuda_device *device, void *to,
         st = cuda_check(device, cu->cuStreamSynchronize(device->stream),
                         "running kernels", err);
     if (!st)
+        st = cuda_fault_check(device, err);
+    if (!st)
         staging_copy(to, staging->data, bytes);
     return st;
 }
@@ -370,7 +372,17 @@ static enum assay_status cuda_clear(struct space *space, void *to, size_t bytes,
                       "clearing memory", err);
 }
 
+static bool cuda_room(struct space *space, size_t *free_bytes,
+                      size_t *total_bytes)
+{
+    struct cuda_device *device = cuda_device_of(space);
+
+    return !cuda_enter(device, NULL) &&
+           !cuda_driver()->cuMemGetInfo_v2(free_bytes, total_bytes);
+}
+
 const struct space cuda_space = {
+    .room = cuda_room,
     .take = cuda_take,
     .give = cuda_give,
     .copy_in = cuda_copy_in,

@@ -11,6 +11,8 @@ static const struct cuda_op cuda_ops[] = {
     {&op_conv_transpose2d, cuda_run_conv_transpose2d, cuda_can_conv_transpose2d,
      OP_INPUT(0)},
     {&op_linear, cuda_run_linear, NULL, OP_INPUT(0)},
+    {&op_matmul, cuda_run_matmul, cuda_can_matmul, 0},
+    {&op_gemm, cuda_run_gemm, cuda_can_gemm, 0},
     /* arithmetic */
     {&op_add, cuda_run_add, cuda_can_add, CUDA_ALL_INPUTS},
     {&op_relu, cuda_run_unary, cuda_can_unary, CUDA_ALL_INPUTS},

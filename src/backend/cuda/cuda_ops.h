@@ -65,6 +65,8 @@ cuda_can cuda_can_any, cuda_can_rpn_decode, cuda_can_roi_align,
 /* ---- cuda_convolution.c: by cuDNN and cuBLASLt ----------------------------
  */
 cuda_run cuda_run_conv2d, cuda_run_linear, cuda_run_conv_transpose2d;
+cuda_can cuda_can_matmul, cuda_can_gemm;
+cuda_run cuda_run_matmul, cuda_run_gemm;
 cuda_can cuda_can_conv_transpose2d;
 
 #endif

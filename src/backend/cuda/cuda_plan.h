@@ -49,6 +49,15 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
                                 const struct cuda_plan *plan,
                                 const struct cuda_operands *operands);
 
+/* cuda_convolution.c: y[rows,columns] = x[rows,summed] w[columns,summed]^T */
+struct cuda_job cuda_product_job(const struct cuda_call *call,
+                                 enum dtype stored, int64_t rows,
+                                 int64_t summed, int64_t columns);
+/* Chooses a plan and queues it; y is made. */
+enum assay_status cuda_job_do(struct cuda_call *call,
+                              const struct cuda_job *job,
+                              const struct cuda_operands *operands);
+
 /* Whether it is a product of two matrices. */
 bool cuda_job_is_product(const struct cuda_job *job);
 

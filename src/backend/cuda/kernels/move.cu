@@ -250,24 +250,33 @@ extern "C" __global__ void resize_axis(const float *x, float *y,
 
 /* ---- indices --------------------------------------------------------------- */
 
-__device__ inline int64_t index_at(const view &indices, int64_t i, int64_t size)
+/* Counted from 0; -1 where it is outside. That is told to the host, which looks
+ * when it has waited: fault[0] is set last. */
+__device__ inline int64_t index_at(const view &indices, int64_t i, int64_t size,
+                                   volatile int64_t *fault)
 {
-    int64_t at = load_as<int64_t>(indices, i);
+    int64_t given = load_as<int64_t>(indices, i);
+    int64_t at = given < 0 ? given + size : given;
 
-    at = at < 0 ? at + size : at;
-    return at < 0 || at >= size ? -1 : at;
+    if (at >= 0 && at < size)
+        return at;
+    fault[1] = given;
+    fault[2] = size;
+    __threadfence_system();
+    fault[0] = 1;
+    return -1;
 }
 
 /* x [outer, size, inner] to y [outer, n, inner]. An index that is outside makes
  * zeros. */
 extern "C" __global__ void gather(const char *x, view indices, char *y,
                                   int64_t outer, int64_t size, int64_t n,
-                                  int64_t inner, int bytes)
+                                  int64_t inner, int bytes, int64_t *fault)
 {
     const uint64_t zero[2] = {0, 0};
 
     for (int64_t i = FIRST; i < outer * n * inner; i += STEP) {
-        int64_t at = index_at(indices, i / inner % n, size);
+        int64_t at = index_at(indices, i / inner % n, size, fault);
         int64_t from = (i / (inner * n) * size + at) * inner + i % inner;
 
         copy_element(y + i * bytes,
@@ -279,7 +288,7 @@ extern "C" __global__ void gather(const char *x, view indices, char *y,
  * axis x has the stride `step`, and its view the stride 0. */
 extern "C" __global__ void gather_elements(walk w, view x, view indices, view y,
                                            int64_t size, int64_t step,
-                                           int bytes)
+                                           int bytes, int64_t *fault)
 {
     const view *const views[3] = {&x, &indices, &y};
     const uint64_t zero[2] = {0, 0};
@@ -288,7 +297,7 @@ extern "C" __global__ void gather_elements(walk w, view x, view indices, view y,
         int64_t at[3], index;
 
         walk_to(w, views, i, at);
-        index = index_at(indices, at[1], size);
+        index = index_at(indices, at[1], size, fault);
         copy_element(y.data + at[2] * bytes,
                      index < 0 ? (const char *)zero
                                : x.data + (at[0] + index * step) * bytes,
@@ -305,7 +314,8 @@ struct nd_sizes {
  * each of outer. */
 extern "C" __global__ void gather_nd(const char *x, view indices, char *y,
                                      nd_sizes s, int64_t outer, int64_t per,
-                                     int64_t slice, int64_t x_step, int bytes)
+                                     int64_t slice, int64_t x_step, int bytes,
+                                     int64_t *fault)
 {
     const uint64_t zero[2] = {0, 0};
 
@@ -314,7 +324,7 @@ extern "C" __global__ void gather_nd(const char *x, view indices, char *y,
         bool is_inside = true;
 
         for (int k = 0; k < s.n; k++) {
-            int64_t at = index_at(indices, tuple * s.n + k, s.of[k]);
+            int64_t at = index_at(indices, tuple * s.n + k, s.of[k], fault);
 
             is_inside = is_inside && at >= 0;
             from += at * s.strides[k];
