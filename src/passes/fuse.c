@@ -6,6 +6,7 @@
  * the end. */
 #include "passes/fuse.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_transpose2d.h"
@@ -391,12 +392,36 @@ static enum assay_status fuse_mul(struct graph *graph, size_t at,
     return fold_channels(graph, at, pool, err);
 }
 
-static void release_unread(struct graph *graph)
+/* What constants were computed from stays, for the pass that makes integer
+ * nodes of them. */
+static void keep_sources(const struct graph *graph, bool *is_kept)
 {
     for (uint32_t i = 0; i < graph_value_count(graph); i++) {
-        if (graph_value(graph, i)->data.buffer && !graph_use_count(graph, i))
+        const struct value *value = graph_value(graph, i);
+
+        if (!value->is_dequantised || !graph_use_count(graph, i))
+            continue;
+        is_kept[value->from.quantised] = true;
+        is_kept[value->from.scale] = true;
+        if (value->from.zero != GRAPH_NONE)
+            is_kept[value->from.zero] = true;
+    }
+}
+
+/* Without memory to tell, everything stays. */
+static void release_unread(struct graph *graph)
+{
+    bool *is_kept = mem_array(graph_value_count(graph), sizeof *is_kept);
+
+    if (!is_kept)
+        return;
+    keep_sources(graph, is_kept);
+    for (uint32_t i = 0; i < graph_value_count(graph); i++) {
+        if (graph_value(graph, i)->data.buffer && !is_kept[i] &&
+            !graph_use_count(graph, i))
             graph_release_data(graph, i);
     }
+    mem_free(is_kept);
 }
 
 enum assay_status fuse_graph(struct graph *graph, struct pool *pool,

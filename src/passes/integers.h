@@ -10,7 +10,7 @@
  * - Add and Mul become QLinearAdd and QLinearMul;
  * - an activation, and a Mul of a value and an activation of it, become a
  *   Lookup;
- * - ops that only move numbers (Concat, Split, MaxPool2d, ResizeNearest, ...)
+ * - ops that only move numbers (Concat, Split, MaxPool2d, ...)
  *   move the integers; a Lookup goes from one scale to another;
  * - ConvInteger and MatMulInteger with the Cast, the Mul by both scales, the
  *   Add of a bias and the activation that follow become QLinearConv and
@@ -28,7 +28,7 @@
 
 /* After fuse_graph(), for a graph that runs on the host. New constants come
  * from the pool; data that nothing reads any more is freed. After a failure the
- * graph still computes the same. */
+ * graph can only be freed. */
 enum assay_status integers_fuse(struct graph *graph, struct pool *pool,
                                 struct error *err);
 

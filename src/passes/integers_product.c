@@ -8,7 +8,7 @@
 #include "ops/product/quantize.h"
 #include "passes/integers_internal.h"
 
-#include <string.h>
+#include <math.h>
 
 /* Weights of 8 bits: ids of constants, zero GRAPH_NONE: 0. */
 struct weights {
@@ -51,6 +51,37 @@ static bool weights_find(const struct graph *graph, uint32_t value, int axis,
 static bool bias_fits(const struct graph *graph, uint32_t bias)
 {
     return bias == GRAPH_NONE || integers_data(graph, bias, DTYPE_F32);
+}
+
+/* The int32 numbers that a bias was computed from, if their steps are those of
+ * the sums: adding them rounds nothing. Otherwise the bias. */
+static uint32_t bias_of_sums(const struct graph *graph, uint32_t bias,
+                             const struct step *x, const struct weights *w)
+{
+    const struct tensor *of_w = integers_data(graph, w->scale, DTYPE_F32);
+    const struct tensor *q, *scales, *zeros;
+    const struct value *held;
+
+    if (bias == GRAPH_NONE || !graph_value(graph, bias)->is_dequantised)
+        return bias;
+    held = graph_value(graph, bias);
+    q = integers_data(graph, held->from.quantised, DTYPE_I32);
+    scales = integers_data(graph, held->from.scale, DTYPE_F32);
+    zeros = integers_data(graph, held->from.zero, DTYPE_I32);
+    if (!q || !scales || tensor_elements(scales) != tensor_elements(of_w) ||
+        (held->from.zero != GRAPH_NONE && !zeros))
+        return bias;
+    for (size_t i = 0; zeros && i < tensor_elements(zeros); i++) {
+        if (((const int32_t *)tensor_data(zeros))[i])
+            return bias;
+    }
+    for (size_t i = 0; i < tensor_elements(scales); i++) {
+        float product = x->scale * tensor_f32(of_w)[i];
+
+        if (fabsf(tensor_f32(scales)[i] - product) > 1e-6F * product)
+            return bias;
+    }
+    return held->from.quantised;
 }
 
 static void product_inputs(const struct step *x, const struct weights *weights,
@@ -106,7 +137,10 @@ static enum assay_status product_conv(struct integers *pass,
         !bias_fits(pass->graph, conv->inputs[CONV2D_BIAS]))
         return ASSAY_OK;
     attrs = conv_attrs_of(conv->attrs, &weights.shape);
-    product_inputs(&x, &weights, to, conv->inputs[CONV2D_BIAS], inputs);
+    product_inputs(
+        &x, &weights, to,
+        bias_of_sums(pass->graph, conv->inputs[CONV2D_BIAS], &x, &weights),
+        inputs);
     return integers_add(pass, conv, &op_qlinear_conv, &attrs, inputs,
                         QLINEAR_INPUTS, 1, out);
 }
@@ -151,7 +185,10 @@ static enum assay_status product_linear(struct integers *pass,
     st = transpose_weights(pass, &weights);
     if (st)
         return st;
-    product_inputs(&x, &weights, to, linear->inputs[LINEAR_BIAS], inputs);
+    product_inputs(
+        &x, &weights, to,
+        bias_of_sums(pass->graph, linear->inputs[LINEAR_BIAS], &x, &weights),
+        inputs);
     return integers_add(pass, linear, &op_qlinear_matmul, NULL, inputs,
                         QLINEAR_INPUTS, 1, out);
 }

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "observe/fault_cost.h"
+#include "ops/ops.h"
 #include "run/run.h"
 
 #include <inttypes.h>
@@ -21,6 +22,19 @@ state_library(struct run *run, const struct session *session, struct error *err)
         return ASSAY_OK;
     backend->class->library(text, sizeof text);
     return run_fact_set(run, "machine.library", text, err);
+}
+
+/* Whether its products are of 8-bit integers. */
+static bool run_facts_has_integers(const struct graph *graph)
+{
+    for (size_t i = 0; i < graph_node_count(graph); i++) {
+        const struct op_class *op = graph_node(graph, i)->op;
+
+        if (op == &op_qlinear_conv || op == &op_qlinear_matmul ||
+            op == &op_conv_integer || op == &op_matmul_integer)
+            return true;
+    }
+    return false;
 }
 
 static enum assay_status
@@ -44,7 +58,10 @@ run_facts_state_model(struct run *run, const struct session_options *options,
         st = run_fact_printf(run, err, "model.parameter_bytes", "%" PRIu64,
                              session->parameter_bytes);
     if (!st)
-        st = run_fact_set(run, "model.precision", precision_name(precision),
+        st = run_fact_set(run, "model.precision",
+                          run_facts_has_integers(session->graph)
+                              ? "int8"
+                              : precision_name(precision),
                           err);
     if (!st && !session->is_random)
         st = run_fact_set(run, "model.weights",

@@ -16,6 +16,7 @@ struct verify_options {
     const struct device *device; /* NULL: device_portable */
     int n_threads;
     bool is_plain;     /* fuses nothing */
+    bool is_quantised; /* one step of a quantised output is no difference */
     double rtol, atol; /* |got - wanted| <= atol + rtol * |wanted| */
 };
 

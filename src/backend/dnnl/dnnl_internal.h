@@ -188,8 +188,8 @@ struct quantisation {
     int64_t n_scales;
     bool has_groups; /* the weights' first dimension is of groups */
     bool has_zero;   /* of src, given when it runs */
-    bool is_stepped; /* results, after the activation, are multiplied by unit
-                        and moved by shift before they are rounded */
+    /* Results, after the activation, are multiplied by unit, rounded and moved
+     * by shift. */
     float unit, shift;
 };
 

@@ -70,12 +70,14 @@ static int zero_of(const struct tensor *zeros, int64_t c)
     return byte_at(zeros, zeros && tensor_elements(zeros) > 1 ? (size_t)c : 0);
 }
 
-static float scale_of(const struct integer_job *job, int64_t c)
+/* In double: products of scales are rounded once, at the end. */
+static double scale_of(const struct integer_job *job, int64_t c)
 {
     const struct tensor *scales = job->inputs[QLINEAR_W_SCALE];
     size_t at = tensor_elements(scales) > 1 ? (size_t)c : 0;
 
-    return *tensor_f32(job->inputs[QLINEAR_X_SCALE]) * tensor_f32(scales)[at];
+    return (double)*tensor_f32(job->inputs[QLINEAR_X_SCALE]) *
+           (double)tensor_f32(scales)[at];
 }
 
 static const struct tensor *bias_of(const struct integer_job *job)
@@ -85,15 +87,15 @@ static const struct tensor *bias_of(const struct integer_job *job)
 }
 
 /* In the unit of the result before it is rounded to steps. */
-static float bias_at(const struct integer_job *job, int64_t c)
+static double bias_at(const struct integer_job *job, int64_t c)
 {
     const struct tensor *bias = bias_of(job);
 
     if (!bias)
         return 0;
     if (bias->dtype == DTYPE_F32)
-        return tensor_f32(bias)[c];
-    return (float)((const int32_t *)tensor_data(bias))[c] * scale_of(job, c);
+        return (double)tensor_f32(bias)[c];
+    return ((const int32_t *)tensor_data(bias))[c] * scale_of(job, c);
 }
 
 static bool is_constant(const struct onednn *dn, const struct node *node,
@@ -261,26 +263,24 @@ static void describe_results(const struct integer_job *job,
                              struct quantisation *quantised)
 {
     const struct tensor *y_scale = job->inputs[QLINEAR_Y_SCALE];
-    float step = y_scale ? *tensor_f32(y_scale) : 1;
-    float unit = job->finish.activation ? 1 : step;
+    double step = y_scale ? (double)*tensor_f32(y_scale) : 1;
+    double unit = job->finish.activation ? 1 : step;
     int zero = y_scale ? byte_at(job->inputs[QLINEAR_Y_ZERO], 0) : 0;
 
     for (int64_t c = 0; c < numbers->channels; c++) {
-        float scale = scale_of(job, c);
+        double scale = scale_of(job, c);
 
-        numbers->scales[c] = scale / unit;
+        numbers->scales[c] = (float)(scale / unit);
         numbers->bias[c] =
-            bias_at(job, c) / (onednn_scales_bias() ? scale : unit);
+            (float)(bias_at(job, c) / (onednn_scales_bias() ? scale : unit));
     }
     quantised->scales = numbers->scales;
     quantised->n_scales = numbers->channels;
     quantised->has_groups = job->groups > 1;
-    quantised->unit = unit == step ? 1 : 1 / step;
+    quantised->unit = !y_scale || unit == step ? 1 : (float)(1 / step);
     quantised->shift = (float)zero;
-    quantised->is_stepped =
-        y_scale && (quantised->unit != 1 || quantised->shift != 0);
     operation->has_relu = job->finish.has_relu;
-    operation->relu_limit = job->finish.relu_limit / unit;
+    operation->relu_limit = (float)((double)job->finish.relu_limit / unit);
     operation->activation = job->finish.activation;
     operation->slope = job->finish.slope;
 }
@@ -328,8 +328,8 @@ static enum assay_status make_kernel(struct onednn *dn, struct integer_job *job,
                                      enum dtype result, struct kernel **out,
                                      struct error *err)
 {
-    struct quantisation quantised = {.has_zero =
-                                         job->inputs[QLINEAR_X_ZERO] != NULL};
+    struct quantisation quantised = {
+        .has_zero = job->inputs[QLINEAR_X_ZERO] != NULL, .unit = 1};
     struct operation operation = {.kind = OPERATION_CONVOLUTION};
     struct shape bias = shape_of(1, job->weight.dims[0]);
     struct shape w, y;
@@ -453,8 +453,8 @@ static void finish_all(struct integer_job *job, const struct tensor *sums,
     int64_t pixels = (int64_t)tensor_elements(y) / n;
 
     for (int64_t c = 0; c < n; c++) {
-        numbers->scales[c] = scale_of(job, c);
-        numbers->bias[c] = bias_at(job, c);
+        numbers->scales[c] = (float)scale_of(job, c);
+        numbers->bias[c] = (float)bias_at(job, c);
     }
 #pragma omp parallel for
     for (int64_t first = 0; first < pixels; first += each) {

@@ -137,6 +137,25 @@ static dnnl_status_t append_activation(const struct operation *operation,
                                  kinds[at].beta);
 }
 
+/* Rounds before it moves: next to a zero of 128, float32 is too coarse to tell
+ * on which side of the middle between two steps a number lies. After an
+ * activation, oneDNN 2.6 makes nonsense of three more operations; there it is
+ * one. */
+static dnnl_status_t append_steps(const struct quantisation *quantised,
+                                  dnnl_post_ops_t operations)
+{
+    dnnl_status_t status = dnnl_success;
+
+    if (quantised->unit == 1 && quantised->shift == 0)
+        return dnnl_success;
+    if (quantised->unit == 1)
+        status = native_append_eltwise(operations, dnnl_eltwise_round, 0, 0);
+    if (!status)
+        status = native_append_eltwise(operations, dnnl_eltwise_linear,
+                                       quantised->unit, quantised->shift);
+    return status;
+}
+
 static dnnl_status_t operation_append(const struct operation *operation,
                                       dnnl_primitive_attr_t attributes)
 {
@@ -149,10 +168,8 @@ static dnnl_status_t operation_append(const struct operation *operation,
         status = native_append_sum(operations);
     if (!status)
         status = append_activation(operation, operations);
-    if (!status && operation->quantised && operation->quantised->is_stepped)
-        status = native_append_eltwise(operations, dnnl_eltwise_linear,
-                                       operation->quantised->unit,
-                                       operation->quantised->shift);
+    if (!status && operation->quantised)
+        status = append_steps(operation->quantised, operations);
     if (!status)
         status = dnnl_primitive_attr_set_post_ops(attributes, operations);
     dnnl_post_ops_destroy(operations);

@@ -1,0 +1,164 @@
+/* bench/int8_bench.c - yolov8n, quantised by ONNX Runtime, compared with ONNX
+ * Runtime: two threads, in turn. ASSAY_BENCH_PYTHON names a python3 that has
+ * onnxruntime and onnx.
+ *
+ * int8_bench [ROUNDS]: so many turns (21). */
+#include "bench.h"
+#include "peer.h"
+
+#include "base/clock.h"
+#include "session/frame.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { n_threads = 2, path_size = 600 };
+
+static const char source[] =
+    BENCH_SOURCE_DIR "/../shared/data/models/onnx/yolov8n/model.onnx";
+static const char *const models[] = {"dynamic", "qdq", "qdq_per_channel"};
+enum { n_models = sizeof models / sizeof *models };
+
+/* Against ONNX Runtime's time. */
+static const double bar = 1.2;
+
+struct detector {
+    struct session session;
+    struct frame frame;
+};
+
+static enum assay_status open_detector(struct detector *ours, const char *path,
+                                       struct error *err)
+{
+    struct session_options options = {
+        .model.name = path,
+        .model.is_file = true,
+        .vision.is_random = true,
+        .n_threads = n_threads,
+    };
+    enum assay_status st;
+
+    *ours = (struct detector){.frame = {.n = 1}};
+    st = session_open(&options, &ours->session, err);
+    if (!st)
+        st = frame_preprocess(&ours->frame, &ours->session, err);
+    /* Makes kernels, touches memory. */
+    for (int i = 0; !st && i < 2; i++)
+        st = frame_model(&ours->frame, &ours->session, err);
+    return st;
+}
+
+static enum assay_status compare(struct detector *ours, struct peer *peer,
+                                 const char *model, int n_rounds,
+                                 struct pairs *pairs, struct error *err)
+{
+    double theirs;
+    long n_elements;
+    enum assay_status st = peer_ask(peer, model, &theirs, &n_elements, err);
+
+    for (int i = 0; !st && i < n_rounds; i++) {
+        int64_t since;
+
+        st = peer_ask(peer, model, &theirs, &n_elements, err);
+        if (st)
+            break;
+        since = clock_monotonic_ns();
+        st = frame_model(&ours->frame, &ours->session, err);
+        pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);
+    }
+    return st;
+}
+
+static void show_row(const char *model, struct pairs *pairs)
+{
+    double ours, theirs, ratio = pairs_ratio(pairs, &ours, &theirs);
+    char text[path_size];
+
+    snprintf(text, sizeof text, "yolov8n %s, ours", model);
+    bench_note(text, ours * 1e3, "ms");
+    snprintf(text, sizeof text, "yolov8n %s, ONNX Runtime's", model);
+    bench_note(text, theirs * 1e3, "ms");
+    snprintf(text, sizeof text, "yolov8n %s / ONNX Runtime's", model);
+    bench_at_most(text, ratio, bar, "x");
+}
+
+static enum assay_status bench_row(const char *folder, const char *model,
+                                   struct peer *peer, int n_rounds,
+                                   struct error *err)
+{
+    struct pairs pairs = {0};
+    struct detector ours;
+    char path[path_size];
+    enum assay_status st;
+
+    snprintf(path, sizeof path, "%s/%s.onnx", folder, model);
+    st = open_detector(&ours, path, err);
+    if (!st)
+        st = compare(&ours, peer, model, n_rounds, &pairs, err);
+    if (!st)
+        show_row(model, &pairs);
+    frame_release(&ours.frame);
+    session_close(&ours.session);
+    return st;
+}
+
+static void remove_files(const char *folder)
+{
+    char path[path_size];
+
+    for (size_t i = 0; i < n_models; i++) {
+        snprintf(path, sizeof path, "%s/%s.onnx", folder, models[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/source.onnx", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
+static enum assay_status bench_all(const char *folder, int n_rounds,
+                                   struct error *err)
+{
+    struct peer peer;
+    enum assay_status st = peer_start(&peer, "int8_peer.py", folder, err);
+
+    if (st)
+        return st;
+    for (size_t i = 0; !st && i < n_models; i++)
+        st = bench_row(folder, models[i], &peer, n_rounds, err);
+    peer_stop(&peer);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    int n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 21;
+    char folder[] = "/var/tmp/assay-int8-XXXXXX", path[path_size];
+    struct error err = {0};
+    enum assay_status st;
+
+    if (access(source, R_OK)) {
+        printf("int8_bench: skipped: %s is missing\n", source);
+        return 0;
+    }
+    if (!mkdtemp(folder)) {
+        perror("int8_bench: a folder");
+        return 1;
+    }
+    snprintf(path, sizeof path, "%s/source.onnx", folder);
+    if (symlink(source, path)) {
+        perror("int8_bench: the model");
+        rmdir(folder);
+        return 1;
+    }
+    st = bench_all(folder, n_rounds, &err);
+    remove_files(folder);
+    if (st == ASSAY_NOT_FOUND) {
+        printf("int8_bench: skipped: onnxruntime is missing "
+               "(ASSAY_BENCH_PYTHON)\n");
+        return 0;
+    }
+    if (st)
+        fprintf(stderr, "int8_bench: %s\n", err.text);
+    return st ? 1 : bench_end();
+}
