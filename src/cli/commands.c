@@ -27,6 +27,7 @@ const struct command *const commands[] = {
     &cmd_ops,
     &cmd_show,
     &cmd_report,
+    &cmd_serve,
     &cmd_trace,
     &cmd_plot,
     &cmd_tensorboard,
