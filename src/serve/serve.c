@@ -2,6 +2,7 @@
 #include "serve/serve.h"
 
 #include "run/compare.h"
+#include "store/store.h"
 #include "views/report.h"
 
 #include <stdio.h>
@@ -103,6 +104,19 @@ static enum assay_status serve_refuse(struct answer *answer, int status,
     return sink_status(&sink, err);
 }
 
+/* A run that was being recorded has its own name once it is complete. */
+static const char *serve_final_name(const struct serve *serve, const char *name,
+                                    char out[REQUEST_MAX_TEXT])
+{
+    size_t n = store_stem(name);
+
+    if (folder_find(&serve->folder, name) ||
+        n + sizeof STORE_SUFFIX > REQUEST_MAX_TEXT)
+        return name;
+    snprintf(out, REQUEST_MAX_TEXT, "%.*s" STORE_SUFFIX, (int)n, name);
+    return folder_find(&serve->folder, out) ? out : name;
+}
+
 /* The report of one run or of two, by names that the folder has. */
 static enum assay_status serve_report(struct serve *serve,
                                       const char *const *names, size_t n,
@@ -170,7 +184,9 @@ enum assay_status serve_answer(void *context, const struct request *request,
     if (strcmp(request->path, "/") == 0)
         return serve_list(serve, answer, err);
     if (strcmp(request->path, "/run") == 0 && request_value(request, "name", a))
-        return serve_report(serve, (const char *const[]){a}, 1, answer, err);
+        return serve_report(
+            serve, (const char *const[]){serve_final_name(serve, a, b)}, 1,
+            answer, err);
     if (strcmp(request->path, "/compare") == 0 &&
         request_value(request, "a", a) && request_value(request, "b", b))
         return serve_report(serve, (const char *const[]){a, b}, 2, answer, err);

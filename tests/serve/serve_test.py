@@ -111,6 +111,11 @@ class Serve(unittest.TestCase):
         self.assertEqual(answer.status, 200)
         self.assertEqual(answer.headers["Refresh"], "3")
 
+    def test_a_run_that_was_recorded_is_found_under_its_own_name(self):
+        answer, text = self.page_of("slow.assay.99-abcdef.part")
+        self.assertEqual(answer.status, 200)
+        self.assertIn('"source":"slow.assay"', text)
+
     def test_hostile_names_are_text(self):
         _, text = self.ask("/")
         self.assertNotIn("<img", text)
