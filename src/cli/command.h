@@ -96,6 +96,7 @@ extern const struct command cmd_eval;
 extern const struct command cmd_record;
 extern const struct command cmd_show;
 extern const struct command cmd_report;
+extern const struct command cmd_serve;
 extern const struct command cmd_trace;
 extern const struct command cmd_plot;
 extern const struct command cmd_tensorboard;

@@ -28,6 +28,7 @@ const struct command *const commands[] = {
     &cmd_record,
     &cmd_show,
     &cmd_report,
+    &cmd_serve,
     &cmd_trace,
     &cmd_plot,
     &cmd_tensorboard,

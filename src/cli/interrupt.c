@@ -10,6 +10,7 @@ enum { n_watched = sizeof watched / sizeof watched[0] };
 
 /* A signal handler can reach nothing else. */
 static volatile sig_atomic_t arrived;
+static volatile sig_atomic_t is_quiet;
 static volatile sig_atomic_t is_handled[n_watched];
 
 static void interrupt_note(int number)
@@ -22,7 +23,7 @@ static void interrupt_note(int number)
         if (is_handled[i]) /* what nohup ignores stays ignored */
             signal(watched[i], SIG_DFL);
     }
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+    if (!is_quiet && write(STDERR_FILENO, text, sizeof text - 1) < 0)
         return; /* nothing else can be done about it here */
 }
 
@@ -41,6 +42,12 @@ const volatile sig_atomic_t *interrupt_watch(void)
         }
     }
     return &arrived;
+}
+
+const volatile sig_atomic_t *interrupt_watch_quietly(void)
+{
+    is_quiet = 1;
+    return interrupt_watch();
 }
 
 void interrupt_pass_on(void)

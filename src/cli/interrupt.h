@@ -13,6 +13,8 @@
 /* Starts watching, once per process. Ignored signals stay ignored. Returns a
  * pointer to the number of the signal that arrived, 0 until then. */
 const volatile sig_atomic_t *interrupt_watch(void);
+/* The same for a command that stops at once: it says nothing. */
+const volatile sig_atomic_t *interrupt_watch_quietly(void);
 
 /* Ends the program with the signal that arrived, so that a shell that waits for
  * it (exit code 130, 143 or 129) stops its loop too. Does nothing if none did.

@@ -109,6 +109,7 @@ enum assay_status plot_icicle(struct plot *plot, struct error *err)
     if (!st) {
         plot_head(plot, rows.n_iterations ? "Time of an iteration, by module"
                                           : "Time of the run, by scope");
+        plot_legend(plot);
         plot_icicle_place_rows(&icicle, plot->area);
         for (size_t i = 0; i < rows.n; i++)
             plot_icicle_draw_row(plot, &icicle, i);

@@ -29,6 +29,10 @@ enum { PLOT_TEXT = 9 }; /* points */
  */
 struct ink plot_class_ink(const char *class_name);
 
+/* What the colours mean, at the bottom of the area, which is smaller then. Call
+ * it after plot_head(). */
+void plot_legend(struct plot *plot);
+
 /* Appends the name of a scope on a plot: "layer3.0" if its own name is only a
  * number. It is shorter if there is no memory. */
 void plot_name(const struct run *run, uint32_t scope, struct str *out);

@@ -292,6 +292,7 @@ enum assay_status plot_roofline(struct plot *plot, struct error *err)
     if (!st) {
         plot_head(plot, "Roofline: modules against the machine, as large as "
                         "their time");
+        plot_legend(plot);
         roofline_draw_marks(plot, &roofline);
     }
     mem_free(roofline.marks);

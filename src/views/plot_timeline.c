@@ -181,6 +181,7 @@ enum assay_status plot_timeline(struct plot *plot, struct error *err)
     snprintf(title, sizeof title, "Timeline of iteration %u",
              timeline.iteration);
     plot_head(plot, timeline.iteration == RUN_NONE ? "Timeline" : title);
+    plot_legend(plot);
     area = plot->area;
     area.x += label_width;
     area.width -= label_width + 10;

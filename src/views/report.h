@@ -31,6 +31,9 @@ struct report {
     size_t n_pictures;
 };
 
+/* Writes a text so that it is one in HTML, in an element or in quotes. */
+void html_escape(struct sink *sink, const char *text);
+
 enum assay_status view_html(const struct report *report, struct sink *sink,
                             struct error *err);
 

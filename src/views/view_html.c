@@ -115,6 +115,18 @@ static enum assay_status html_write_data(const struct report *report,
     return ASSAY_OK;
 }
 
+void html_escape(struct sink *sink, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "<>&\"'");
+
+        sink_write(sink, text, n);
+        text += n;
+        if (*text)
+            sink_printf(sink, "&#%d;", *text++);
+    }
+}
+
 enum assay_status view_html(const struct report *report, struct sink *sink,
                             struct error *err)
 {

@@ -93,6 +93,25 @@ static void check_live(const struct run *run)
     CHECK(live->max <= (double)run_memory_of(run)->peak_bytes);
 }
 
+/* The model has inputs and outputs, and the first convolution feeds another
+ * scope. */
+static void check_edges(const struct run *run)
+{
+    size_t n_inputs = 0, n_outputs = 0, n_from_first = 0;
+
+    for (size_t i = 0; i < run_edge_count(run); i++) {
+        const struct run_edge *edge = run_edge(run, i);
+
+        n_inputs += edge->from == RUN_NONE;
+        n_outputs += edge->to == RUN_NONE;
+        n_from_first += edge->from != RUN_NONE && edge->to != RUN_NONE &&
+                        strcmp(run_scope(run, edge->from)->name, "conv1") == 0;
+    }
+    CHECK(n_inputs > 0);
+    CHECK(n_outputs > 0);
+    CHECK(n_from_first > 0);
+}
+
 TEST(every_byte_at_the_peak_has_an_owner)
 {
     for (int is_plain = 0; is_plain < 2; is_plain++) {
@@ -101,6 +120,7 @@ TEST(every_byte_at_the_peak_has_an_owner)
 
         check_ledger(run);
         check_live(run);
+        check_edges(run);
         run_free(run);
     }
 }

@@ -78,6 +78,23 @@ TEST(an_icicle_gives_each_module_the_width_of_its_time)
     run_free(run);
 }
 
+/* The page is 440 points high, with a margin of 24: convolutions are the first
+ * of the legend at its bottom, and a run without them does not list them. */
+TEST(a_legend_at_the_bottom_names_the_kinds_that_are_there)
+{
+    struct run *run = made_detector(), *other = made_pipeline();
+    struct picture picture = drawn(run, PLOT_ICICLE);
+    double y = 440 - 24 - 4;
+
+    CHECK(is_blue(pixel(&picture, left + 4, y)));
+    picture_release(&picture);
+    picture = drawn(other, PLOT_ICICLE);
+    CHECK(!is_blue(pixel(&picture, left + 4, y)));
+    picture_release(&picture);
+    run_free(other);
+    run_free(run);
+}
+
 /* The bins reach from 96 to 104 ms in six, the axis one bin farther on both
  * sides; the median is 100 ms: in the middle. */
 TEST(the_median_is_marked_where_half_of_the_iterations_are_faster)

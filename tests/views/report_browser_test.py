@@ -815,6 +815,19 @@ class Any(Report):
                 self.assertTrue(view.is_displayed())
                 self.assertGreater(view.size["height"], 20)
 
+    def test_screenshots_of_every_view_are_kept(self):
+        views = [("graph", tab) for tab in TABS]
+        views += [("streams", "timeline"), ("training", "training"),
+                  ("two", "overview"), ("two", "flame"), ("two", "table")]
+        for page, tab in views:
+            for width, height in ((1400, 900), (400, 800)):
+                for dark in (False, True):
+                    self.show(page, tab, width, height, dark, width < 600)
+                    self.keep(f"{page}-{tab}-{width}"
+                              f"{'-dark' if dark else ''}")
+                    self.assertLessEqual(self.run_script(
+                        "return document.documentElement.scrollWidth"), width)
+
     def test_missing_data_is_explained_in_its_place(self):
         self.show("bare")
         self.assertEqual(self.names_in_tree() & {"producer", "filter"},

@@ -444,7 +444,9 @@ function graphView(report) {
   }
 
   function markChosen() {
-    const shown = state.selected ? shownFor(state.selected) : null;
+    let shown = state.selected ? shownFor(state.selected) : null;
+    while (shown && !placed.has(shown)) /* in a closed module */
+      shown = shown.parent;
     for (const [node, at] of placed) {
       at.element.classList.toggle("chosen", node === shown);
       at.element.classList.toggle("dim", isDim(node) && !open.has(node));

@@ -71,15 +71,18 @@ function rooflineView(report) {
       return;
     const x1 = chart.x(from), y1 = chart.y(from * gbs), x2 = chart.x(to), y2 = chart.y(to * gbs);
     const angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI;
-    /* Lines close to each other have their labels one after the other. */
+    /* Lines close to each other have their labels one after the other; where there
+     * is no room for that, the note has them. */
     const along = 0.08 + 0.3 * (nth % 3);
     chart.svg.append(
-        draw("line", {class: name === "memory" ? "roof" : "roof thin", x1, y1, x2, y2}),
-        draw("text", {
-          transform: `translate(${x1 + (x2 - x1) * along},${y1 + (y2 - y1) * along - 6}) ` +
-              `rotate(${angle})`
-        },
-            `${name} ${threeDigits(gbs)} GB/s`));
+        draw("line", {class: name === "memory" ? "roof" : "roof thin", x1, y1, x2, y2}));
+    if (name !== "memory" && chart.plot.right < 600)
+      return;
+    chart.svg.append(draw("text", {
+      transform: `translate(${x1 + (x2 - x1) * along},${y1 + (y2 - y1) * along - 6}) ` +
+          `rotate(${angle})`
+    },
+        `${name} ${threeDigits(gbs)} GB/s`));
   }
 
   function drawRoof(chart, range) {
@@ -152,6 +155,10 @@ function rooflineView(report) {
     if (!points.some(point => point.isDone))
       texts.push("Operations and bytes are those of the direct algorithm; ",
           "what the kernels really executed is not in this run. ");
+    if (peaks.bandwidths.length)
+      texts.push("The slopes are ",
+          peaks.bandwidths.map(line => `${line.name} ${threeDigits(line.gbs)} GB/s`).join(", "),
+          ". ");
     texts.push(`${
         counted(points.length, "module")} with known work; the area of a point is its own time.`);
     return make("p", {class: "note"}, texts);
