@@ -68,7 +68,7 @@ enum assay_status command_find(const char *name, const struct command **out,
         }
         nearest_offer(&nearest, commands[i]->name);
     }
-    if (!nearest.candidate && access(name, F_OK) == 0)
+    if (access(name, F_OK) == 0)
         return error_set(err, ASSAY_BAD_USAGE,
                          "'%s' is a file, not a command; did you mean 'assay "
                          "show %s'?",

@@ -28,7 +28,7 @@ const struct option train_options[] = {
     {OPT_TEXT("url", "BASE"), .help = "where the files to fetch are",
      .shown_default = "where they are published", FIELD(fetch.url)},
     {OPT_FILE("sums", "FILE"),
-     .help = "MD5 sums of the dataset's archives there, as md5sum writes them",
+     .help = "sums of the dataset's archives there, as md5sum writes them",
      .shown_default = "those of the published ones", FIELD(fetch.sums)},
     {.kind = OPTION_SECTION, .help = "Training"},
     {OPT_FILE("resume", "CHECKPOINT"),

@@ -35,7 +35,8 @@ static struct estimate idle_busy(const struct evidence *evidence)
     return estimate_plus(estimate_of(values, n), ratio);
 }
 
-/* Waiting for a processor is another finding. */
+/* Waiting for a processor is another finding, and so is a device that waits for
+ * the host; while the host waits for a device, its threads need not be busy. */
 void rule_idle(const struct evidence *evidence, struct finding *finding)
 {
     static const double enough = 0.75, waits = 0.02;
@@ -46,7 +47,8 @@ void rule_idle(const struct evidence *evidence, struct finding *finding)
     struct estimate busy = idle_busy(evidence), idle;
     char time[FINDING_TIME];
 
-    if (!(most > 1) || !(busy.high < enough * most) ||
+    if (run_has_device(evidence->run) || !(most > 1) ||
+        !(busy.high < enough * most) ||
         wait.mean * 1e6 > waits * evidence->iteration_ns)
         return;
     idle = estimate_times(estimate_plus(busy, -most),

@@ -24,6 +24,19 @@ state_library(struct run *run, const struct session *session, struct error *err)
     return run_fact_set(run, "machine.library", text, err);
 }
 
+/* The model of the device, if it is not the host. */
+static enum assay_status
+state_device(struct run *run, const struct session *session, struct error *err)
+{
+    const struct backend *backend = engine_backend(session->engine);
+    struct device_look look = device_look_unknown();
+
+    if (backend->class->look)
+        backend->class->look(backend->device, &look);
+    return look.model[0] ? run_fact_set(run, "machine.gpu", look.model, err)
+                         : ASSAY_OK;
+}
+
 /* Whether its products are of 8-bit integers. */
 static bool run_facts_has_integers(const struct graph *graph)
 {
@@ -73,6 +86,8 @@ run_facts_state_model(struct run *run, const struct session_options *options,
                              "random (seed %" PRIu64 ")", options->model.seed);
     if (!st)
         st = state_library(run, session, err);
+    if (!st)
+        st = state_device(run, session, err);
     if (!st)
         st = run_fact_printf(run, err, "settings.threads", "%d",
                              options->n_threads);

@@ -251,9 +251,7 @@ static enum assay_status rows_find_overlap(struct rows *rows, struct error *err)
     return ASSAY_OK;
 }
 
-/* The longer of the host's and the devices' time: launching a module may take
- * next to nothing of an iteration that waits for it. */
-static double row_longer_ns(const struct rows *rows, const struct row *row)
+double row_longer_ns(const struct rows *rows, const struct row *row)
 {
     return rows->has_device ? fmax(row->total_ns, row->device_ns)
                             : row->total_ns;

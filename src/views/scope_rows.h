@@ -74,6 +74,10 @@ double rows_each(const struct rows *rows, const struct row *row, double value);
  * for it, or if no work of devices is known to belong to rows of the host. */
 double row_device_ns(const struct rows *rows, const struct row *row);
 
+/* The longer of the host's and the devices' time, of all iterations: launching
+ * a module may take next to nothing of an iteration that waits for it. */
+double row_longer_ns(const struct rows *rows, const struct row *row);
+
 /* 2 FLOP per MAC over the time of an iteration, of devices where they did the
  * work; NaN if there are no MACs, or only a part of the time is known. */
 double row_gflops(const struct rows *rows, const struct row *row);

@@ -300,12 +300,12 @@ static void facts_add_peaks(struct line *line, const struct run *run,
 static bool facts_is_shown_elsewhere(const char *key, bool has_peaks)
 {
     static const char *const keys[] = {
-        "cpu",      "cores",     "simd",       "library",        "peak_gflops",
-        "read_gbs", "write_gbs", "copy_gbs",   "launch_us",      "caches",
-        "topology", "mhz",       "load",       "pressure",       "throttled",
-        "governor", "missing",   "peaks_busy", "peaks_measured", "l1_bytes",
-        "l1_gbs",   "l2_bytes",  "l2_gbs",     "l3_bytes",       "l3_gbs",
-        "l4_bytes", "l4_gbs",    "fault_ns"};
+        "cpu",         "gpu",      "cores",     "simd",       "library",
+        "peak_gflops", "read_gbs", "write_gbs", "copy_gbs",   "launch_us",
+        "caches",      "topology", "mhz",       "load",       "pressure",
+        "throttled",   "governor", "missing",   "peaks_busy", "peaks_measured",
+        "l1_bytes",    "l1_gbs",   "l2_bytes",  "l2_gbs",     "l3_bytes",
+        "l3_gbs",      "l4_bytes", "l4_gbs",    "fault_ns"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(key, keys[i]) == 0)
@@ -321,8 +321,11 @@ void summary_machine(const struct summary *summary, const struct rows *rows)
     const struct run *run = summary->run;
     struct line line = summary_line(summary, "machine");
     const char *library = run_fact(run, "machine.library");
+    const char *gpu = run_fact(run, "machine.gpu");
     struct str processor = {0};
 
+    if (gpu)
+        line_item(&line, gpu);
     if (facts_put_processor(run, &processor))
         summary->sink->failed_errno = ENOMEM;
     if (processor.n)

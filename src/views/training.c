@@ -107,6 +107,7 @@ static void training_add_pass(struct row *row, enum pass pass,
     if (pass == PASS_FORWARD)
         return;
     row->total_ns = add_known(row->total_ns, from->total_ns);
+    row->device_ns += from->device_ns;
     work_add(&row->work, &from->work);
     bound_add(&row->bound, &from->bound);
     if (from->peak_bytes > row->peak_bytes)
@@ -173,7 +174,7 @@ static void training_share_whole(struct rows *joined)
         struct row *row = &joined->items[i];
 
         if (!row->is_outside)
-            row->share = row->total_ns / joined->whole_ns;
+            row->share = row_longer_ns(joined, row) / joined->whole_ns;
     }
 }
 

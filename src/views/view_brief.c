@@ -107,7 +107,9 @@ static enum assay_status brief_write_head(const struct summary *summary,
         summary_stages(summary, rows);
         summary_balance(summary, rows);
     }
-    st = brief_steadiness(summary, err);
+    st = summary_device(summary, err);
+    if (!st)
+        st = brief_steadiness(summary, err);
     summary_memory_brief(summary);
     return st;
 }

@@ -12,6 +12,7 @@
 
 enum {
     LEAST_NAME = 8, /* columns of a name, however deep it is */
+    DEEP_NAME = 28, /* columns of a name with the branches of six levels */
     TIME_COLUMNS = 10,
     SHARE_COLUMNS = 7,
     CALLS_COLUMNS = 8,
@@ -52,10 +53,10 @@ static struct tree_layout tree_layout_of(const struct run *run,
                                  .unit = rows_unit(rows)};
     size_t taken = 2 * TIME_COLUMNS + SHARE_COLUMNS + CALLS_COLUMNS;
 
-    if (rows->has_device)
-        taken += TIME_COLUMNS;
     if (rows->has_passes)
         taken = (1 + N_PASSES) * TIME_COLUMNS + SHARE_COLUMNS;
+    if (rows->has_device)
+        taken += TIME_COLUMNS;
     layout.has_kept = rows->has_passes && width >= 72;
     if (layout.has_kept)
         taken += KEPT_COLUMNS;
@@ -70,6 +71,9 @@ static struct tree_layout tree_layout_of(const struct run *run,
         layout.bar = width >= 100 ? 16 : 10;
     if (rows->has_classes && width >= 110)
         layout.class_name = width >= 140 ? 30 : 20;
+    /* Names that show their place in the tree are worth more than bars. */
+    if (rows->has_device && width < taken + layout.bar + DEEP_NAME)
+        layout.bar = 0;
     taken += layout.bar + (layout.bar > 0) + layout.class_name;
     layout.name = width > taken + LEAST_NAME ? width - taken : LEAST_NAME;
     if (layout.name > 64)
@@ -146,7 +150,7 @@ static void tree_put_head(const struct tree_layout *layout)
         tree_put_pass_titles(layout);
     else
         tree_put_right(layout, "self", TIME_COLUMNS);
-    if (layout->rows->has_device && !layout->rows->has_passes)
+    if (layout->rows->has_device)
         tree_put_right(layout, "device", TIME_COLUMNS);
     tree_put_right(layout, "share", SHARE_COLUMNS);
     if (layout->bar)
@@ -198,6 +202,8 @@ static void tree_put_passes(const struct tree_layout *layout,
 
     for (enum pass i = 0; i < N_PASSES; i++)
         tree_put_time(layout, rows_each(layout->rows, row, row->pass_ns[i]));
+    if (layout->rows->has_device)
+        tree_put_time(layout, row_device_ns(layout->rows, row));
     tree_put_share(layout, row);
     if (row->work.kept_bytes > 0)
         snprintf(text, sizeof text, "%.1f", row->work.kept_bytes / 1048576);

@@ -236,3 +236,15 @@ TEST(a_device_that_waits_is_reported_from_ten_percent_on)
                 "the device is idle for 60.0 ms (60 %), most of it", "");
     check_silent(device_run(5, 91));
 }
+
+/* The host launched everything and waits: more busy threads would not help. */
+TEST(threads_that_wait_for_a_device_are_not_reported_as_idle)
+{
+    struct run *run = device_run(5, 91);
+
+    set(run, "settings.threads", "4");
+    set(run, "machine.cores", "4");
+    add_series(run, "steady.cpu", 90);
+    add_series(run, "steady.wait", 0);
+    check_silent(run);
+}

@@ -135,6 +135,34 @@ TEST(the_parts_of_a_step_add_up_on_one_line)
     str_release(&text);
 }
 
+/* What a device did for conv2: 70 ms forward and 90 backward. */
+TEST(a_training_on_a_device_has_its_time_beside_that_of_the_passes)
+{
+    struct run *run = empty_run();
+    uint32_t queue;
+    struct str text;
+
+    CHECK_STATUS(run_thread_add(run, "queue", THREAD_DEVICE, &queue, &err),
+                 ASSAY_OK, &err);
+    for (uint32_t step = 0; step < 12; step++) {
+        for (int i = 0; i < 2; i++) {
+            uint32_t part =
+                made_scope(run, RUN_ROOT, i ? "backward" : "forward", "");
+            uint32_t backbone = made_scope(run, part, "backbone", "Backbone");
+
+            made_call(run, made_scope(run, backbone, "conv2", "Conv2d"), queue,
+                      step, i ? 90 : 70, i ? 90 : 70);
+        }
+        train_step(run, step);
+    }
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    text = summary_of(run, 100);
+    CHECK_HAS(text.text, "forward  backward optimizer    device  share");
+    CHECK_HAS(text.text,
+              "100.0      30.0      60.0      10.0     160.0   75 %");
+    str_release(&text);
+}
+
 TEST(the_parts_of_a_short_step_add_up_after_rounding)
 {
     struct run *run = empty_run();

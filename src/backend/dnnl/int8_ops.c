@@ -199,25 +199,29 @@ enum assay_status int8_dequantize(struct onednn *dn, struct job *job,
     return ASSAY_OK;
 }
 
+/* Each part is one thread's; none waits for another. */
 static void int8_find_range(const struct tensor *x, float *low, float *high)
 {
-    size_t n = tensor_elements(x);
-    float least = 0, most = 0;
+    enum { most_parts = 64 };
+    size_t n = tensor_elements(x), parts = (n + int8_piece - 1) / int8_piece;
+    float lows[most_parts] = {0}, highs[most_parts] = {0};
+    size_t each;
 
-#pragma omp parallel for reduction(min                                         \
-                                   : least)                                    \
-    reduction(max                                                              \
-              : most) if (n > int8_piece)
-    for (size_t at = 0; at < n; at += int8_piece) {
-        float from, to;
+    parts = parts < 1 ? 1 : parts > most_parts ? most_parts : parts;
+    each = (n + parts - 1) / parts;
+#pragma omp parallel for if (parts > 1)
+    for (size_t i = 0; i < parts; i++) {
+        size_t from = i * each, left = from < n ? n - from : 0;
 
-        quantized_range(tensor_f32(x) + at,
-                        n - at < int8_piece ? n - at : int8_piece, &from, &to);
-        least = from < least ? from : least;
-        most = to > most ? to : most;
+        if (left)
+            quantized_range(tensor_f32(x) + from, left < each ? left : each,
+                            &lows[i], &highs[i]);
     }
-    *low = least;
-    *high = most;
+    *low = *high = 0;
+    for (size_t i = 0; i < parts; i++) {
+        *low = lows[i] < *low ? lows[i] : *low;
+        *high = highs[i] > *high ? highs[i] : *high;
+    }
 }
 
 enum assay_status int8_dynamic(struct onednn *dn, struct job *job,
