@@ -25,10 +25,12 @@
                 " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")        \
     X(PUT_COUNTER, "INSERT OR REPLACE INTO counter"                            \
                    " VALUES(?,?,?,?,?,?,?,?,?)")                               \
-    X(PUT_WORK, "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?,?,?,?)")     \
+    X(PUT_WORK, "INSERT OR REPLACE INTO work"                                  \
+                " VALUES(?,?,?,?,?,?,?,?,?,?)")                                \
     X(PUT_TEXT, "INSERT OR REPLACE INTO scope_text VALUES(?,?,?)")             \
     X(PUT_EDGE, "INSERT INTO edge VALUES(?,?)")                                \
-    X(PUT_SPACE, "INSERT OR REPLACE INTO memory_space VALUES(?,?,?,?,?,?)")    \
+    X(PUT_SPACE, "INSERT OR REPLACE INTO memory_space"                         \
+                 " VALUES(?,?,?,?,?,?)")                                       \
     X(PUT_COUNTER_POINT, "INSERT INTO counter_point VALUES(?,?,?)")            \
     X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?,?,?,?)")             \
     X(PUT_LABEL, "INSERT INTO series_label VALUES(?,?,?)")                     \
