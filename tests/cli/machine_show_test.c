@@ -197,8 +197,8 @@ TEST(a_gpu_has_parts_state_peaks_and_libraries)
     static const char *const lines[] = {
         "cuda:0   Made Up GPU   compute capability 9.0   100 multiprocessors",
         "driver 580.1\n",
-        "now      1900 MHz of 1980   400 W   not slowed down   2 other "
-        "processes with 1.0 GiB\n",
+        ("now      1900 MHz of 1980   400 W   not slowed down   2 other "
+         "processes with 1.0 GiB\n"),
         "\n  fp32              50000 GFLOP/s",
         "\n  memory copy        4000 GB/s ",
         "\ndriver   /lib/libcuda.so.1\n",
