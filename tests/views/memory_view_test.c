@@ -75,7 +75,7 @@ TEST(a_program_that_reports_categories_has_them_on_the_screen)
 
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
         CHECK_STATUS(run_space_change(run, "host", changes[i].category,
-                                      (int64_t)changes[i].mib << 20, &err),
+                                      (int64_t)changes[i].mib * 1048576, &err),
                      ASSAY_OK, &err);
     CHECK_INT(run_fact_set(run, "memory.basis", "from sizes", &err), ASSAY_OK);
     check_parts(view_summary, run, false, 0, parts);
