@@ -78,7 +78,7 @@ def test_an_interrupt_reaches_the_program_and_the_run_is_complete(tmp_path):
     ("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM)])
 def test_a_killed_program_leaves_what_it_recorded(tmp_path, end, code):
     """What was recorded up to the last second is in the file."""
-    found, out, err = record(tmp_path, TRAIN + f"    time.sleep(2.5); {end}")
+    found, out, err = record(tmp_path, TRAIN + f"    time.sleep(4); {end}")
     assert found == code
     (part,) = tmp_path.glob("run.assay.*part")
     assert f"what it had recorded is in {part.name}" in err
