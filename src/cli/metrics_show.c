@@ -184,7 +184,8 @@ static void metrics_put_conventions(const struct metrics_view *view,
     } conventions[] = {
         {"complexity", "complexity: multiply-adds per image, two per element "
                        "for a batch norm's scale and shift"},
-        {"memory_footprint", "footprint: parameters, input, and outputs of "
+        {"memory_footprint", "footprint: parameters (not with "
+                             "include_weights=no), input, and outputs of "
                              "modules with parameters; an estimate"},
     };
 
