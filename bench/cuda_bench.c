@@ -3,11 +3,7 @@
  *
  * cuda_bench [ROUNDS]: so many turns (15). PyTorch is that of the python3 that
  * ASSAY_BENCH_PYTHON names. Skipped where there is no GPU. */
-#include "bench.h"
-#include "peer.h"
-
-#include "base/clock.h"
-#include "session/frame.h"
+#include "subject.h"
 
 #include <stdlib.h>
 
@@ -33,16 +29,8 @@ static const struct row {
      PRECISION_FP16, 0.30},
 };
 
-/* A model with random values ready for it. */
-struct subject {
-    struct session session;
-    struct frame frame;
-};
-
-static enum assay_status subject_open(struct subject *ours,
-                                      const struct row *row,
-                                      const struct device *gpu,
-                                      struct error *err)
+static enum assay_status open_row(struct subject *ours, const struct row *row,
+                                  const struct device *gpu, struct error *err)
 {
     bool is_detector = row->model[0] == 'f';
     struct session_options options = {
@@ -58,41 +46,12 @@ static enum assay_status subject_open(struct subject *ours,
         .n_threads = 2,
         .tuning_seconds = 20,
     };
-    enum assay_status st;
 
     options.model.build.n_images = row->batch;
     if (is_detector)
         options.vision.recipe.width = options.vision.recipe.height = 800;
-    *ours = (struct subject){.frame = {.n = (size_t)row->batch}};
-    st = session_open(&options, &ours->session, err);
-    if (!st)
-        st = frame_preprocess(&ours->frame, &ours->session, err);
     /* Chooses kernels, then records the pass. */
-    for (int i = 0; !st && i < 3; i++)
-        st = frame_model(&ours->frame, &ours->session, err);
-    return st;
-}
-
-static enum assay_status subject_compare(struct subject *ours,
-                                         struct peer *peer, const char *job,
-                                         int n_rounds, struct pairs *pairs,
-                                         struct error *err)
-{
-    enum assay_status st = ASSAY_OK;
-
-    for (int i = 0; !st && i < n_rounds; i++) {
-        double theirs;
-        long n_results;
-        int64_t since;
-
-        st = peer_ask(peer, job, &theirs, &n_results, err);
-        if (st)
-            break;
-        since = clock_monotonic_ns();
-        st = frame_model(&ours->frame, &ours->session, err);
-        pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);
-    }
-    return st;
+    return subject_open(ours, &options, (size_t)row->batch, 3, err);
 }
 
 static enum assay_status bench_row(const struct row *row, struct peer *peer,
@@ -101,7 +60,7 @@ static enum assay_status bench_row(const struct row *row, struct peer *peer,
 {
     struct pairs pairs = {0};
     struct subject ours;
-    enum assay_status st = subject_open(&ours, row, gpu, err);
+    enum assay_status st = open_row(&ours, row, gpu, err);
 
     if (!st)
         st = subject_compare(&ours, peer, row->job, n_rounds, &pairs, err);
@@ -109,8 +68,7 @@ static enum assay_status bench_row(const struct row *row, struct peer *peer,
         bench_ratio(row->what, &pairs, row->bar, 1e3, "ms");
     if (!st && !engine_was_replayed(ours.session.engine))
         printf("  launched one by one: the host has a part in the pass\n");
-    frame_release(&ours.frame);
-    session_close(&ours.session);
+    subject_release(&ours);
     return st;
 }
 

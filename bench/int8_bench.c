@@ -3,11 +3,7 @@
  * onnxruntime and onnx.
  *
  * int8_bench [ROUNDS]: so many turns (21). */
-#include "bench.h"
-#include "peer.h"
-
-#include "base/clock.h"
-#include "session/frame.h"
+#include "subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +19,7 @@ enum { n_models = sizeof models / sizeof *models };
 /* Against ONNX Runtime's time. */
 static const double bar = 1.2;
 
-struct detector {
-    struct session session;
-    struct frame frame;
-};
-
-static enum assay_status open_detector(struct detector *ours, const char *path,
+static enum assay_status open_detector(struct subject *ours, const char *path,
                                        struct error *err)
 {
     struct session_options options = {
@@ -37,37 +28,8 @@ static enum assay_status open_detector(struct detector *ours, const char *path,
         .vision.is_random = true,
         .n_threads = n_threads,
     };
-    enum assay_status st;
 
-    *ours = (struct detector){.frame = {.n = 1}};
-    st = session_open(&options, &ours->session, err);
-    if (!st)
-        st = frame_preprocess(&ours->frame, &ours->session, err);
-    /* Makes kernels, touches memory. */
-    for (int i = 0; !st && i < 2; i++)
-        st = frame_model(&ours->frame, &ours->session, err);
-    return st;
-}
-
-static enum assay_status compare(struct detector *ours, struct peer *peer,
-                                 const char *model, int n_rounds,
-                                 struct pairs *pairs, struct error *err)
-{
-    double theirs;
-    long n_elements;
-    enum assay_status st = peer_ask(peer, model, &theirs, &n_elements, err);
-
-    for (int i = 0; !st && i < n_rounds; i++) {
-        int64_t since;
-
-        st = peer_ask(peer, model, &theirs, &n_elements, err);
-        if (st)
-            break;
-        since = clock_monotonic_ns();
-        st = frame_model(&ours->frame, &ours->session, err);
-        pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);
-    }
-    return st;
+    return subject_open(ours, &options, 1, 2, err);
 }
 
 static void show_row(const char *model, struct pairs *pairs)
@@ -88,18 +50,17 @@ static enum assay_status bench_row(const char *folder, const char *model,
                                    struct error *err)
 {
     struct pairs pairs = {0};
-    struct detector ours;
+    struct subject ours;
     char path[path_size];
     enum assay_status st;
 
     snprintf(path, sizeof path, "%s/%s.onnx", folder, model);
     st = open_detector(&ours, path, err);
     if (!st)
-        st = compare(&ours, peer, model, n_rounds, &pairs, err);
+        st = subject_compare(&ours, peer, model, n_rounds, &pairs, err);
     if (!st)
         show_row(model, &pairs);
-    frame_release(&ours.frame);
-    session_close(&ours.session);
+    subject_release(&ours);
     return st;
 }
 

@@ -2,11 +2,7 @@
  * two threads, in turn.
  *
  * zoo_bench [ROUNDS]: so many turns (21). */
-#include "bench.h"
-#include "peer.h"
-
-#include "base/clock.h"
-#include "session/frame.h"
+#include "subject.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,13 +14,7 @@ static const struct {
     double bar; /* against PyTorch's time */
 } rows[] = {{"resnet50", 0.6}, {"mobilenet_v2", 0.4}, {"vgg16", 0.5}};
 
-/* A model with random values ready for it. */
-struct classifier {
-    struct session session;
-    struct frame frame;
-};
-
-static enum assay_status open_classifier(struct classifier *ours,
+static enum assay_status open_classifier(struct subject *ours,
                                          const char *model, const char *choices,
                                          struct error *err)
 {
@@ -38,37 +28,8 @@ static enum assay_status open_classifier(struct classifier *ours,
         .tuning_seconds = 10,
         .choices_path = choices,
     };
-    enum assay_status st;
 
-    *ours = (struct classifier){.frame = {.n = 1}};
-    st = session_open(&options, &ours->session, err);
-    if (!st)
-        st = frame_preprocess(&ours->frame, &ours->session, err);
-    /* Chooses kernels, touches memory. */
-    for (int i = 0; !st && i < 2; i++)
-        st = frame_model(&ours->frame, &ours->session, err);
-    return st;
-}
-
-static enum assay_status compare(struct classifier *ours, struct peer *peer,
-                                 const char *model, int n_rounds,
-                                 struct pairs *pairs, struct error *err)
-{
-    double theirs;
-    long n_classes;
-    enum assay_status st = peer_ask(peer, model, &theirs, &n_classes, err);
-
-    for (int i = 0; !st && i < n_rounds; i++) {
-        int64_t since;
-
-        st = peer_ask(peer, model, &theirs, &n_classes, err);
-        if (st)
-            break;
-        since = clock_monotonic_ns();
-        st = frame_model(&ours->frame, &ours->session, err);
-        pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);
-    }
-    return st;
+    return subject_open(ours, &options, 1, 2, err);
 }
 
 static enum assay_status bench_row(size_t i, struct peer *peer,
@@ -76,15 +37,14 @@ static enum assay_status bench_row(size_t i, struct peer *peer,
                                    struct error *err)
 {
     struct pairs pairs = {0};
-    struct classifier ours;
+    struct subject ours;
     enum assay_status st = open_classifier(&ours, rows[i].model, choices, err);
 
     if (!st)
-        st = compare(&ours, peer, rows[i].model, n_rounds, &pairs, err);
+        st = subject_compare(&ours, peer, rows[i].model, n_rounds, &pairs, err);
     if (!st)
         bench_ratio(rows[i].model, &pairs, rows[i].bar, 1e3, "ms");
-    frame_release(&ours.frame);
-    session_close(&ours.session);
+    subject_release(&ours);
     return st;
 }
 

@@ -1,0 +1,46 @@
+/* bench/subject.c - see subject.h. */
+#include "subject.h"
+
+#include "base/clock.h"
+
+enum assay_status subject_open(struct subject *subject,
+                               const struct session_options *options,
+                               size_t n_images, int n_first, struct error *err)
+{
+    enum assay_status st;
+
+    *subject = (struct subject){.frame = {.n = n_images}};
+    st = session_open(options, &subject->session, err);
+    if (!st)
+        st = frame_preprocess(&subject->frame, &subject->session, err);
+    for (int i = 0; !st && i < n_first; i++)
+        st = frame_model(&subject->frame, &subject->session, err);
+    return st;
+}
+
+void subject_release(struct subject *subject)
+{
+    frame_release(&subject->frame);
+    session_close(&subject->session);
+}
+
+enum assay_status subject_compare(struct subject *subject, struct peer *peer,
+                                  const char *job, int n_rounds,
+                                  struct pairs *pairs, struct error *err)
+{
+    double theirs;
+    long n_results;
+    enum assay_status st = peer_ask(peer, job, &theirs, &n_results, err);
+
+    for (int i = 0; !st && i < n_rounds; i++) {
+        int64_t since;
+
+        st = peer_ask(peer, job, &theirs, &n_results, err);
+        if (st)
+            break;
+        since = clock_monotonic_ns();
+        st = frame_model(&subject->frame, &subject->session, err);
+        pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);
+    }
+    return st;
+}
