@@ -3,6 +3,15 @@
 
 #include "base/clock.h"
 
+#include <time.h>
+
+/* OpenMP's threads spin for some milliseconds after a side's turn, on a
+ * processor that the other side needs. */
+static void wait_for_spinners(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+}
+
 enum assay_status subject_open(struct subject *subject,
                                const struct session_options *options,
                                size_t n_images, int n_first, struct error *err)
@@ -35,9 +44,11 @@ enum assay_status subject_compare(struct subject *subject, struct peer *peer,
     for (int i = 0; !st && i < n_rounds; i++) {
         int64_t since;
 
+        wait_for_spinners();
         st = peer_ask(peer, job, &theirs, &n_results, err);
         if (st)
             break;
+        wait_for_spinners();
         since = clock_monotonic_ns();
         st = frame_model(&subject->frame, &subject->session, err);
         pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);

@@ -105,6 +105,8 @@ struct team_worker {
     struct team *team;
     pthread_t thread;
     int number;
+    atomic_int processor; /* that it began its last region on */
+    int64_t moved_ns;     /* when it last moved to another processor */
 };
 
 struct team {
@@ -118,6 +120,8 @@ struct team {
     void *data;
     int n;
     long turns;                     /* to spin before sleeping */
+    int processor;                  /* that the owner began it on */
+    bool is_spread;                 /* each member can have a processor */
     unsigned n_loops;               /* opened in earlier regions */
     const struct team_watch *watch; /* or NULL */
     unsigned where;                 /* what it said */
@@ -239,6 +243,73 @@ static unsigned team_work_as(struct team *team, int number, int size,
     return n_loops;
 }
 
+/* ---- a processor for each member ------------------------------------------
+ */
+
+/* A move costs some 10 us: a worker that collides again waits this long, so
+ * that a busy machine is not kept moving threads. */
+enum { ns_between_moves = 1000000 };
+
+/* Whether the owner is on this processor, or one of the workers up to `last`
+ * other than this one. */
+static bool team_is_taken(const struct team_worker *worker, int last,
+                          int processor)
+{
+    const struct team *team = worker->team;
+
+    if (team->processor == processor)
+        return true;
+    for (int i = 1; i <= last; i++) {
+        const struct team_worker *other = team->workers[i];
+
+        if (other != worker &&
+            atomic_load_explicit(&other->processor, memory_order_relaxed) ==
+                processor)
+            return true;
+    }
+    return false;
+}
+
+/* Moves the calling worker to a processor that no other member is on, of those
+ * that it may use; then it may use them all again, which moves nothing. */
+static void team_move_worker(const struct team_worker *worker)
+{
+    cpu_set_t allowed, free_ones;
+
+    if (sched_getaffinity(0, sizeof allowed, &allowed))
+        return;
+    free_ones = allowed;
+    for (size_t i = 0; i < CPU_SETSIZE; i++) {
+        if (CPU_ISSET(i, &free_ones) &&
+            team_is_taken(worker, worker->team->n - 1, (int)i))
+            CPU_CLR(i, &free_ones);
+    }
+    if (CPU_COUNT(&free_ones) &&
+        !sched_setaffinity(0, sizeof free_ones, &free_ones))
+        sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
+/* Two members on one processor take turns, and each sleeps while the other
+ * works. Linux leaves them there: it does not look for an idle processor to
+ * wake a thread on once a small machine is half busy, and threads that sleep
+ * between short regions never look like a load worth moving. So a worker that
+ * finds itself on another member's processor moves. */
+static void team_spread_worker(struct team_worker *worker)
+{
+    int processor = sched_getcpu();
+    int64_t now_ns;
+
+    if (team_is_taken(worker, worker->number, processor)) {
+        now_ns = clock_monotonic_ns();
+        if (now_ns - worker->moved_ns >= ns_between_moves) {
+            team_move_worker(worker);
+            worker->moved_ns = now_ns;
+            processor = sched_getcpu();
+        }
+    }
+    atomic_store_explicit(&worker->processor, processor, memory_order_relaxed);
+}
+
 static void *team_worker_main(void *arg)
 {
     struct team_worker *worker = arg;
@@ -253,6 +324,8 @@ static void *team_worker_main(void *arg)
         if (team->is_ending)
             return NULL;
         turns = team->turns;
+        if (team->is_spread)
+            team_spread_worker(worker);
         if (team->watch)
             team->watch->begin(team->where, worker->number);
         team_work_as(team, worker->number, team->n, team->work, team->data);
@@ -313,7 +386,8 @@ static bool team_add_worker(struct team *team)
     worker = mem_alloc_aligned(line_bytes, sizeof *worker);
     if (!worker)
         return false;
-    *worker = (struct team_worker){.team = team, .number = number};
+    *worker =
+        (struct team_worker){.team = team, .number = number, .processor = -1};
     if (pthread_create(&worker->thread, NULL, team_worker_main, worker)) {
         mem_free(worker);
         return false;
@@ -349,7 +423,9 @@ bool team_run(team_work *work, void *data, int n)
     team->work = work;
     team->data = data;
     team->n = n;
-    team->turns = n <= n_processors ? atomic_load(&spin_turns) : 0;
+    team->is_spread = n <= n_processors;
+    team->turns = team->is_spread ? atomic_load(&spin_turns) : 0;
+    team->processor = sched_getcpu();
     team->watch = atomic_load(&watch);
     team->where = team->watch ? team->watch->where() : 0;
     atomic_store(&team->left.value, (unsigned)n - 1);

@@ -3,7 +3,9 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,6 +103,83 @@ TEST(regions_follow_each_other_without_losing_work)
         }
     }
     team_set_spin(TEAM_SPIN_NS);
+}
+
+/* ---- a processor for each member ---- */
+
+static void pin_to(int processor)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)processor, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+struct crowd {
+    cpu_set_t allowed;
+    int processor; /* the owner's */
+    atomic_bool is_over;
+    int n_apart;
+    cpu_set_t allowed_after; /* the worker's */
+};
+
+/* Keeps the processors busy that the owner is not on, so that a waking worker
+ * finds none that is idle. */
+static void *crowd_others(void *data)
+{
+    struct crowd *crowd = data;
+    cpu_set_t others = crowd->allowed;
+
+    CPU_CLR((size_t)crowd->processor, &others);
+    sched_setaffinity(0, sizeof others, &others);
+    while (!atomic_load(&crowd->is_over)) {
+    }
+    return NULL;
+}
+
+static void crowd_join_owner(void *data)
+{
+    struct crowd *crowd = data;
+
+    if (!team_number())
+        return;
+    pin_to(crowd->processor);
+    sched_setaffinity(0, sizeof crowd->allowed, &crowd->allowed);
+}
+
+static void crowd_look(void *data)
+{
+    struct crowd *crowd = data;
+
+    if (!team_number())
+        return;
+    crowd->n_apart += sched_getcpu() != crowd->processor;
+    sched_getaffinity(0, sizeof crowd->allowed_after, &crowd->allowed_after);
+}
+
+TEST(a_worker_leaves_the_processor_of_its_owner)
+{
+    enum { n_rounds = 20 };
+    struct crowd crowd = {0};
+    pthread_t other;
+
+    sched_getaffinity(0, sizeof crowd.allowed, &crowd.allowed);
+    if (CPU_COUNT(&crowd.allowed) < 2)
+        SKIP("one processor");
+    crowd.processor = sched_getcpu();
+    pin_to(crowd.processor);
+    CHECK(!pthread_create(&other, NULL, crowd_others, &crowd));
+    for (int i = 0; i < n_rounds; i++) {
+        CHECK(team_run(crowd_join_owner, &crowd, 2));
+        usleep(2000); /* a worker moves once in a millisecond */
+        CHECK(team_run(crowd_look, &crowd, 2));
+    }
+    atomic_store(&crowd.is_over, true);
+    pthread_join(other, NULL);
+    sched_setaffinity(0, sizeof crowd.allowed, &crowd.allowed);
+    CHECK(crowd.n_apart >= n_rounds * 3 / 4);
+    CHECK(CPU_EQUAL(&crowd.allowed_after, &crowd.allowed));
 }
 
 static void visit_nested(void *data)
