@@ -15,8 +15,10 @@ enum assay_status evidence_gather(const struct run *run,
     size_t n = run_scope_count(run);
     enum assay_status st = ASSAY_OK;
 
-    *evidence = (struct evidence){
-        .run = run, .is_own = run_fact(run, "settings.mode") != NULL};
+    *evidence =
+        (struct evidence){.run = run,
+                          .is_own = run_fact(run, "settings.mode") != NULL,
+                          .has_device = run_has_device(run)};
     run_load(run, &evidence->load);
     evidence->stats = mem_array(n, sizeof *evidence->stats);
     if (!evidence->stats)
@@ -43,21 +45,14 @@ void evidence_release(struct evidence *evidence)
     *evidence = (struct evidence){0};
 }
 
-uint32_t evidence_child(const struct evidence *evidence, uint32_t parent,
-                        const char *name)
+uint32_t evidence_stage(const struct evidence *evidence, const char *name)
 {
     const struct run *run = evidence->run;
-    uint32_t id =
-        parent == RUN_NONE ? RUN_NONE : run_scope(run, parent)->first_child;
+    uint32_t id = run_scope(run, RUN_ROOT)->first_child;
 
     while (id != RUN_NONE && strcmp(run_scope(run, id)->name, name) != 0)
         id = run_scope(run, id)->next_sibling;
     return id;
-}
-
-uint32_t evidence_stage(const struct evidence *evidence, const char *name)
-{
-    return evidence_child(evidence, RUN_ROOT, name);
 }
 
 /* ---- reporting ---------------------------------------------------------- */

@@ -15,6 +15,7 @@ struct evidence {
     double iteration_ns;       /* mean over the iterations that count */
     struct run_load load;      /* what else the machine did */
     bool is_own;               /* made by one of our commands, with options */
+    bool has_device;           /* run_has_device() */
     struct scope_stats *stats; /* by scope */
     struct verdict verdict;
     struct content content;
@@ -26,11 +27,8 @@ enum assay_status evidence_gather(const struct run *run,
                                   struct evidence *evidence, struct error *err);
 void evidence_release(struct evidence *evidence);
 
-/* The scope directly below the root, or below another; RUN_NONE if there is
- * none. */
+/* The scope directly below the root; RUN_NONE if there is none. */
 uint32_t evidence_stage(const struct evidence *evidence, const char *name);
-uint32_t evidence_child(const struct evidence *evidence, uint32_t parent,
-                        const char *name);
 
 /* A mean per iteration and its 95 % interval. NaN if unknown: fewer than 5
  * iterations say nothing about their spread, and without an interval a rule is

@@ -63,7 +63,7 @@ struct layer_group evidence_worst_class(const struct evidence *evidence,
     struct layer_group worst = {0};
 
     /* Bounds are of the device's time, evidence is of the host's. */
-    if (run_has_device(evidence->run))
+    if (evidence->has_device)
         return worst;
     for (uint32_t i = 0; i < evidence->bounds.n; i++) {
         const char *class_name = run_scope(evidence->run, i)->class_name;

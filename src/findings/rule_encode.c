@@ -1,15 +1,21 @@
 /* findings/rule_encode.c - drawing and encoding: detection needs neither. */
 #include "findings/evidence_internal.h"
 
+#include <string.h>
+
+/* Asked of every scope, so it looks up from the scope and not for it. */
 static bool encode_is_part(const struct evidence *evidence, uint32_t scope,
                            const void *context)
 {
-    uint32_t stage = evidence_stage(evidence, "postprocess");
+    const struct scope *part = run_scope(evidence->run, scope);
+    const struct scope *stage;
 
     (void)context;
-    return stage != RUN_NONE &&
-           (scope == evidence_child(evidence, stage, "draw") ||
-            scope == evidence_child(evidence, stage, "encode"));
+    if (part->parent == RUN_NONE ||
+        (strcmp(part->name, "draw") != 0 && strcmp(part->name, "encode") != 0))
+        return false;
+    stage = run_scope(evidence->run, part->parent);
+    return stage->parent == RUN_ROOT && !strcmp(stage->name, "postprocess");
 }
 
 void rule_encode(const struct evidence *evidence, struct finding *finding)

@@ -21,7 +21,7 @@ static bool latency_may_stream(const struct evidence *evidence, uint32_t scope)
 static bool latency_is_bound(const struct evidence *evidence, uint32_t scope)
 {
     return scope != RUN_ROOT && scope != run_model_scope(evidence->run) &&
-           !run_has_device(evidence->run) &&
+           !evidence->has_device &&
            evidence->bounds.items[scope].kind == BOUND_LATENCY &&
            !latency_may_stream(evidence, scope);
 }
@@ -69,8 +69,9 @@ static uint32_t latency_worst(const struct evidence *evidence)
 
     for (uint32_t i = 0; i < evidence->bounds.n; i++) {
         if (latency_is_outermost(evidence, i) &&
-            !latency_is_of_class(evidence, i, &group) &&
-            (worst == RUN_NONE || bounds[i].saved_ns > bounds[worst].saved_ns))
+            (worst == RUN_NONE ||
+             bounds[i].saved_ns > bounds[worst].saved_ns) &&
+            !latency_is_of_class(evidence, i, &group))
             worst = i;
     }
     return worst;

@@ -14,6 +14,7 @@ enum assay_status run_new(struct run **out, struct error *err)
         return error_nomem(err, sizeof *run, "a run");
     run->memory.peak_bytes = RUN_UNKNOWN;
     run->memory.peak_scope = RUN_NONE;
+    run->model = RUN_NONE;
     run->iteration_stride = 1;
     st = run_scope_add(run, RUN_NONE, "run", NULL, &id, err);
     if (!st)

@@ -37,6 +37,7 @@ struct run {
     struct scope *scopes;
     struct scope_links *links; /* one per scope */
     size_t n_scopes, scopes_capacity, links_capacity;
+    uint32_t model;       /* see run_model_scope() */
     struct map scope_ids; /* (parent, class length, class, name) */
 
     const char **phases;

@@ -71,6 +71,8 @@ static enum assay_status scope_append(struct run *run, const struct str *key,
     run->n_scopes++;
     if (parent != RUN_NONE)
         scope_append_child(run, parent, new_id);
+    if (parent == RUN_ROOT && run->model == RUN_NONE && !strcmp(name, "model"))
+        run->model = new_id;
     *id = new_id;
     return ASSAY_OK;
 }
@@ -179,11 +181,7 @@ enum assay_status run_scope_path_below(const struct run *run, uint32_t above,
 
 uint32_t run_model_scope(const struct run *run)
 {
-    uint32_t id = run->scopes[RUN_ROOT].first_child;
-
-    while (id != RUN_NONE && strcmp(run->scopes[id].name, "model") != 0)
-        id = run->scopes[id].next_sibling;
-    return id;
+    return run->model;
 }
 
 enum assay_status run_phase_add(struct run *run, const char *name, uint32_t *id,
