@@ -11,6 +11,12 @@ TEST(waiting_for_a_processor_is_reported_as_other_load)
                 "other work on the machine: a thread waited 7.00 ms (7.0 %) "
                 "per iteration for a processor",
                 "quiet machine");
+    run = quiet_run(100); /* several threads together */
+    add_series(run, "steady.wait", 330);
+    check_found(run, "load", 100,
+                "other work on the machine: threads waited longer for a "
+                "processor than an iteration takes",
+                "quiet machine");
     run = quiet_run(100);
     add_series(run, "steady.wait", 0.5);
     check_silent(run);
@@ -191,7 +197,7 @@ TEST(a_recording_that_certainly_costs_too_much_is_reported)
     check_found(recorded_run(), "recording", 5,
                 "recording costs 5.00 ms [2.06 ms, 7.78 ms] (4.8 %), measured "
                 "with 9",
-                "--record");
+                "");
     run = quiet_run(105);
     set(run, "recording.cost_share", "0.05");
     set(run, "recording.cost_low", "-0.01");
