@@ -2,6 +2,7 @@
  * went in, what was in the photographs. */
 #include "base/units.h"
 #include "run/content.h"
+#include "views/model_title.h"
 #include "views/summary_internal.h"
 
 #include <errno.h>
@@ -29,30 +30,6 @@ static void summary_model_add_parameters(struct line *line,
         line_printf(line, "%.2f M params%s", n / 1e6, more);
     else
         line_printf(line, "%s params%s", units_count(text, n), more);
-}
-
-/* "yolov8n/model.onnx": the last two parts of the path of a model file, which
- * is also that of its weights; NULL if the weights are not a model. */
-static const char *summary_model_file(const char *path)
-{
-    static const char *const endings[] = {".onnx", ".keras", ".h5", ".hdf5",
-                                          ".net"};
-    size_t n = path ? strlen(path) : 0, slashes = 0;
-    bool is_model = false;
-
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t length = strlen(endings[i]);
-
-        is_model |= n > length && strcmp(path + n - length, endings[i]) == 0;
-    }
-    if (!is_model)
-        return NULL;
-    for (; n > 0; n--) {
-        slashes += path[n - 1] == '/';
-        if (slashes == 2)
-            break;
-    }
-    return path + n;
 }
 
 static void summary_add_size(struct line *line, const struct run *run)
@@ -88,7 +65,7 @@ bool summary_model(const struct summary *summary)
     const struct run *run = summary->run;
     const char *name = run_fact(run, "model.name");
     const char *weights = run_fact(run, "model.weights");
-    const char *file = summary_model_file(weights);
+    const char *file = model_file_title(weights);
     struct line line = summary_line(summary, "model");
 
     if (!name)

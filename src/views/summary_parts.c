@@ -6,6 +6,7 @@
 #include "views/summary_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,11 +167,13 @@ enum assay_status summary_device(const struct summary *summary,
 
     if (st || !is_known)
         return st;
-    st = str_printf(&text, "kernels %s + copies %s + idle %s = %s ms",
+    st = str_printf(&text,
+                    "kernels %s + copies %s + idle %s = %s ms in iteration "
+                    "%" PRIu32,
                     units_ms(kernels, balance.kernels_ns),
                     units_ms(copies, balance.copies_ns),
                     units_ms(idle, balance.idle_ns),
-                    units_ms(all, balance.span_ns));
+                    units_ms(all, balance.span_ns), balance.iteration);
     if (!st)
         st = summary_idle_text(&reasons, &balance);
     summary_stages_put_sentence(summary, &line, &text, st);

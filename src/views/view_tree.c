@@ -347,8 +347,9 @@ static void tree_put_hidden(const struct tree_layout *layout,
                     options->hide_below * 100,
                     units_percent(together, choice->small_share, 0));
     if (choice->n_fused > 0)
-        line_printf(&line, "%zu fused into others (--plain runs them apart)",
-                    choice->n_fused);
+        line_printf(&line, "%zu fused into others%s", choice->n_fused,
+                    layout->rows->has_passes ? ""
+                                             : " (--plain runs them apart)");
     if (choice->n_deep > 0)
         line_printf(&line, "%zu %s below level %u", choice->n_deep,
                     choice->n_deep == 1 ? "module" : "modules", choice->depth);
