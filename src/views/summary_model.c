@@ -166,20 +166,22 @@ static void summary_add_slowest(const struct run *run,
 {
     const struct content_photo *slowest = &content->photos[content->slowest];
     double detections = slowest->terms[CONTENT_DETECTIONS];
-    char time[UNITS_MAX];
+    char time[UNITS_MAX], more[160] = "";
+    struct str text = {0};
 
-    if (content->n_photos < 2)
+    /* An iteration of a batch is of several photographs. */
+    if (content->n_photos < 2 || run_fact(run, "settings.batch"))
         return;
-    units_time(time, slowest->median_ns);
     if (content->reason[0])
-        line_printf(line, "slowest photo %s %s: %s", content_name(run, slowest),
-                    time, content->reason);
+        snprintf(more, sizeof more, ": %s", content->reason);
     else if (!isnan(detections))
-        line_printf(line, "slowest photo %s %s, %.0f detections",
-                    content_name(run, slowest), time, detections);
+        snprintf(more, sizeof more, ", %.0f detections", detections);
+    if (!str_printf(&text, "slowest photo %s %s%s", content_name(run, slowest),
+                    units_time(time, slowest->median_ns), more))
+        line_sentence(line, str_text(&text));
     else
-        line_printf(line, "slowest photo %s %s", content_name(run, slowest),
-                    time);
+        line->sink->failed_errno = ENOMEM;
+    str_release(&text);
 }
 
 /* "time = 512 ms + 0.04 ms per proposal + 1.3 ms per detection (R2 0.87)" */

@@ -358,6 +358,15 @@ static void tree_put_hidden(const struct tree_layout *layout,
     line_end(&line);
 }
 
+static bool tree_exceeds_peak(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        if (row_gflops(rows, &rows->items[i]) > rows->peaks.gflops)
+            return true;
+    }
+    return false;
+}
+
 static void tree_put_cover(const struct tree_layout *layout)
 {
     struct line line = line_begin(layout->sink, layout->term, "work");
@@ -368,6 +377,8 @@ static void tree_put_cover(const struct tree_layout *layout)
     line.style = STYLE_DIM;
     line_printf(&line, "MACs cover %s of the time; 1 MAC = 2 FLOP",
                 units_percent(share, layout->rows->macs_cover, 0));
+    if (tree_exceeds_peak(layout->rows))
+        line_sentence(&line, "above the peak: Winograd multiplies less");
     line_end(&line);
 }
 

@@ -496,6 +496,18 @@ TEST(a_photograph_that_was_fast_once_is_not_blamed)
         CHECK(strcmp(list.items[i].rule, "photo") != 0);
 }
 
+TEST(no_photograph_of_a_batch_is_blamed)
+{
+    static const double uneven[] = {0, 1, 0, 97, 1, 0};
+    struct run *run = photo_run(1, uneven);
+    struct finding_list list;
+
+    set(run, "settings.batch", "2 images");
+    list = find(run);
+    CHECK_INT(list.n, 1);
+    CHECK_STR(list.items[0].rule, "detections");
+}
+
 TEST(a_slow_photograph_is_not_blamed_on_a_disturbed_machine)
 {
     static const double uneven[] = {0, 1, 0, 97, 1, 0};
