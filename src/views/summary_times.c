@@ -88,7 +88,8 @@ static double summary_times_scale_of(double ns, const char **unit)
     return ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 10e9 ? 1e6 : 1e9;
 }
 
-/* "mean 812 ms [804, 823]"; without the interval if there are too few. */
+/* "mean 812 ms [804, 823]"; without the interval if there are too few. One that
+ * is wider than the mean says nothing. */
 static void summary_add_mean(struct line *line, const struct scope_stats *stats,
                              double scale, const char *unit)
 {
@@ -97,6 +98,8 @@ static void summary_add_mean(struct line *line, const struct scope_stats *stats,
     units_number(mean, stats->mean_ns / scale);
     if (isnan(stats->mean_low_ns))
         line_printf(line, "mean %s %s", mean, unit);
+    else if (stats->mean_high_ns - stats->mean_low_ns > stats->mean_ns)
+        line_printf(line, "mean %s %s [too noisy]", mean, unit);
     else
         line_printf(line, "mean %s %s [%s, %s]", mean, unit,
                     units_number(low, stats->mean_low_ns / scale),
