@@ -117,11 +117,7 @@ static void import_print_found(const struct run *run, struct sink *sink)
     import_print_count(sink, import_fact_or(run, "import.kernels", "0"),
                        "kernel");
     if (kernels_us > 0)
-        sink_printf(sink,
-                    " (%s, %s of them under the operator that launched "
-                    "them)",
-                    units_time(text, kernels_us * 1e3),
-                    import_fact_or(run, "import.kernels_linked", "0"));
+        sink_printf(sink, " (%s)", units_time(text, kernels_us * 1e3));
     snprintf(text, sizeof text, "%zu", run_thread_count(run));
     sink_puts(sink, ", ");
     import_print_count(sink, text, "thread");
@@ -129,6 +125,11 @@ static void import_print_found(const struct run *run, struct sink *sink)
     sink_puts(sink, ", ");
     import_print_count(sink, text, "iteration");
     sink_puts(sink, "\n");
+    if (kernels_us > 0)
+        sink_printf(sink,
+                    "       %s of the kernels are under the operator that "
+                    "launched them\n",
+                    import_fact_or(run, "import.kernels_linked", "0"));
 }
 
 /* Nothing if all are kept. */

@@ -6,6 +6,7 @@
 #include "cli/layers_show.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
+#include "views/model_title.h"
 
 static layers_show *const formats[] = {
     [FORMAT_TABLE] = layers_show_table,
@@ -119,9 +120,10 @@ static enum assay_status layers_measure(struct layers_subject *subject,
 
 static enum assay_status cmd_layers_show(const struct layers_subject *subject,
                                          const struct settings *settings,
-                                         struct error *err)
+                                         const char *file, struct error *err)
 {
-    struct layers_view view = {.graph = subject->graph,
+    struct layers_view view = {.file = file,
+                               .graph = subject->graph,
                                .layers = &subject->layers,
                                .times = subject->times,
                                .input = str_text(&subject->input)};
@@ -153,7 +155,9 @@ static enum assay_status show_layers(const struct arguments *arguments,
     if (!st && settings.has_run)
         st = layers_measure(&subject, err);
     if (!st)
-        st = cmd_layers_show(&subject, &settings, err);
+        st = cmd_layers_show(&subject, &settings,
+                             model_file_title(arguments->operands.items[0]),
+                             err);
     layers_subject_release(&subject);
     return st;
 }

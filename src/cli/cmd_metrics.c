@@ -5,6 +5,8 @@
 #include "cli/metrics_subject.h"
 #include "cli/result.h"
 #include "cli/run_settings.h"
+#include "session/model_parts.h"
+#include "views/model_title.h"
 
 #include <string.h>
 
@@ -121,8 +123,11 @@ cmd_metrics_show(const struct metrics_settings *settings,
     if (st)
         return st;
     for (size_t i = 0; i < n; i++) {
+        const char *file =
+            model_file_title(model_parts(subjects[i].model).weights);
+
         view.models[i] = subjects[i].model;
-        view.names[i] = assay_model_name(subjects[i].model);
+        view.names[i] = file ? file : assay_model_name(subjects[i].model);
         view.profilers[i] = subjects[i].profiler;
         view.feeds[i] = subjects[i].feed;
         view.keys[i] = subjects[i].keys;

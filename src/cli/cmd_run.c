@@ -10,6 +10,7 @@
 #include "cli/sweep.h"
 #include "formats/weights/published.h"
 #include "store/store.h"
+#include "views/line.h"
 #include "views/views.h"
 #include "vision/decoder.h"
 
@@ -122,6 +123,21 @@ static void cmd_run_list_found(const struct run *run, struct sink *sink)
     }
 }
 
+/* An indented line that is too long continues below its own indentation. */
+static void cmd_run_put_line(const char *text, struct result *result)
+{
+    struct line line = line_after(result->sink, &result->term, 1, 2);
+
+    if (text[0] != ' ' || text_columns(text) <= (size_t)result->term.width) {
+        text_put(result->sink, &result->term, text);
+        sink_puts(result->sink, "\n");
+        return;
+    }
+    sink_puts(result->sink, " ");
+    line_words(&line, text + strspn(text, " "));
+    line_end(&line);
+}
+
 /* Writes at most `most` lines, which may hold any bytes. Cuts the text up and
  * returns how many lines were left out. */
 static size_t cmd_run_write_lines(struct str *text, size_t most,
@@ -131,10 +147,8 @@ static size_t cmd_run_write_lines(struct str *text, size_t most,
     size_t n = 0;
 
     while (text->n && (line = strsep(&rest, "\n")) && (*line || rest)) {
-        if (n++ >= most)
-            continue;
-        text_put(result->sink, &result->term, line);
-        sink_puts(result->sink, "\n");
+        if (n++ < most)
+            cmd_run_put_line(line, result);
     }
     return n > most ? n - most : 0;
 }

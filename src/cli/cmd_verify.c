@@ -288,9 +288,11 @@ static enum assay_status verify_show(const struct verify_report *report,
     st = result_close(&result, ASSAY_OK, err);
     if (!st && report->n_failed)
         st = error_set(err, ASSAY_CHECK_FAILED,
-                       "%s: %zu of %zu output%s differ from the test vectors",
-                       model, report->n_failed, report->n_outputs,
-                       report->n_outputs == 1 ? "" : "s");
+                       "%s: %zu of %zu output%s from the test vectors", model,
+                       report->n_failed, report->n_outputs,
+                       report->n_outputs == 1  ? " differs"
+                       : report->n_failed == 1 ? "s differs"
+                                               : "s differ");
     return st;
 }
 

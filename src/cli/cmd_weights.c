@@ -257,10 +257,10 @@ static void weights_list_table(struct sink *sink, const char *folder)
     char size[UNITS_MAX];
 
     sink_printf(sink, "from     %s\nkept in  %s\n\n", PUBLISHED_URL, folder);
-    sink_printf(sink, "%-37s  %-11s  %8s  %s\n", "model", "version", "size",
+    sink_printf(sink, "%-37s  %-13s  %8s  %s\n", "model", "version", "size",
                 "here");
     for (const struct published *p = published_weights; p->model; p++)
-        sink_printf(sink, "%-37s  %-11s  %8s  %s\n", p->model, p->version,
+        sink_printf(sink, "%-37s  %-13s  %8s  %s\n", p->model, p->version,
                     units_bytes(size, p->mebibytes * 0x1p20),
                     weights_are_here(p) ? "yes" : "-");
 }

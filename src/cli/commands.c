@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "cli/messages.h"
+#include "views/model_title.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,8 +72,12 @@ enum assay_status command_find(const char *name, const struct command **out,
     if (access(name, F_OK) == 0)
         return error_set(err, ASSAY_BAD_USAGE,
                          "'%s' is a file, not a command; did you mean 'assay "
-                         "show %s'?",
-                         name, name);
+                         "%s %s'?",
+                         name, model_file_title(name) ? "run" : "show", name);
+    if (strcmp(name, "models") == 0)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "there is no command 'models'; 'assay help run' lists "
+                         "the built-in models");
     return message_unknown("unknown command", &nearest,
                            "'assay help' lists them", err);
 }

@@ -263,15 +263,18 @@ static void data_put_class_names(const struct data_parts *parts,
                                  struct sink *sink, const struct term *term)
 {
     const struct dataset *dataset = parts->items[0].dataset;
+    enum { around = 35 }; /* "classes  1000: " and ", ... (--classes)" */
     size_t n = dataset_class_count(dataset), columns = 0;
-    size_t room = term->width > 60 ? (size_t)term->width - 30 : 30;
+    size_t room = term->width > 60 ? (size_t)term->width - around : 30;
     size_t i = 0;
 
     sink_printf(sink, "classes  %zu: ", n);
-    for (; i < n && columns < room; i++) {
+    for (; i < n; i++) {
         const char *name = dataset_class_name(dataset, i);
 
         columns += text_columns(name) + 2;
+        if (i && columns > room)
+            break;
         sink_puts(sink, i ? ", " : "");
         text_put(sink, term, name);
     }

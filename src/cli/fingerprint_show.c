@@ -6,6 +6,7 @@
 #include "cli/messages.h"
 #include "cli/result.h"
 #include "predict/campaign.h"
+#include "views/line.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,18 +21,25 @@ static void fingerprint_show_networks(const struct data_set *data,
                                       struct sink *sink,
                                       const struct term *term)
 {
+    struct line line = line_begin(sink, term, "made of");
+
     for (size_t i = 0; i < data->n_descriptions; i++) {
         const struct description *own = &data->descriptions[i];
         bool is_new = i == 0 || strcmp(own->network, own[-1].network) != 0;
 
         if (is_new) {
-            sink_puts(sink, i ? " %\n         " : "made of  ");
-            text_put(sink, term, own->network);
-            sink_puts(sink, "  pruned by");
+            if (i)
+                line_word(&line, "%%");
+            line_end(&line);
+            line = line_begin(sink, term, i ? "" : "made of");
+            line_item(&line, own->network);
+            line_word(&line, " pruned by");
         }
-        sink_printf(sink, " %lld", (long long)own->level);
+        line_word(&line, "%lld", (long long)own->level);
     }
-    sink_puts(sink, " %\n");
+    if (data->n_descriptions)
+        line_word(&line, "%%");
+    line_end(&line);
 }
 
 static void fingerprint_write_error(char text[cell_size],
@@ -63,7 +71,7 @@ static void fingerprint_show_part(const struct fingerprint *fingerprint,
             method_names[own->method], 100 * own->announced, 100 * own->most);
     if (!own->is_known)
         snprintf(networks, sizeof networks, "%s  ?", method_names[own->method]);
-    sink_printf(sink, "%-9s  %-7s  %5zu  %-22s  %s\n", stage_names[stage],
+    sink_printf(sink, "%-9s %-7s %5zu  %-16s  %s\n", stage_names[stage],
                 target_names[target],
                 fingerprint_row_count(fingerprint, stage, target), levels,
                 networks);
@@ -151,7 +159,7 @@ static void fingerprint_show(const struct fingerprint *fingerprint,
         sink_printf(sink, "memory   %s\n",
                     units_bytes(size, capacity * 0x1p20));
     fingerprint_show_networks(data, sink, term);
-    sink_printf(sink, "\n%-9s  %-7s  %5s  %-22s  %s\n", "", "", "rows",
+    sink_printf(sink, "\n%-9s %-7s %5s  %-16s  %s\n", "", "", "rows",
                 "held-out levels", "held-out networks");
     fingerprint_show_each(fingerprint, fingerprint_show_part, sink);
     if (with_parameters)

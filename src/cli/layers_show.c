@@ -263,7 +263,7 @@ void layers_show_table(const struct layers_view *view, struct sink *sink,
     struct line line = line_begin(sink, term, "model");
     char texts[N_CELLS][cell_size], count[UNITS_MAX], macs[UNITS_MAX];
 
-    line_item(&line, graph_name(view->graph));
+    line_item(&line, view->file ? view->file : graph_name(view->graph));
     line_printf(&line, "%s params",
                 units_count(count, (double)total->parameters));
     line_printf(&line, "%s MACs", units_count(macs, (double)total->macs));

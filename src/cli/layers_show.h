@@ -9,6 +9,7 @@
 #include "observe/layer_times.h"
 
 struct layers_view {
+    const char *file; /* what it is called; NULL: the graph's name */
     const struct graph *graph;
     const struct layers *layers;
     const struct layer_time *times; /* one per layer; NULL: it did not run */

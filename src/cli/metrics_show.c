@@ -116,7 +116,7 @@ static void metrics_show_put_measured(const struct assay_profiler *profiler,
 {
     const struct assay_measured *measured = assay_profiler_measured(profiler);
     struct line line = line_begin(sink, term, "measured");
-    char median[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
+    char mean[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
 
     if (!measured)
         return;
@@ -125,9 +125,11 @@ static void metrics_show_put_measured(const struct assay_profiler *profiler,
               measured->images == 1 ? "" : "s");
     line_word(&line, "%d thread%s,", measured->threads,
               measured->threads == 1 ? "" : "s");
-    line_word(
-        &line, "median %s ms [%s, %s]", units_ms(median, measured->median_ns),
-        units_ms(low, measured->low_ns), units_ms(high, measured->high_ns));
+    line_word(&line, "mean %s ms", units_number(mean, measured->mean_ns / 1e6));
+    if (!isnan(measured->mean_low_ns))
+        line_word(&line, "[%s, %s]",
+                  units_number(low, measured->mean_low_ns / 1e6),
+                  units_number(high, measured->mean_high_ns / 1e6));
     line_end(&line);
 }
 

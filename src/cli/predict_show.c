@@ -106,24 +106,24 @@ static void prediction_show_row(const struct prediction *prediction,
 {
     char value[UNITS_MAX], interval[cell_size];
 
-    sink_printf(sink, "%6lld", (long long)row->batch);
+    sink_printf(sink, "%5lld", (long long)row->batch);
     for (int t = 0; t < N_TARGETS; t++) {
         const struct estimate *own = &row->of[t];
 
         if (!prediction->has[t])
             continue;
         sink_printf(
-            sink, "  %9s  %-22s",
+            sink, t == TARGET_LATENCY ? "%9s  %-18s" : "%9s  %-20s",
             prediction_value_text(value, (enum target)t,
                                   prediction_shown_value(own, (enum target)t)),
             prediction_interval_text(interval, own, (enum target)t));
         if (t == TARGET_LATENCY)
             sink_printf(
-                sink, " %8s",
+                sink, "%9s",
                 units_number(value, 1e3 * (double)row->batch / own->value));
     }
     if (prediction->has[TARGET_MEMORY])
-        sink_printf(sink, "  %s", fit_words[row->fit]);
+        sink_printf(sink, " %s", fit_words[row->fit]);
     sink_puts(sink, "\n");
 }
 
@@ -147,8 +147,8 @@ static void prediction_show_usable(const struct prediction *prediction,
         sink_puts(sink, ", the most that was ever available");
     else
         sink_printf(sink,
-                    ": of the measured device's %s, %s were "
-                    "never available",
+                    ": of the measured device's %s,\n%s were never "
+                    "available",
                     units_bytes(all, prediction->capacity_mb * 0x1p20),
                     units_bytes(less, kept * 0x1p20));
 }
@@ -181,11 +181,11 @@ void prediction_show_table(const struct prediction *prediction,
                            struct sink *sink, const struct term *term)
 {
     prediction_show_head(prediction, sink, term);
-    sink_printf(sink, "\n%6s", "batch");
+    sink_printf(sink, "\n%5s", "batch");
     if (prediction->has[TARGET_LATENCY])
-        sink_printf(sink, "  %9s  %-22s %8s", "per step", "90 %", "images/s");
+        sink_printf(sink, "%9s  %-18s%9s", "per step", "90 %", "images/s");
     if (prediction->has[TARGET_MEMORY])
-        sink_printf(sink, "  %9s  %-22s  %s", "memory", "90 %", "fits");
+        sink_printf(sink, "%9s  %-20s %s", "memory", "90 %", "fits");
     sink_puts(sink, "\n");
     for (size_t i = 0; i < prediction->n_rows; i++)
         prediction_show_row(prediction, &prediction->rows[i], sink);

@@ -6,7 +6,9 @@
 #include "cli/interrupt.h"
 #include "cli/messages.h"
 #include "cli/result.h"
+#include "views/line.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +16,7 @@
 
 /* What a child measured. */
 struct point_values {
-    double median_ns, low_ns, high_ns;
+    double mean_ns, low_ns, high_ns;
     double peak_bytes;
 };
 
@@ -128,9 +130,9 @@ static enum assay_status sweep_read_values(const struct run *run,
 
     if (!st)
         *values = (struct point_values){
-            .median_ns = stats.median_ns,
-            .low_ns = stats.median_low_ns,
-            .high_ns = stats.median_high_ns,
+            .mean_ns = stats.mean_ns,
+            .low_ns = stats.mean_low_ns,
+            .high_ns = stats.mean_high_ns,
             .peak_bytes = (double)run_memory_of(run)->peak_bytes};
     return st;
 }
@@ -216,41 +218,74 @@ static enum assay_status sweep_do_point(const struct sweep *sweep,
         st = sweep_run_apart(&job, row, err);
     if (!st)
         row->images_per_s =
-            (double)settings.batch * 1e9 / row->measured.median_ns;
+            (double)settings.batch * 1e9 / row->measured.mean_ns;
     str_release(&input);
     return st;
 }
 
 /* ---- the table ---------------------------------------------------------- */
 
-enum { axis_columns = 8 };
+enum { AXIS_COLUMNS = 8, VALUE_COLUMNS = 10 + 20 + 8 + 9 + 10 };
 
-static void sweep_put_head(const struct sweep *sweep, struct sink *sink)
+/* Whether the names of the runs fit beside the figures. */
+static bool sweep_has_room(const struct sweep *sweep,
+                           const struct sweep_row *rows, size_t n, int width)
+{
+    size_t taken = AXIS_COLUMNS * sweep->n_axes + VALUE_COLUMNS + 2;
+
+    for (size_t i = 0; i < n; i++) {
+        if (taken + rows[i].path.n > (size_t)width)
+            return false;
+    }
+    return true;
+}
+
+static void sweep_put_head(const struct sweep *sweep, bool has_names,
+                           struct sink *sink)
 {
     for (size_t i = 0; i < sweep->n_axes; i++)
-        sink_printf(sink, "%*s", axis_columns,
+        sink_printf(sink, "%*s", AXIS_COLUMNS,
                     sweep_key_name(sweep->axes[i].key));
-    sink_printf(sink, "%12s  %-18s%9s%9s%11s  %s\n", "median ms", "[95 %]",
-                "img/s", "scaling", "memory", "run");
+    sink_printf(sink, "%10s  %-18s%8s%9s%10s%s\n", "mean ms", "[95 %]", "img/s",
+                "scaling", "memory", has_names ? "  run" : "");
 }
 
 static void sweep_put_row(const struct sweep *sweep,
                           const struct sweep_row *row,
-                          const struct sweep_row *first, struct sink *sink)
+                          const struct sweep_row *first, bool has_names,
+                          struct sink *sink)
 {
-    char median[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
-    char rate[UNITS_MAX], bytes[UNITS_MAX], interval[2 * UNITS_MAX + 8];
+    char mean[UNITS_MAX], low[UNITS_MAX], high[UNITS_MAX];
+    char rate[UNITS_MAX], bytes[UNITS_MAX], interval[2 * UNITS_MAX + 8] = "-";
 
     for (size_t i = 0; i < sweep->n_axes; i++)
-        sink_printf(sink, "%*lld", axis_columns, (long long)row->values[i]);
-    snprintf(interval, sizeof interval, "[%s, %s]",
-             units_number(low, row->measured.low_ns / 1e6),
-             units_number(high, row->measured.high_ns / 1e6));
-    sink_printf(sink, "%12s  %-18s%9s%8.2fx%11s  %s\n",
-                units_number(median, row->measured.median_ns / 1e6), interval,
+        sink_printf(sink, "%*lld", AXIS_COLUMNS, (long long)row->values[i]);
+    if (!isnan(row->measured.low_ns))
+        snprintf(interval, sizeof interval, "[%s, %s]",
+                 units_number(low, row->measured.low_ns / 1e6),
+                 units_number(high, row->measured.high_ns / 1e6));
+    sink_printf(sink, "%10s  %-18s%8s%8.2fx%10s%s%s\n",
+                units_number(mean, row->measured.mean_ns / 1e6), interval,
                 units_count(rate, row->images_per_s),
                 row->images_per_s / first->images_per_s,
-                units_bytes(bytes, row->measured.peak_bytes), row->path.text);
+                units_bytes(bytes, row->measured.peak_bytes),
+                has_names ? "  " : "", has_names ? row->path.text : "");
+}
+
+static void sweep_put_names(const struct sweep_row *rows, size_t n,
+                            bool has_names, const struct result *result)
+{
+    struct line line = line_begin(result->sink, &result->term, "runs");
+
+    for (size_t i = 0; !has_names && i < n; i++)
+        line_item(&line, rows[i].path.text);
+    line_end(&line);
+    line = line_begin(result->sink, &result->term, "next");
+    line_printf(&line, "assay show %s", rows[0].path.text);
+    if (n > 1)
+        line_printf(&line, "assay compare %s %s", rows[0].path.text,
+                    rows[n - 1].path.text);
+    line_end(&line);
 }
 
 static enum assay_status sweep_print(const struct sweep *sweep,
@@ -259,22 +294,19 @@ static enum assay_status sweep_print(const struct sweep *sweep,
 {
     struct result result;
     enum assay_status st = result_open(NULL, &result, err);
+    bool has_names;
 
     if (st)
         return st;
+    has_names = sweep_has_room(sweep, rows, n, result.term.width);
     sink_printf(result.sink, "sweep    %s, %zu of %zu points\n\n", model, n,
                 sweep->n_points);
-    sweep_put_head(sweep, result.sink);
+    sweep_put_head(sweep, has_names, result.sink);
     for (size_t i = 0; i < n; i++)
-        sweep_put_row(sweep, &rows[i], &rows[0], result.sink);
-    sink_printf(result.sink,
-                "\nscaling  images per second relative to the first row\n"
-                "next     assay show %s",
-                rows[0].path.text);
-    if (n > 1)
-        sink_printf(result.sink, "   assay compare %s %s", rows[0].path.text,
-                    rows[n - 1].path.text);
-    sink_puts(result.sink, "\n");
+        sweep_put_row(sweep, &rows[i], &rows[0], has_names, result.sink);
+    sink_puts(result.sink, "\nscaling  images per second relative to the first "
+                           "row\n");
+    sweep_put_names(rows, n, has_names, &result);
     return result_close(&result, ASSAY_OK, err);
 }
 

@@ -35,6 +35,18 @@ static struct estimate idle_busy(const struct evidence *evidence)
     return estimate_plus(estimate_of(values, n), ratio);
 }
 
+/* A model that takes most of an iteration for one image: its layers are too
+ * small for the threads. Other stages run on one thread, whatever the batch. */
+static bool idle_is_small(const struct evidence *evidence)
+{
+    static const double most = 0.75;
+    uint32_t model = run_model_scope(evidence->run);
+
+    return evidence->is_own && model != RUN_NONE &&
+           !run_fact(evidence->run, "settings.batch") &&
+           evidence->stats[model].mean_ns >= most * evidence->iteration_ns;
+}
+
 /* Waiting for a processor is another finding, and so is a device that waits for
  * the host; while the host waits for a device, its threads need not be busy. */
 void rule_idle(const struct evidence *evidence, struct finding *finding)
@@ -57,8 +69,6 @@ void rule_idle(const struct evidence *evidence, struct finding *finding)
                 "%.0f threads keep only %.1f processors busy: with all of them "
                 "busy it would take at most %s less",
                 threads, busy.mean, evidence_time(time, evidence, idle));
-    if (evidence->is_own)
-        finding_help(finding,
-                     "--sweep threads=1,%.0f shows what the threads are worth",
-                     threads);
+    if (idle_is_small(evidence))
+        finding_help(finding, "a larger --batch gives them more to share");
 }

@@ -37,8 +37,15 @@ void rule_load(const struct evidence *evidence, struct finding *finding)
     load_name_taker(load, taker, sizeof taker);
     if (isnan(wait.mean))
         wait = (struct estimate){0, NAN, NAN};
-    finding_say(finding, wait,
-                "%s: a thread waited %s per iteration for a processor", taker,
-                evidence_time(time, evidence, wait));
+    if (wait.mean > evidence->iteration_ns)
+        finding_say(finding,
+                    (struct estimate){evidence->iteration_ns, NAN, NAN},
+                    "%s: threads waited longer for a processor than an "
+                    "iteration takes",
+                    taker);
+    else
+        finding_say(finding, wait,
+                    "%s: a thread waited %s per iteration for a processor",
+                    taker, evidence_time(time, evidence, wait));
     finding_help(finding, "measure on a quiet machine");
 }

@@ -30,7 +30,8 @@ void rule_photo(const struct evidence *evidence, struct finding *finding)
     char slow[UNITS_MAX], usual[UNITS_MAX];
     double median, saved_ns;
 
-    if (content->n_photos < fewest_photos)
+    if (content->n_photos < fewest_photos ||
+        run_fact(evidence->run, "settings.batch")) /* of several photographs */
         return;
     slowest = &content->photos[content->slowest];
     median = photo_median(content);

@@ -26,7 +26,5 @@ void rule_threads(const struct evidence *evidence, struct finding *finding)
                     "%.0f times per iteration",
                     threads, cores, switches.mean);
     if (evidence->is_own)
-        finding_help(finding,
-                     "--sweep threads=%.0f,%.0f shows what they are worth",
-                     cores, threads);
+        finding_help(finding, "--threads %.0f gives each a processor", cores);
 }

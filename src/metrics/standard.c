@@ -39,9 +39,9 @@ static const struct assay_metric graph_metrics[N_GRAPH] = {
     [GRAPH_PRODUCTS] = {"complexity_products", "Complexity without Norms",
                         "the same, for convolutions and matrix products only",
                         multiply_adds, ASSAY_COMPARE_RECIPROCAL},
-    [GRAPH_PARAMETERS] = {"total_params", "Total Parameters",
-                          "the number of trained parameters", counts,
-                          ASSAY_COMPARE_RECIPROCAL},
+    [GRAPH_PARAMETERS] = {"total_params", "Trainable Parameters",
+                          "the number of parameters that training changes",
+                          counts, ASSAY_COMPARE_RECIPROCAL},
     [GRAPH_WITH_BUFFERS] = {"params_and_buffers", "Parameters and Buffers",
                             "the same, and the numbers that are not trained, "
                             "such as running statistics",

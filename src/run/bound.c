@@ -74,6 +74,16 @@ static enum bound_kind bound_kind_of(const struct bound *bound)
                                                                   : BOUND_MIXED;
 }
 
+/* Whether the kinds were forgotten: each covered nanosecond is of one. */
+static bool bound_is_forgotten(const struct bound *bound)
+{
+    double sum = 0;
+
+    for (enum bound_kind i = 0; i < N_BOUND_KINDS; i++)
+        sum += bound->kind_ns[i];
+    return bound->covered_ns > 0 && sum == 0;
+}
+
 /* Computes what follows from the sums. */
 static void bound_derive(struct bound *bound)
 {
@@ -85,6 +95,8 @@ static void bound_derive(struct bound *bound)
     bound->intensity = bound_ratio(bound->done_flops, bound->done_bytes);
     bound->share = bound_ratio(bound->floor_ns, bound->covered_ns);
     bound->saved_ns = bound->covered_ns - bound->floor_ns;
+    if (bound_is_forgotten(bound))
+        bound->share = bound->saved_ns = NAN;
 }
 
 /* Adds all sums but the time, which a parent has of its own. */
@@ -304,15 +316,16 @@ static void bounds_fill(const struct run *run, const struct own_work *owns,
     bounds_sum_up(run, owns, bounds);
 }
 
-/* Other programs make a layer look bound by latency. */
+/* Other programs make a layer look bound by latency, and what they took look
+ * like something to save. */
 static void bounds_forget_kinds(struct bounds *bounds)
 {
     for (size_t i = 0; i < bounds->n; i++) {
         struct bound *bound = &bounds->items[i];
 
-        bound->kind = BOUND_UNKNOWN;
         for (int k = 0; k < N_BOUND_KINDS; k++)
             bound->kind_ns[k] = 0;
+        bound_derive(bound);
     }
     bounds->is_known = false;
 }

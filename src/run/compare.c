@@ -174,6 +174,18 @@ static enum assay_status compare_locate(struct comparison *c,
     return st;
 }
 
+/* Whether a run counts for its side of a row: as it does for the test, where
+ * there was one. Of a pair both do or none does. */
+static bool compare_run_counts(const struct comparison *c, size_t row, size_t i)
+{
+    const struct location *runs = c->locations + row * compare_run_count(c);
+    size_t n = c->a.n_runs;
+
+    if (!c->tests[row].is_tested)
+        return !isnan(runs[i].mean_ns);
+    return runs[i].n > 0 && (!c->are_pairs || runs[(i + n) % (2 * n)].n > 0);
+}
+
 /* One side of a row, per iteration. Over several runs the geometric mean, whose
  * ratio is what is tested: that of a scope is at least the sum of those below
  * it. */
@@ -185,10 +197,7 @@ static void compare_fill_side(const struct comparison *c, size_t row,
     double sum = 0, self_sum = 0, n = 0;
 
     for (size_t i = first; i < end; i++) {
-        bool is_counted =
-            c->tests[row].is_tested ? runs[i].n > 0 : !isnan(runs[i].mean_ns);
-
-        if (!is_counted)
+        if (!compare_run_counts(c, row, i))
             continue;
         sum +=
             runs[i].n ? runs[i].centres[CENTRE_MEAN].log : log(runs[i].mean_ns);

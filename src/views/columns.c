@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     const char *title;
@@ -68,6 +69,11 @@ const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
     return columns_giga_text(buffer, row_gflops(rows, row));
 }
 
+static double columns_positive(double value)
+{
+    return value > 0 ? value : NAN;
+}
+
 const char *column_bound(const struct row *row)
 {
     return bound_kind_text(row->bound.kind);
@@ -120,40 +126,38 @@ const char *column_text(char buffer[UNITS_MAX], enum column column,
         return units_bytes(buffer, row->peak_bytes == RUN_UNKNOWN
                                        ? NAN
                                        : (double)row->peak_bytes);
+    case COLUMN_PARAMETERS:
+        return units_count(buffer, columns_positive(row->work.parameters));
+    case COLUMN_MOVED:
+        return units_bytes(buffer, columns_positive(row->work.done_bytes));
     case N_COLUMNS:
         break;
     }
     return "";
 }
 
-/* Whether a row has enough iterations or calls for one. */
-static bool columns_have_p95(const struct ranking *ranking)
+const char *column_subject(enum view_group group)
 {
-    for (size_t i = 0; i < ranking->n; i++) {
-        if (!isnan(ranking->items[i].stats.p95_ns))
-            return true;
-    }
-    return false;
+    return group == GROUP_SCOPE  ? "module"
+           : group == GROUP_NAME ? "name"
+                                 : "class";
 }
 
-bool column_is_known(enum column column, const struct ranking *ranking)
+bool column_is_known(enum column column, const struct ranking *ranking,
+                     enum view_group group)
 {
-    const struct rows *rows = &ranking->rows;
-
-    if (column == COLUMN_CLASS)
-        return rows->has_classes;
-    if (column == COLUMN_DEVICE)
-        return rows->has_device;
-    if (column == COLUMN_GMAC || column == COLUMN_GFLOPS)
-        return rows->has_macs;
-    if (column >= COLUMN_GBS && column <= COLUMN_SAVED)
-        return rows->has_bounds;
-    if (column == COLUMN_P95)
-        return columns_have_p95(ranking);
-    if (column != COLUMN_PEAK)
+    if (columns[column].rank < COLUMNS_ALWAYS)
         return true;
+    if (group == GROUP_CLASS && column == COLUMN_CLASS)
+        return false;
+    if (group != GROUP_SCOPE && column >= COLUMN_MEDIAN && column <= COLUMN_MAX)
+        return false;
     for (size_t i = 0; i < ranking->n; i++) {
-        if (ranking->items[i].row.peak_bytes != RUN_UNKNOWN)
+        char text[UNITS_MAX];
+        const char *shown =
+            column_text(text, column, &ranking->rows, &ranking->items[i]);
+
+        if (shown[0] && strcmp(shown, "-") != 0)
             return true;
     }
     return false;

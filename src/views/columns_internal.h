@@ -27,7 +27,9 @@
     X(COLUMN_BOUND, "bound", 9, 6)                                             \
     X(COLUMN_REACHED, "reached", 8, 9)                                         \
     X(COLUMN_SAVED, "saved", 9, 7)                                             \
-    X(COLUMN_PEAK, "peak", 10, 17)
+    X(COLUMN_PEAK, "peak", 10, 17)                                             \
+    X(COLUMN_PARAMETERS, "params", 9, 18)                                      \
+    X(COLUMN_MOVED, "moved", 10, 19)
 
 enum column {
 #define VIEW_COLUMN_ENUM(name, title, width, screen) name,
@@ -55,8 +57,13 @@ const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
 /* "compute"; "-" if it is not known. */
 const char *column_bound(const struct row *row);
 
-/* Whether any row has a value for the column. */
-bool column_is_known(enum column column, const struct ranking *ranking);
+/* Whether a listed row has a value for the column, or it is always shown. Rows
+ * that were joined have no median, percentile or extreme, so their tables are
+ * without these. */
+bool column_is_known(enum column column, const struct ranking *ranking,
+                     enum view_group group);
+/* What the first column names: "module", "class". */
+const char *column_subject(enum view_group group);
 
 /* What the times of a table or a tree are: "in ms per iteration, ...". */
 enum assay_status columns_caption(const struct rows *rows, struct str *text);

@@ -269,6 +269,30 @@ compare_append_matches(const struct comparison *comparison, struct str *text)
     return ASSAY_OK;
 }
 
+/* A change that other rows explain, though none of them counts by itself:
+ * scopes that were added or removed. */
+static enum assay_status
+compare_append_explained(const struct comparison *comparison, struct str *text)
+{
+    size_t i = 0;
+    enum assay_status st;
+
+    while (i < compare_row_count(comparison) &&
+           !compare_row(comparison, i)->is_counted)
+        i++;
+    if (i == compare_row_count(comparison))
+        return ASSAY_OK;
+    st = compare_words_append_row(comparison, i, text);
+    return st ? st
+              : str_printf(
+                    text,
+                    " is more than noise (%g %% confidence over %zu "
+                    "scope%s), and what was added or removed explains it",
+                    100 * compare_confidence(comparison),
+                    compare_n_tested(comparison),
+                    compare_plural(compare_n_tested(comparison)));
+}
+
 enum assay_status compare_verdict_words(const struct comparison *comparison,
                                         struct str *text)
 {
@@ -281,6 +305,8 @@ enum assay_status compare_verdict_words(const struct comparison *comparison,
     st = compare_append_causes(comparison, true, text);
     if (!st)
         st = compare_append_causes(comparison, false, text);
+    if (!st && text->n == before)
+        st = compare_append_explained(comparison, text);
     if (!st)
         st = compare_append_small(comparison, text);
     if (!st && text->n == before)

@@ -2,6 +2,7 @@
 #include "views/line.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,32 @@ void line_item(struct line *line, const char *text)
     line_put_item(line, text, ITEM_GAP);
 }
 
+/* Whether the text begins with a unit: "ms," but not "msg". */
+static bool line_is_unit(const char *text)
+{
+    static const char *const units[] = {"%",   "ns",  "us",   "ms",     "s",
+                                        "min", "KiB", "MiB",  "GiB",    "MB",
+                                        "GB",  "kB",  "GB/s", "GFLOP/s"};
+    size_t n = strcspn(text, " ,;:)]");
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strlen(units[i]) == n && strncmp(text, units[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The length of the first word; a number and its unit are one. */
+static size_t line_word_length(const char *text)
+{
+    size_t n = strcspn(text, " ");
+
+    if (n && text[n] && strchr("0123456789", text[n - 1]) &&
+        line_is_unit(text + n + 1))
+        n += 1 + strcspn(text + n + 1, " ");
+    return n;
+}
+
 static void line_put_words(struct line *line, const char *text, size_t gap)
 {
     if (line->is_single && *text) {
@@ -76,7 +103,7 @@ static void line_put_words(struct line *line, const char *text, size_t gap)
     while (*text) {
         enum { end = 60 }; /* kept of a word that fits on no screen */
         char word[128];
-        size_t n = strcspn(text, " ");
+        size_t n = line_word_length(text);
 
         if (n < sizeof word)
             snprintf(word, sizeof word, "%.*s", (int)n, text);

@@ -32,15 +32,18 @@ static const char *ranking_group_key(const struct row *row,
     return group == GROUP_CLASS ? row->class_name : row->name;
 }
 
-/* The total of a row above it in its own group already includes it. */
+/* The total of a row above it in its own group already includes it, if both are
+ * inside the iterations or both outside. */
 static bool ranking_is_nested(const struct rows *rows, size_t at,
                               enum view_group group)
 {
     const char *key = ranking_group_key(&rows->items[at], group);
+    bool is_outside = rows->items[at].is_outside;
 
     while (at != 0) {
         at = rows->items[at].parent;
         if (rows->items[at].is_called &&
+            rows->items[at].is_outside == is_outside &&
             strcmp(ranking_group_key(&rows->items[at], group), key) == 0)
             return true;
     }
@@ -202,7 +205,7 @@ const char *ranked_title(const struct ranked *item)
 {
     if (item->title.n)
         return str_text(&item->title);
-    return item->label.n ? str_text(&item->label) : "-";
+    return item->label.n ? str_text(&item->label) : "(no class)";
 }
 
 enum assay_status ranking_build(const struct run *run,

@@ -37,7 +37,7 @@ enum assay_status ranking_build(const struct run *run,
 void ranking_release(struct ranking *ranking);
 
 /* The label, with the scope that does its work if it was fused: "body.bn1   in
- * conv1". "-" for an empty one. */
+ * conv1". "(no class)" for an empty one. */
 const char *ranked_title(const struct ranked *item);
 
 /* Mean time per call; NaN if there was none. */

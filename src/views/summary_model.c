@@ -2,6 +2,7 @@
  * went in, what was in the photographs. */
 #include "base/units.h"
 #include "run/content.h"
+#include "views/model_title.h"
 #include "views/summary_internal.h"
 
 #include <errno.h>
@@ -29,30 +30,6 @@ static void summary_model_add_parameters(struct line *line,
         line_printf(line, "%.2f M params%s", n / 1e6, more);
     else
         line_printf(line, "%s params%s", units_count(text, n), more);
-}
-
-/* "yolov8n/model.onnx": the last two parts of the path of a model file, which
- * is also that of its weights; NULL if the weights are not a model. */
-static const char *summary_model_file(const char *path)
-{
-    static const char *const endings[] = {".onnx", ".keras", ".h5", ".hdf5",
-                                          ".net"};
-    size_t n = path ? strlen(path) : 0, slashes = 0;
-    bool is_model = false;
-
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t length = strlen(endings[i]);
-
-        is_model |= n > length && strcmp(path + n - length, endings[i]) == 0;
-    }
-    if (!is_model)
-        return NULL;
-    for (; n > 0; n--) {
-        slashes += path[n - 1] == '/';
-        if (slashes == 2)
-            break;
-    }
-    return path + n;
 }
 
 static void summary_add_size(struct line *line, const struct run *run)
@@ -88,7 +65,7 @@ bool summary_model(const struct summary *summary)
     const struct run *run = summary->run;
     const char *name = run_fact(run, "model.name");
     const char *weights = run_fact(run, "model.weights");
-    const char *file = summary_model_file(weights);
+    const char *file = model_file_title(weights);
     struct line line = summary_line(summary, "model");
 
     if (!name)
@@ -189,20 +166,22 @@ static void summary_add_slowest(const struct run *run,
 {
     const struct content_photo *slowest = &content->photos[content->slowest];
     double detections = slowest->terms[CONTENT_DETECTIONS];
-    char time[UNITS_MAX];
+    char time[UNITS_MAX], more[160] = "";
+    struct str text = {0};
 
-    if (content->n_photos < 2)
+    /* An iteration of a batch is of several photographs. */
+    if (content->n_photos < 2 || run_fact(run, "settings.batch"))
         return;
-    units_time(time, slowest->median_ns);
     if (content->reason[0])
-        line_printf(line, "slowest photo %s %s: %s", content_name(run, slowest),
-                    time, content->reason);
+        snprintf(more, sizeof more, ": %s", content->reason);
     else if (!isnan(detections))
-        line_printf(line, "slowest photo %s %s, %.0f detections",
-                    content_name(run, slowest), time, detections);
+        snprintf(more, sizeof more, ", %.0f detections", detections);
+    if (!str_printf(&text, "slowest photo %s %s%s", content_name(run, slowest),
+                    units_time(time, slowest->median_ns), more))
+        line_sentence(line, str_text(&text));
     else
-        line_printf(line, "slowest photo %s %s", content_name(run, slowest),
-                    time);
+        line->sink->failed_errno = ENOMEM;
+    str_release(&text);
 }
 
 /* "time = 512 ms + 0.04 ms per proposal + 1.3 ms per detection (R2 0.87)" */

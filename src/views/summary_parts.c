@@ -6,6 +6,7 @@
 #include "views/summary_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,21 +23,25 @@ static void summary_stages_put_sentence(const struct summary *summary,
     line_sentence(line, str_text(text));
 }
 
-/* "784", "14.0", "0.04": milliseconds without a unit. */
-static const char *summary_short_ms(char buffer[UNITS_MAX], double ns)
+/* "784", "14.0", "0.04": a time without its unit. */
+static const char *summary_short(char buffer[UNITS_MAX], double ns,
+                                 struct time_unit unit)
 {
-    if (ns >= 99.95e6)
-        snprintf(buffer, UNITS_MAX, "%.0f", ns / 1e6);
-    else if (ns < 500)
+    double value = ns / unit.ns;
+
+    if (value >= 99.95)
+        snprintf(buffer, UNITS_MAX, "%.0f", value);
+    else if (value < 0.0005)
         snprintf(buffer, UNITS_MAX, "0");
     else
-        units_ms(buffer, ns);
+        units_ms(buffer, value * 1e6); /* shows a millionth of it */
     return buffer;
 }
 
 void summary_stages(const struct summary *summary, const struct rows *rows)
 {
     struct line line = summary_line(summary, "stages");
+    struct time_unit unit = rows_unit(rows);
     enum assay_status st = ASSAY_OK;
     struct str text = {0};
     struct stages stages;
@@ -44,14 +49,15 @@ void summary_stages(const struct summary *summary, const struct rows *rows)
     if (!stages_find(rows, &stages))
         return;
     for (enum stage i = 0; !st && i < N_STAGES; i++) {
-        char ms[UNITS_MAX];
+        char time[UNITS_MAX];
 
         if (stages.row[i])
-            st = str_printf(&text, "%s%s %s", text.n ? " | " : "",
-                            stage_name(i), summary_short_ms(ms, stages.ns[i]));
+            st =
+                str_printf(&text, "%s%s %s", text.n ? " | " : "", stage_name(i),
+                           summary_short(time, stages.ns[i], unit));
     }
     if (!st)
-        st = str_append(&text, " ms");
+        st = str_printf(&text, " %s", unit.name);
     summary_stages_put_sentence(summary, &line, &text, st);
     line_end(&line);
     str_release(&text);
@@ -109,16 +115,19 @@ void summary_balance(const struct summary *summary, const struct rows *rows)
 {
     struct line line = summary_line(summary, "balance");
     char ops[UNITS_MAX], gaps[UNITS_MAX], rest[UNITS_MAX], all[UNITS_MAX];
+    struct time_unit unit = rows_unit(rows);
+    double scale = 1e6 / unit.ns; /* units_ms() shows a millionth */
     struct balance balance;
     struct str text = {0};
     enum assay_status st;
 
     if (!balance_find(rows, &balance))
         return;
-    st = str_printf(
-        &text, "ops %s + gaps %s + residual %s = model %s ms",
-        units_ms(ops, balance.ops_ns), units_ms(gaps, balance.gaps_ns),
-        units_ms(rest, balance.residual_ns), units_ms(all, balance.model_ns));
+    st = str_printf(&text, "ops %s + gaps %s + residual %s = model %s %s",
+                    units_ms(ops, balance.ops_ns * scale),
+                    units_ms(gaps, balance.gaps_ns * scale),
+                    units_ms(rest, balance.residual_ns * scale),
+                    units_ms(all, balance.model_ns * scale), unit.name);
     summary_stages_put_sentence(summary, &line, &text, st);
     summary_stages_add_cost(summary->run, &line);
     line_end(&line);
@@ -158,11 +167,13 @@ enum assay_status summary_device(const struct summary *summary,
 
     if (st || !is_known)
         return st;
-    st = str_printf(&text, "kernels %s + copies %s + idle %s = %s ms",
+    st = str_printf(&text,
+                    "kernels %s + copies %s + idle %s = %s ms in iteration "
+                    "%" PRIu32,
                     units_ms(kernels, balance.kernels_ns),
                     units_ms(copies, balance.copies_ns),
                     units_ms(idle, balance.idle_ns),
-                    units_ms(all, balance.span_ns));
+                    units_ms(all, balance.span_ns), balance.iteration);
     if (!st)
         st = summary_idle_text(&reasons, &balance);
     summary_stages_put_sentence(summary, &line, &text, st);

@@ -88,7 +88,8 @@ static double summary_times_scale_of(double ns, const char **unit)
     return ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 10e9 ? 1e6 : 1e9;
 }
 
-/* "mean 812 ms [804, 823]"; without the interval if there are too few. */
+/* "mean 812 ms [804, 823]"; without the interval if there are too few. One that
+ * is wider than the mean says nothing. */
 static void summary_add_mean(struct line *line, const struct scope_stats *stats,
                              double scale, const char *unit)
 {
@@ -97,6 +98,8 @@ static void summary_add_mean(struct line *line, const struct scope_stats *stats,
     units_number(mean, stats->mean_ns / scale);
     if (isnan(stats->mean_low_ns))
         line_printf(line, "mean %s %s", mean, unit);
+    else if (stats->mean_high_ns - stats->mean_low_ns > stats->mean_ns)
+        line_printf(line, "mean %s %s [too noisy]", mean, unit);
     else
         line_printf(line, "mean %s %s [%s, %s]", mean, unit,
                     units_number(low, stats->mean_low_ns / scale),
@@ -247,25 +250,51 @@ void summary_counters(const struct summary *summary)
 
 /* ---- memory ------------------------------------------------------------- */
 
+/* The unit for the parts of the peak. */
+struct memory_unit {
+    const char *name;
+    double bytes;
+};
+
+static struct memory_unit summary_memory_unit(const struct run *run)
+{
+    return run_memory_of(run)->peak_bytes < 1 << 20
+               ? (struct memory_unit){"KiB", 0x1p10}
+               : (struct memory_unit){"MiB", 0x1p20};
+}
+
+/* Appends "weights 160" after the text before it. */
+static enum assay_status summary_memory_add_part(struct str *text,
+                                                 const char *before,
+                                                 const char *name, double bytes,
+                                                 struct memory_unit unit)
+{
+    double value = bytes / unit.bytes;
+
+    return str_printf(text, value < 9.95 ? "%s%s %.1f" : "%s%s %.0f", before,
+                      name, value);
+}
+
 /* "weights 160, activations 412, scratch 96 MiB": the kinds that have a share
  * of the peak, in the order of the ledger. */
 static enum assay_status summary_add_kinds(const struct run *run,
                                            struct str *text)
 {
+    struct memory_unit unit = summary_memory_unit(run);
     const char *before = ": ";
     enum assay_status st = ASSAY_OK;
 
     for (int kind = 0; !st && kind < LEDGER_OUTSIDE; kind++) {
-        double mib =
-            (double)run_ledger_sum(run, (enum ledger_kind)kind) / 0x1p20;
+        double bytes = (double)run_ledger_sum(run, (enum ledger_kind)kind);
 
-        if (mib <= 0)
+        if (bytes <= 0)
             continue;
-        st = str_printf(text, mib < 9.95 ? "%s%s %.1f" : "%s%s %.0f", before,
-                        ledger_kind_text((enum ledger_kind)kind), mib);
+        st = summary_memory_add_part(text, before,
+                                     ledger_kind_text((enum ledger_kind)kind),
+                                     bytes, unit);
         before = ", ";
     }
-    return st ? st : str_append(text, " MiB");
+    return st ? st : str_printf(text, " %s", unit.name);
 }
 
 /* The same for runs that have facts but no ledger. */
@@ -294,21 +323,21 @@ static enum assay_status summary_memory_add_space(const struct run *run,
                                                   const char *space,
                                                   struct str *text)
 {
+    struct memory_unit unit = summary_memory_unit(run);
     const char *before = ": ";
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < run_space_count(run); i++) {
         const struct space_row *row = run_space(run, i);
-        double mib = (double)row->at_peak_bytes / 0x1p20;
 
         if (strcmp(row->space, space) != 0 || !row->category[0] ||
             row->at_peak_bytes <= 0)
             continue;
-        st = str_printf(text, mib < 9.95 ? "%s%s %.1f" : "%s%s %.0f", before,
-                        row->category, mib);
+        st = summary_memory_add_part(text, before, row->category,
+                                     (double)row->at_peak_bytes, unit);
         before = ", ";
     }
-    return st ? st : str_append(text, " MiB");
+    return st ? st : str_printf(text, " %s", unit.name);
 }
 
 /* The space with the largest peak; NULL if none was reported. */
@@ -384,6 +413,7 @@ static enum assay_status
 summary_memory_add_large(const struct run *run, double small, struct str *text)
 {
     double peak = (double)run_memory_of(run)->peak_bytes, other = 0;
+    struct memory_unit unit = summary_memory_unit(run);
     const char *before = ": ";
     enum assay_status st = ASSAY_OK;
 
@@ -394,16 +424,14 @@ summary_memory_add_large(const struct run *run, double small, struct str *text)
             other += bytes;
             continue;
         }
-        st = str_printf(text, bytes < 9.95 * 0x1p20 ? "%s%s %.1f" : "%s%s %.0f",
-                        before, ledger_kind_text((enum ledger_kind)kind),
-                        bytes / 0x1p20);
+        st = summary_memory_add_part(text, before,
+                                     ledger_kind_text((enum ledger_kind)kind),
+                                     bytes, unit);
         before = ", ";
     }
-    if (!st && other >= 0.05 * 0x1p20)
-        st = str_printf(text,
-                        other < 9.95 * 0x1p20 ? "%sother %.1f" : "%sother %.0f",
-                        before, other / 0x1p20);
-    return st ? st : str_append(text, " MiB");
+    if (!st && other >= 0.05 * unit.bytes)
+        st = summary_memory_add_part(text, before, "other", other, unit);
+    return st ? st : str_printf(text, " %s", unit.name);
 }
 
 /* Appends " at PATH" in at most so many columns; nothing if that is too few. */

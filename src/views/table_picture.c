@@ -34,7 +34,7 @@ static enum assay_status table_build(struct picture_table *table,
         st = ranking_build(run, &options, most_rows, false, &table->ranking,
                            err);
     for (enum column i = 0; !st && i < N_COLUMNS; i++) {
-        if (column_is_known(i, &table->ranking))
+        if (column_is_known(i, &table->ranking, GROUP_SCOPE))
             table->columns[table->n_columns++] = i;
     }
     return st;

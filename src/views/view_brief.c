@@ -36,7 +36,21 @@ static size_t brief_lines(const struct str *text)
 
 /* ---- the head ----------------------------------------------------------- */
 
-/* "5 photographs   640x640   warm-up 3, measured 40   2 disturbed left out" */
+/* "warm-up 3, measured 40", or "measured 40 (2 disturbed left out)": without
+ * those, the mean and the percentiles would seem to contradict each other. */
+static void brief_add_measured(const struct run *run, struct line *line)
+{
+    size_t n_disturbed = run_counted(run).n_disturbed;
+
+    if (n_disturbed)
+        line_printf(line, "measured %" PRIu64 " (%zu disturbed left out)",
+                    run_iteration_count(run), n_disturbed);
+    else
+        line_printf(line, "warm-up %" PRIu64 ", measured %" PRIu64,
+                    run_health_of(run)->warm_up, run_iteration_count(run));
+}
+
+/* "5 photographs   resized to 640x640   warm-up 3, measured 40" */
 static void brief_input(const struct summary *summary)
 {
     const struct run *run = summary->run;
@@ -47,7 +61,6 @@ static void brief_input(const struct summary *summary)
     const char *mode = run_fact(run, "settings.mode");
     struct line line =
         summary_line(summary, n || resized || note ? "input" : "runs");
-    size_t n_disturbed = run_counted(run).n_disturbed;
 
     if (n)
         line_printf(&line, "%s %s", n,
@@ -61,10 +74,7 @@ static void brief_input(const struct summary *summary)
     if (batch)
         line_printf(&line, "batch %s", batch);
     if (run_has_iterations(run))
-        line_printf(&line, "warm-up %" PRIu64 ", measured %" PRIu64,
-                    run_health_of(run)->warm_up, run_iteration_count(run));
-    if (n_disturbed)
-        line_printf(&line, "%zu disturbed left out", n_disturbed);
+        brief_add_measured(run, &line);
     line_end(&line);
 }
 
@@ -224,6 +234,7 @@ static enum assay_status brief_write_rows(const struct summary *summary,
     size_t top = stage_row(rows, "model");
     struct class_rows classes = {0};
     struct tree_choice choice = {0};
+    size_t n_hidden;
     enum assay_status st =
         tree_choose_costly(rows, top, summary->options, max_rows, &choice, err);
 
@@ -234,13 +245,15 @@ static enum assay_status brief_write_rows(const struct summary *summary,
     if (classes.n > 1) {
         class_rows_write(rows, &classes, max_rows, summary->options,
                          summary->sink);
-        brief_put_hidden(summary, rows,
-                         classes.n > max_rows ? classes.n - max_rows : 0,
-                         "classes", n_findings);
+        n_hidden = classes.n > max_rows ? classes.n - max_rows : 0;
+        brief_put_hidden(summary, rows, n_hidden,
+                         n_hidden == 1 ? "class" : "classes", n_findings);
     } else {
         tree_write_rows(summary->run, rows, top, &choice, summary->options,
                         summary->sink);
-        brief_put_hidden(summary, rows, choice.n_small, "modules", n_findings);
+        brief_put_hidden(summary, rows, choice.n_small,
+                         choice.n_small == 1 ? "module" : "modules",
+                         n_findings);
     }
 done:
     class_rows_release(&classes);

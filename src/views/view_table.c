@@ -25,8 +25,24 @@ static size_t table_longest_label(const struct ranking *ranking)
     return longest;
 }
 
-/* Adds columns in the order of their rank as long as the names keep what they
- * need, or two fifths of the screen. */
+static const enum column table_sums[] = {
+    COLUMN_DEVICE, COLUMN_GMAC, COLUMN_GFLOPS, COLUMN_PARAMETERS, COLUMN_MOVED};
+enum { N_SUMS = sizeof table_sums / sizeof table_sums[0] };
+
+/* The column to add next, of N_COLUMNS + N_SUMS. Joined rows are read for their
+ * sums, which come right after the columns that are always there. */
+static enum column table_column(size_t at, enum view_group group)
+{
+    if (at < COLUMNS_ALWAYS)
+        return column_ranked(at);
+    if (at >= COLUMNS_ALWAYS + N_SUMS)
+        return column_ranked(at - N_SUMS);
+    return group == GROUP_SCOPE ? column_ranked(0)
+                                : table_sums[at - COLUMNS_ALWAYS];
+}
+
+/* Adds columns as long as the names keep what they need, or two fifths of the
+ * screen. */
 static void table_choose_columns(struct table_layout *table,
                                  const struct view_options *options)
 {
@@ -38,14 +54,14 @@ static void table_choose_columns(struct table_layout *table,
         table->has[COLUMN_PEAK] = true;
         taken += column_width(COLUMN_PEAK);
     }
-    for (size_t rank = 0; rank < N_COLUMNS; rank++) {
-        enum column column = column_ranked(rank);
+    for (size_t at = 0; at < N_COLUMNS + N_SUMS; at++) {
+        enum column column = table_column(at, options->group);
         size_t more = column_width(column);
 
-        if (table->has[column] || !column_is_known(column, table->ranking) ||
-            (column == COLUMN_CLASS && options->group == GROUP_CLASS))
+        if (table->has[column] ||
+            !column_is_known(column, table->ranking, options->group))
             continue;
-        if (rank >= COLUMNS_ALWAYS && taken + more + wanted > width)
+        if (at >= COLUMNS_ALWAYS && taken + more + wanted > width)
             continue;
         table->has[column] = true;
         taken += more;
@@ -86,12 +102,10 @@ static void table_put_head(const struct table_layout *table,
                            enum view_group group)
 {
     char title[UNITS_MAX];
-    const char *name = group == GROUP_SCOPE  ? "module"
-                       : group == GROUP_NAME ? "name"
-                                             : "class";
 
     sink_puts(table->sink, term_style(table->term, STYLE_BOLD));
-    text_fit(table->sink, table->term, name, table->name, ALIGN_LEFT);
+    text_fit(table->sink, table->term, column_subject(group), table->name,
+             ALIGN_LEFT);
     for (enum column i = 0; i < N_COLUMNS; i++) {
         if (table->has[i])
             table_put_cell(table, i, column_title(title, i, table->unit));
@@ -164,8 +178,12 @@ enum assay_status view_table(const struct run *run,
     if (st)
         goto done;
     table_put_head(&table, options->group);
-    for (size_t i = 0; i < ranking.n; i++)
+    for (size_t i = 0; i < ranking.n; i++) {
+        if (ranking.items[i].row.is_outside &&
+            (i == 0 || !ranking.items[i - 1].row.is_outside))
+            sink_puts(sink, "outside the iterations, once\n");
         table_put_item(&table, &ranking.items[i]);
+    }
     table_put_more(&table);
     st = sink_status(sink, err);
 done:

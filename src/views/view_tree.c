@@ -347,14 +347,24 @@ static void tree_put_hidden(const struct tree_layout *layout,
                     options->hide_below * 100,
                     units_percent(together, choice->small_share, 0));
     if (choice->n_fused > 0)
-        line_printf(&line, "%zu fused into others (--plain runs them apart)",
-                    choice->n_fused);
+        line_printf(&line, "%zu fused into others%s", choice->n_fused,
+                    layout->rows->has_passes ? ""
+                                             : " (--plain runs them apart)");
     if (choice->n_deep > 0)
         line_printf(&line, "%zu %s below level %u", choice->n_deep,
                     choice->n_deep == 1 ? "module" : "modules", choice->depth);
     if (line.column)
         line_item(&line, choice->n_deep ? "(--depth, --all)" : "(--all)");
     line_end(&line);
+}
+
+static bool tree_exceeds_peak(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        if (row_gflops(rows, &rows->items[i]) > rows->peaks.gflops)
+            return true;
+    }
+    return false;
 }
 
 static void tree_put_cover(const struct tree_layout *layout)
@@ -367,6 +377,8 @@ static void tree_put_cover(const struct tree_layout *layout)
     line.style = STYLE_DIM;
     line_printf(&line, "MACs cover %s of the time; 1 MAC = 2 FLOP",
                 units_percent(share, layout->rows->macs_cover, 0));
+    if (tree_exceeds_peak(layout->rows))
+        line_sentence(&line, "above the peak: Winograd multiplies less");
     line_end(&line);
 }
 

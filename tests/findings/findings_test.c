@@ -297,7 +297,7 @@ TEST(more_threads_than_processors_are_reported)
     add_series(run, "steady.wait", 12);
     check_found(run, "threads", 12,
                 "8 threads share 2 processors and are interrupted 400 times",
-                "--sweep threads=2,8");
+                "--threads 2 gives each a processor");
     check_silent(threaded_run("2", "2"));
     /* Next to other programs, more threads may get more of the processors. */
     run = threaded_run("8", "2");
@@ -312,10 +312,8 @@ TEST(idle_threads_are_reported)
     struct run *run = threaded_run("4", "8");
     uint32_t id;
 
-    set(run, "settings.mode", "optimised");
     add_series(run, "steady.cpu", 200);
-    check_found(run, "idle", 50, "4 threads keep only 2.0 processors busy",
-                "--sweep threads=1,4");
+    check_found(run, "idle", 50, "4 threads keep only 2.0 processors busy", "");
     run = threaded_run("4", "8");
     add_series(run, "steady.cpu", 390);
     check_silent(run);
@@ -337,6 +335,71 @@ TEST(idle_threads_are_reported)
     set(run, "settings.threads", "2");
     set(run, "machine.cores", "2");
     check_silent(run);
+}
+
+/* Each of these alone is reported on a quiet machine: see the tests above. */
+TEST(stages_and_settings_are_not_blamed_on_a_disturbed_machine)
+{
+    struct run *run = quiet_run(100);
+    uint32_t above;
+
+    set(run, "settings.mode", "optimised");
+    add_scope(run, RUN_ROOT, "decode", "", 6, 6);
+    check_only_load(run);
+
+    run = quiet_run(100);
+    set(run, "settings.mode", "optimised");
+    above = add_scope(run, RUN_ROOT, "postprocess", "", 6, 1);
+    add_scope(run, above, "draw", "", 5, 5);
+    check_only_load(run);
+
+    run = quiet_run(100);
+    above = add_scope(run, RUN_ROOT, "model", "Net", 90, 6);
+    add_scope(run, above, "conv", "Conv2d", 84, 84);
+    check_only_load(run);
+
+    run = quiet_run(100);
+    set(run, "settings.mode", "plain");
+    above = add_scope(run, RUN_ROOT, "model", "Net", 90, 0.5);
+    add_scope(run, above, "bn", "BatchNorm2d", 10, 10);
+    check_only_load(run);
+}
+
+/* Two images have twice the work for the threads to share, unless other stages,
+ * which run on one thread, are what keeps them idle. */
+TEST(a_larger_batch_is_advised_for_idle_threads_of_a_model_alone)
+{
+    static const double model_ms[] = {90, 90, 60};
+
+    for (int i = 0; i < 3; i++) {
+        struct run *run = threaded_run("4", "8");
+        struct finding_list list;
+
+        set(run, "settings.mode", "optimised");
+        if (i == 1)
+            set(run, "settings.batch", "2 images");
+        add_scope(run, RUN_ROOT, "model", "Net", model_ms[i], model_ms[i]);
+        add_series(run, "steady.cpu", 200);
+        list = find(run);
+        CHECK_INT(list.n, 1);
+        CHECK_STR(list.items[0].rule, "idle");
+        CHECK_INT(strstr(list.items[0].help, "--batch") != NULL, i == 0);
+    }
+}
+
+/* Other programs need 5 of the 8 processors, so one is missing. */
+TEST(idle_threads_are_not_blamed_on_a_disturbed_machine)
+{
+    for (int i = 0; i < 2; i++) {
+        struct run *run = threaded_run("4", "8");
+        struct finding_list list;
+
+        add_series(run, "steady.cpu", 200);
+        add_series(run, "steady.others", i ? 5 : 3);
+        list = find(run);
+        CHECK_INT(list.n, 1);
+        CHECK_STR(list.items[0].rule, i ? "load" : "idle");
+    }
 }
 
 /* ---- content ---------------------------------------------------------- */
@@ -431,6 +494,25 @@ TEST(a_photograph_that_was_fast_once_is_not_blamed)
     list = find(run);
     for (size_t i = 0; i < list.n; i++)
         CHECK(strcmp(list.items[i].rule, "photo") != 0);
+}
+
+TEST(no_photograph_of_a_batch_is_blamed)
+{
+    static const double uneven[] = {0, 1, 0, 97, 1, 0};
+    struct run *run = photo_run(1, uneven);
+    struct finding_list list;
+
+    set(run, "settings.batch", "2 images");
+    list = find(run);
+    CHECK_INT(list.n, 1);
+    CHECK_STR(list.items[0].rule, "detections");
+}
+
+TEST(a_slow_photograph_is_not_blamed_on_a_disturbed_machine)
+{
+    static const double uneven[] = {0, 1, 0, 97, 1, 0};
+
+    check_only_load(photo_run(1, uneven));
 }
 
 /* ---- all together

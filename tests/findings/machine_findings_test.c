@@ -11,6 +11,12 @@ TEST(waiting_for_a_processor_is_reported_as_other_load)
                 "other work on the machine: a thread waited 7.00 ms (7.0 %) "
                 "per iteration for a processor",
                 "quiet machine");
+    run = quiet_run(100); /* several threads together */
+    add_series(run, "steady.wait", 330);
+    check_found(run, "load", 100,
+                "other work on the machine: threads waited longer for a "
+                "processor than an iteration takes",
+                "quiet machine");
     run = quiet_run(100);
     add_series(run, "steady.wait", 0.5);
     check_silent(run);
@@ -167,17 +173,7 @@ TEST(a_run_that_slows_down_names_only_a_cause_that_was_measured)
     CHECK_HAS(list.items[0].text, "the cause was not measured");
 }
 
-TEST(a_disturbed_run_has_no_other_findings)
-{
-    struct run *run = quiet_run(105);
-
-    check_only_load(drifting_run(-1));
-    set(run, "recording.cost_share", "0.05");
-    set(run, "recording.cost_low", "0.02");
-    check_only_load(run);
-}
-
-TEST(a_recording_that_certainly_costs_too_much_is_reported)
+static struct run *recorded_run(void)
 {
     struct run *run = quiet_run(105);
 
@@ -185,10 +181,23 @@ TEST(a_recording_that_certainly_costs_too_much_is_reported)
     set(run, "recording.cost_low", "0.02");
     set(run, "recording.cost_high", "0.08");
     set(run, "recording.pairs", "9");
-    check_found(run, "recording", 5,
+    return run;
+}
+
+TEST(a_disturbed_run_has_no_other_findings)
+{
+    check_only_load(drifting_run(-1));
+    check_only_load(recorded_run());
+}
+
+TEST(a_recording_that_certainly_costs_too_much_is_reported)
+{
+    struct run *run;
+
+    check_found(recorded_run(), "recording", 5,
                 "recording costs 5.00 ms [2.06 ms, 7.78 ms] (4.8 %), measured "
                 "with 9",
-                "--record");
+                "");
     run = quiet_run(105);
     set(run, "recording.cost_share", "0.05");
     set(run, "recording.cost_low", "-0.01");
@@ -235,6 +244,11 @@ TEST(a_device_that_waits_is_reported_from_ten_percent_on)
     check_found(device_run(60, 40), "device", 60,
                 "the device is idle for 60.0 ms (60 %), most of it", "");
     check_silent(device_run(5, 91));
+}
+
+TEST(a_device_that_waits_is_not_reported_on_a_disturbed_machine)
+{
+    check_only_load(device_run(60, 40));
 }
 
 /* The host launched everything and waits: more busy threads would not help. */

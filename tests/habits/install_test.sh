@@ -101,7 +101,7 @@ expect() {
     fi
 }
 ./profile_model squeezenet1_1 squeezenet1_1 >profile.screen
-expect profile.screen '^  Total Parameters  *1.2355 Millions'
+expect profile.screen '^  Trainable Parameters  *1.2355 Millions'
 expect profile.screen '^  Reuse  *1.00x'
 "$assay" metrics squeezenet1_1 --only sparsity --metric ./libsparsity.so \
     >metrics.screen

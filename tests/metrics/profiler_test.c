@@ -455,7 +455,8 @@ TEST(a_report_has_the_names_and_values_of_one_or_two)
     CHECK_STATUS(assay_profiler_report(first, NULL, collect, &text, &error),
                  ASSAY_OK, &error);
     CHECK_HAS(str_text(&text), "Param Name (Original Model)");
-    CHECK_HAS(str_text(&text), "Total Parameters (Millions) |      61.1008 |");
+    CHECK_HAS(str_text(&text),
+              "Trainable Parameters (Millions) |      61.1008 |");
     str_clear(&text);
     CHECK_STATUS(assay_profiler_report(first, second, collect, &text, &error),
                  ASSAY_OK, &error);

@@ -196,8 +196,8 @@ TEST(scopes_that_could_not_be_tested_are_noted)
         "are not\n"
         "         covered; give several with --a and --b\n"
         "gate     too noisy to decide: the whole (not tested) may be over its "
-        "budget of 5\n"
-        "         %; about 20 iterations per run may settle it\n");
+        "budget of\n"
+        "         5 %; about 20 iterations per run may settle it\n");
 }
 
 TEST(markdown_says_the_same_and_escapes_names)

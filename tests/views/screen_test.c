@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "made_runs.h"
 #include "test.h"
+#include "views/line.h"
 
 #include <string.h>
 
@@ -212,6 +213,81 @@ TEST(short_runs_are_shown_in_microseconds)
     CHECK_INT(run_seal(short_run, NULL), ASSAY_OK);
     check_has(view_tree, short_run, &options,
               "└─ step                                 42.0      42.0   84 %");
+}
+
+/* Iterations of these milliseconds, with a stage that is most of them. */
+static struct run *run_of_times(const double *ms, uint32_t n)
+{
+    struct run *run;
+    uint32_t thread, model;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
+    model = made_scope(run, RUN_ROOT, "model", "Net");
+    for (uint32_t i = 0; i < n; i++) {
+        made_call(run, model, thread, i, ms[i] * 0.9, ms[i] * 0.9);
+        made_call(run, RUN_ROOT, thread, i, ms[i], ms[i] * 0.1);
+    }
+    return run;
+}
+
+TEST(stages_of_short_runs_are_in_microseconds)
+{
+    static const char *const others[] = {"decode", "preprocess", "postprocess"};
+    static const double ms[] = {0.25, 0.25, 0.25};
+    struct view_options options = options_for(80);
+    struct run *run = run_of_times(ms, 3);
+
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t stage = made_scope(run, RUN_ROOT, others[i], "");
+
+        for (uint32_t k = 0; k < 3; k++)
+            made_call(run, stage, 0, k, 0.002, 0.002);
+    }
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    check_has(view_summary, run, &options,
+              "decode 2.0 | preprocess 2.0 | model 225 | postprocess 2.0 us\n");
+}
+
+/* Neighbours resemble each other, so that five of them say next to nothing. */
+TEST(an_interval_wider_than_the_mean_is_not_shown)
+{
+    static const double noisy[] = {100, 300, 900, 120, 1400, 110};
+    static const double quiet[] = {100, 101, 99, 100, 102, 100};
+    struct view_options options = options_for(80);
+    struct run *run = run_of_times(noisy, 6);
+
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    check_has(view_summary, run, &options, "[too noisy]");
+    run = run_of_times(quiet, 6);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    check_has(view_summary, run, &options, "mean 100 ms [99.");
+}
+
+/* No line ends with a number whose unit begins the next. */
+TEST(a_number_keeps_its_unit_when_a_line_breaks)
+{
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    for (int width = 20; width < 60; width++) {
+        struct term term = term_plain(width);
+        struct line line = line_begin(&sink, &term, "load");
+
+        line_sentence(&line, "waited 36.8 ms [33.8 ms, 39.7 ms] (59 %) of "
+                             "12 MiB; see 4 messages");
+        line_end(&line);
+    }
+    CHECK(!sink_status(&sink, NULL));
+    for (const char *end = strchr(text.text, '\n'); end;
+         end = strchr(end + 1, '\n')) {
+        const char *next = end + 1 + strspn(end + 1, " ");
+
+        CHECK(strncmp(next, "ms", 2) != 0 && *next != '%' &&
+              strncmp(next, "MiB", 3) != 0);
+    }
+    CHECK(strstr(text.text, "4\n         messages") != NULL);
+    str_release(&text);
 }
 
 TEST(a_scope_around_the_iterations_groups_what_is_in_them)

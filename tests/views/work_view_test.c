@@ -148,8 +148,8 @@ TEST(the_work_of_a_class_is_summed)
 {
     static const char *const parts[] = {
         /* Both convolutions: 54.8 ms, 5.48 GMAC, 200 GFLOP/s. */
-        "Conv2d                2      54.8      54.8   55 %     27.4     5.48  "
-        "    200\n",
+        "Conv2d                2      54.8      54.8   55 %     5.48      200  "
+        "  599 k\n",
         NULL};
     struct view_options options = options_for(80);
 
