@@ -61,7 +61,7 @@ class Recording:
             self._know(module, attach.AFTER, "loss", kind, "backward.loss")
         elif type(module).__module__.startswith("torchvision.transforms"):
             _native.know(module, attach.PREPROCESS, "data", kind, "DataLoader",
-                         None, None)
+                         None, None, None)
         else:
             if self._model_class is None:
                 self._model_class = kind
@@ -75,7 +75,7 @@ class Recording:
             kind, len(self._names[group]) + 1)
         suffix = "" if number == 1 else f"_{number}"
         _native.know(module, stage, group + suffix, None, kind,
-                     backward + suffix,
+                     backward + suffix, self._model_class,
                      "model" + suffix if group == "forward" else None)
 
     def stop(self):

@@ -175,7 +175,7 @@ class ModelTiming:
         attach.watch_modules(self._patches, torch)
         loader_watch.watch_loaders(self._patches, in_process=False)
         _native.know(self._model, attach.MODEL, "model", None,
-                     type(self._model).__name__, None, None)
+                     type(self._model).__name__, None, None, None)
         for group, stage, transforms in (
                 ("preprocess", attach.PREPROCESS, self._pre),
                 ("postprocess", attach.AFTER, self._post)):
@@ -192,14 +192,15 @@ class ModelTiming:
             for name, module in transform.named_modules():
                 _native.know(module, stage, group,
                              f"{path}.{name}" if name else path, None, None,
-                             None)
+                             None, None)
         else:
             kind = type(transform)
             method = "__call__" if hasattr(kind, "__call__") else "forward"
             if not isinstance(vars(kind).get(method), _native.Method):
                 self._patches.set(kind, method,
                                   _native.Method(getattr(kind, method)))
-            _native.know(transform, stage, group, path, None, None, None)
+            _native.know(transform, stage, group, path, None, None, None,
+                         None)
         for i, part in enumerate(_parts_of(transform)):
             if _is_timed(part, torch):
                 self._watch(part, torch, stage, group, f"{path}.{i}")

@@ -64,9 +64,18 @@ struct place {
 int places_add_object(PyObject *object, PyObject *path, struct place *top);
 /* The same for a module and all below it. */
 int places_add_modules(PyObject *module, struct place *top);
-/* A place at the top of the tree. NULL with an exception. */
+/* Where the backward pass of a place at the top is: "backward", or
+ * "backward.loss" and then the class of the first of the two. */
+struct backward_name {
+    const char *path; /* NULL: nowhere */
+    const char *class_above;
+};
+
+/* A place at the top of the tree; backward may be NULL. NULL with an
+ * exception. */
 struct place *places_top(const char *name, const char *class_name,
-                         const char *backward_name, enum stage stage);
+                         const struct backward_name *backward,
+                         enum stage stage);
 
 /* The place of an object that is called while `open` is the innermost open
  * place of the thread (NULL: none). NULL without an exception: it is not to be

@@ -176,23 +176,25 @@ static PyObject *native_watch(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* know(object, stage, group, path, class_name, backward, without_grad): the
- * object is at the top of the tree, a model with all its modules, if the path
- * is None; otherwise it is at that path below a group there. The last two are
- * names at the top for the backward pass and for calls without gradients, or
- * None. */
+/* know(object, stage, group, path, class_name, backward, class_above,
+ * without_grad): the object is at the top of the tree, a model with all its
+ * modules, if the path is None; otherwise it is at that path below a group
+ * there. The last three are where the backward pass is (struct backward_name)
+ * and the name at the top for calls without gradients, or None. */
 static PyObject *native_know(PyObject *self, PyObject *args)
 {
-    const char *group, *class_name, *backward, *without_grad;
+    const char *group, *class_name, *without_grad;
+    struct backward_name backward;
     PyObject *object, *path;
     struct place *top;
     int stage, failed;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "OisOzzz", &object, &stage, &group, &path,
-                          &class_name, &backward, &without_grad))
+    if (!PyArg_ParseTuple(args, "OisOzzzz", &object, &stage, &group, &path,
+                          &class_name, &backward.path, &backward.class_above,
+                          &without_grad))
         return NULL;
-    top = places_top(group, class_name, backward, (enum stage)stage);
+    top = places_top(group, class_name, &backward, (enum stage)stage);
     if (!top)
         return NULL;
     if (without_grad) {
@@ -321,7 +323,8 @@ static PyMethodDef methods[] = {
     {"watch", native_watch, METH_VARARGS,
      "watch(is_on, has_backward, is_grad_enabled, work_of, on_top, module)"},
     {"know", native_know, METH_VARARGS,
-     "know(object, stage, group, path, class_name, backward, without_grad)"},
+     "know(object, stage, group, path, class_name, backward, class_above, "
+     "without_grad)"},
     {"iteration", native_iteration, METH_VARARGS, "iteration(is_open)"},
     {"reached", native_reached, METH_VARARGS, "reached(is_backward)"},
     {"begin", native_begin, METH_VARARGS, "begin(name, class_name=None)"},

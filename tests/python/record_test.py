@@ -288,6 +288,23 @@ def test_a_second_model_and_a_module_made_later(tmp_path):
     assert bad == {}
 
 
+def test_the_loss_of_a_second_recording_is_in_its_own_backward_pass(tmp_path):
+    """The two models have scopes of the same names and other classes."""
+    for model in (nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2))):
+        loss = nn.MSELoss()
+        with Recording(tmp_path / "run.assay"):
+            loss(model(torch.rand(1, 2)), torch.ones(1, 2)).backward()
+        _, bad, run = scopes_of(tmp_path / "run.assay")
+        tops = [scope for scope in run["scopes"] if scope["parent"] == 0]
+        assert [scope["class"] for scope in tops
+                if scope["name"] == "backward"] == [type(model).__name__]
+        assert [run["scopes"][scope["parent"]]["class"]
+                for scope in run["scopes"] if scope["class"] == "MSELoss"
+                and scope["name"] == "loss" and scope["parent"]] == [
+                    type(model).__name__]
+        assert bad == {}
+
+
 def test_models_are_pickled_and_copied_as_without_us(tmp_path):
     model = Net()
     with Recording(tmp_path / "run.assay"):
