@@ -1,8 +1,8 @@
 """Starts the recording that `assay record` asked for, once PyTorch has been
 imported; start/sitecustomize.py calls arm().
 
-ASSAY_RECORD holds the settings: "WARM-UP BACKWARD GPU FILE", two of which are 0
-or 1 (src/cli/cmd_record.c writes it). The process that imports PyTorch first takes
+ASSAY_RECORD holds the settings: "WARM-UP BACKWARD GPU KERNELS FILE", three of
+which are 0 or 1 (src/cli/cmd_record.c writes it). The process that imports PyTorch first takes
 them out of the environment, so that processes it starts do not record too.
 """
 import atexit
@@ -50,7 +50,8 @@ def arm():
 
 
 def _take_settings():
-    warm_up, backward, gpu, output = os.environ.pop(VARIABLE).split(" ", 3)
+    warm_up, backward, gpu, kernels, output = os.environ.pop(
+        VARIABLE).split(" ", 4)
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start")
     rest = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
             if path and os.path.abspath(path) != here]
@@ -58,7 +59,8 @@ def _take_settings():
     if not rest:
         del os.environ["PYTHONPATH"]
     return {"path": output, "warm_up": int(warm_up),
-            "backward": backward == "1", "device": gpu == "1"}
+            "backward": backward == "1", "device": gpu == "1",
+            "kernels": kernels == "1"}
 
 
 def start(settings):

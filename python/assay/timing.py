@@ -125,9 +125,9 @@ class ModelTiming:
 
     It runs nothing itself and puts everything back at the end, also after an
     exception. Transforms are objects with forward() or __call__(); what is
-    inside a Compose is timed too. On a GPU, device=True also times the
-    device by events, without synchronising; see docs/python.md. warm_up iterations at
-    the beginning do not count. One ModelTiming at a time.
+    inside a Compose is timed too. On a GPU, device=True also times
+    the device, without synchronising; see docs/python.md. warm_up iterations
+    at the beginning do not count. One ModelTiming at a time.
     """
 
     def __init__(self, model, pre_transforms=None, post_transforms=None, *,
@@ -209,7 +209,7 @@ class ModelTiming:
         try:
             self._patches.undo()
             _native.watch(False, False, None, None, None, None)
-            _native.cuda_close()
+            _native.device_close()
             if self._books is not None:
                 self._books.close()
                 self._books = None

@@ -3,8 +3,9 @@
  * module.c is the module `assay._native` and its functions, places.c knows
  * where a torch module is in the tree of scopes, calls.c replaces __call__ of
  * classes by objects in C, node_hooks.c hooks the nodes of autograd,
- * cuda_events.c times what a GPU does, memory_watch.c counts memory, run_tree.c
- * reads runs.
+ * device_times.c has what a GPU does timed: by kernel_times.c, with
+ * cupti_calls.c and kernel_names.c, or by cuda_events.c. memory_watch.c counts
+ * memory, work_report.c work, run_tree.c reads runs.
  *
  * Everything runs under the interpreter's lock, which protects all state here;
  * what belongs to a thread is thread-local. Stands on include/assay/ and
@@ -92,7 +93,7 @@ struct watch {
     bool is_on;
     bool is_open;              /* modules nobody named are recorded too */
     bool has_backward;         /* hook the nodes of autograd */
-    bool has_device;           /* time the GPU with events */
+    bool has_device;           /* time the GPU */
     PyObject *is_grad_enabled; /* torch's function; NULL: never */
     PyObject *work_of;         /* module -> function or None; NULL: none */
     PyObject *on_top;          /* names an unknown module; NULL: none */
@@ -124,6 +125,8 @@ int backward_claim(PyObject *value, struct place *place);
 int backward_claim_inputs(PyObject *args, PyObject *kwargs,
                           struct place *place);
 int backward_add_types(PyObject *module);
+/* The innermost open span is a backward pass. */
+PyObject *backward_here(PyObject *self, PyObject *unused);
 /* Ends spans that a failed node left open on this thread. */
 PyObject *backward_depth(PyObject *self, PyObject *unused);
 PyObject *backward_close(PyObject *self, PyObject *depth);
@@ -159,18 +162,100 @@ struct cuda_mark {
     int64_t launched_ns;
 };
 
-/* Finds the driver; an exception says why there is none. */
-PyObject *cuda_open(PyObject *self, PyObject *args);
+/* args: see device_open_events(). False with an exception. */
+bool cuda_open(PyObject *args);
 /* Waits until the device has done what was recorded, two seconds at most. */
-PyObject *cuda_close(PyObject *self, PyObject *unused);
+void cuda_close(void);
 /* Somebody sets a stream. */
 PyObject *cuda_unfix(PyObject *self, PyObject *unused);
-/* Decides whether the iteration that begins is timed. */
-void cuda_next_iteration(bool is_warm_up);
 /* is_outermost: nothing else of this thread is being timed. */
 void cuda_begin(struct cuda_mark *mark, bool is_outermost);
 /* ASSAY_SCOPE_NONE: the mark is dropped. */
 void cuda_end(struct cuda_mark *mark, assay_scope_t scope);
+
+/* ---- kernel_times.c: kernels and copies, by CUPTI ------------------------ */
+
+enum kernel_work { WORK_KERNEL, WORK_COPY_IN, WORK_COPY_OUT };
+
+/* Something that a device ran; times on CUPTI's clock, 0: not yet. */
+struct kernel_ran {
+    uint32_t correlation, device, stream;
+    enum kernel_work work;
+    uint64_t start, end;
+    const char *name;
+};
+
+/* What cupti_read() finds; the caller has the lock. */
+void kernels_ran(const struct kernel_ran *record);
+/* This thread makes a call that launches something. */
+void kernels_called(uint32_t correlation);
+
+/* NULL, or why they cannot be recorded. */
+const char *kernels_open(const char *const *files, size_t n_files, bool has_all,
+                         const char **timed_by);
+/* Waits until the device has done what was launched. Returns how many records
+ * were lost. */
+uint64_t kernels_close(void);
+/* Whether what is launched from now on is timed. */
+void kernels_time(bool is_timed);
+/* What this thread launches is for the scope until kernels_end(), which gets
+ * what it returns. */
+assay_scope_t kernels_begin(assay_scope_t scope);
+void kernels_end(assay_scope_t outer);
+/* The same, without an end, for a thread that has begun no scope. */
+void kernels_base(assay_scope_t scope);
+
+/* ---- kernel_names.c -------------------------------------------------------
+ */
+
+/* The scope of a kernel below that of what launched it. */
+assay_scope_t kernel_scope(assay_scope_t scope, const char *name);
+
+/* ---- cupti_calls.c: the library -------------------------------------------
+ */
+
+typedef void cupti_wants_buffer(uint8_t **buffer, size_t *size,
+                                size_t *most_records);
+typedef void cupti_has_buffer(void *context, uint32_t stream, uint8_t *buffer,
+                              size_t size, size_t valid);
+
+/* The text is the version, or why it cannot be used. */
+bool cupti_open(const char *const *files, size_t n_files, char *text,
+                size_t size);
+/* How far its clock is ahead of assay_clock_ns(); 0: unknown. */
+int64_t cupti_ahead_ns(void);
+/* Returns CUPTI's error. */
+int cupti_start(cupti_wants_buffer *wants, cupti_has_buffer *has);
+void cupti_stop(void);
+/* Whether what is launched from now on is recorded. */
+void cupti_record(bool is_on);
+/* Brings records that are complete; is_last: all that there are. */
+void cupti_flush(bool is_last);
+void cupti_read(uint8_t *buffer, size_t valid);
+
+/* ---- device_times.c: what a GPU did for a scope ---------------------------
+ */
+
+struct device_mark {
+    struct cuda_mark events;
+    bool is_inside; /* for kernels, with the scope around it */
+    assay_scope_t outer;
+};
+
+/* Decides whether the iteration that begins is timed. */
+void device_next_iteration(bool is_warm_up);
+/* What this thread launches until device_end() is for the scope. is_leaf: no
+ * module is called inside. Events can time only leaves, because they would
+ * count twice what a module inside does. */
+void device_begin(struct device_mark *mark, assay_scope_t scope, bool is_leaf,
+                  bool is_outermost);
+/* is_leaf: whether it turned out to be one. */
+void device_end(struct device_mark *mark, assay_scope_t scope, bool is_leaf);
+
+PyObject *device_open_kernels(PyObject *self, PyObject *args);
+PyObject *device_open_events(PyObject *self, PyObject *args);
+PyObject *device_leave_kernels(PyObject *self, PyObject *unused);
+PyObject *device_close(PyObject *self, PyObject *unused);
 
 /* ---- run_tree.c ---------------------------------------------------------- */
 

@@ -47,7 +47,7 @@ static void iteration_set(bool is_open)
     now.model = NULL;
     memory_next_iteration();
     if (is_open) {
-        cuda_next_iteration(now.n_warm_up > 0);
+        device_next_iteration(now.n_warm_up > 0);
         now.n_warm_up -= now.n_warm_up > 0;
         assay_iteration_begin();
     }
@@ -212,6 +212,42 @@ static PyObject *native_know(PyObject *self, PyObject *args)
 
 /* ---- spans and values ---------------------------------------------------- */
 
+/* Spans of Python that are open on this thread, for what is launched in them;
+ * those that are nested deeper are not noted. Kept small, as in node_hooks.c.
+ */
+enum { MOST_NESTED = 8 };
+static __thread struct {
+    assay_scope_t outer;
+    bool is_inside;
+} nested[MOST_NESTED];
+static __thread unsigned n_nested;
+
+static void nested_begin(void)
+{
+    struct device_mark mark = {0};
+
+    if (watch.has_device)
+        device_begin(&mark, assay_scope_here(), false, true);
+    if (n_nested < MOST_NESTED) {
+        nested[n_nested].outer = mark.outer;
+        nested[n_nested].is_inside = mark.is_inside;
+    } else {
+        device_end(&mark, ASSAY_SCOPE_NONE, false);
+    }
+    n_nested++;
+}
+
+static void nested_end(void)
+{
+    struct device_mark mark = {0};
+
+    if (n_nested == 0 || --n_nested >= MOST_NESTED)
+        return;
+    mark.outer = nested[n_nested].outer;
+    mark.is_inside = nested[n_nested].is_inside;
+    device_end(&mark, ASSAY_SCOPE_NONE, false);
+}
+
 static PyObject *native_begin(PyObject *self, PyObject *args)
 {
     const char *name, *class_name = NULL;
@@ -222,12 +258,14 @@ static PyObject *native_begin(PyObject *self, PyObject *args)
     if (iteration_is_ours())
         now.n_spans++;
     assay_begin_class(name, class_name);
+    nested_begin();
     Py_RETURN_NONE;
 }
 
 static PyObject *native_end(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
+    nested_end();
     assay_end();
     if (iteration_is_ours() && now.n_spans > 0)
         now.n_spans--;
@@ -339,10 +377,14 @@ static PyMethodDef methods[] = {
     {"claim", native_claim, METH_O, "claim(tensors)"},
     {"backward_depth", backward_depth, METH_NOARGS, NULL},
     {"backward_close", backward_close, METH_O, NULL},
-    {"cuda_open", cuda_open, METH_VARARGS,
-     "cuda_open(current_stream, current_device, device, is_fixed)"},
+    {"backward_here", backward_here, METH_NOARGS, NULL},
+    {"device_open_kernels", device_open_kernels, METH_VARARGS,
+     "device_open_kernels(files, has_all)"},
+    {"device_open_events", device_open_events, METH_VARARGS,
+     "device_open_events(current_stream, current_device, device, is_fixed)"},
+    {"device_leave_kernels", device_leave_kernels, METH_NOARGS, NULL},
+    {"device_close", device_close, METH_NOARGS, NULL},
     {"cuda_unfix", cuda_unfix, METH_NOARGS, NULL},
-    {"cuda_close", cuda_close, METH_NOARGS, NULL},
     {"read", run_tree_read, METH_VARARGS, "read(path): a run as a dictionary"},
     {NULL, NULL, 0, NULL}};
 
