@@ -51,9 +51,13 @@ struct place {
     PyObject *classes; /* at the top: of the modules below, by path; or NULL */
     /* The work of a call with inputs of the same shapes as last time. */
     PyObject *work_function, *shape; /* NULL: unknown */
-    struct assay_work work;
+    bool work_has_grad;
+    struct assay_work work, backward_work;
     char shapes[160];
     bool is_on_host; /* its outputs */
+    /* Calls in an iteration whose backward pass has not begun. */
+    unsigned n_backward_to_come;
+    uint64_t called_in;
     /* What its outputs keep until the backward pass; -1: given back. */
     int64_t live_bytes;
     struct place *next_live;
@@ -111,6 +115,9 @@ int calls_add_types(PyObject *module);
 
 /* ---- iterations, in module.c -------------------------------------------- */
 
+/* Grows with every iteration of every recording. */
+extern uint64_t iteration_number;
+
 /* A call begins at the top of the tree: starts an iteration if it is the first
  * thing of one. */
 void iteration_reach(const struct place *place);
@@ -133,8 +140,11 @@ PyObject *backward_close(PyObject *self, PyObject *depth);
 
 /* ---- work of leaf modules, in work_report.c ----------------------------- */
 
+int work_add_types(void);
 /* args[0] is the module. */
 int work_report(struct place *place, PyObject *args, PyObject *result);
+/* A node of the place runs. */
+void work_report_backward(struct place *place, assay_scope_t scope);
 
 /* ---- memory_watch.c: memory by module ----------------------------------- */
 

@@ -34,6 +34,8 @@ static struct {
     unsigned n_warm_up; /* iterations of the warm-up that are still to come */
 } now;
 
+uint64_t iteration_number;
+
 static bool iteration_is_ours(void)
 {
     return pthread_equal(now.owner, pthread_self()) != 0;
@@ -45,6 +47,7 @@ static void iteration_set(bool is_open)
         assay_iteration_end();
     now.is_open = is_open;
     now.model = NULL;
+    iteration_number++;
     memory_next_iteration();
     if (is_open) {
         device_next_iteration(now.n_warm_up > 0);
@@ -115,6 +118,7 @@ static PyObject *native_start(PyObject *self, PyObject *args)
     memset(&now, 0, sizeof now);
     now.owner = pthread_self();
     now.n_warm_up = options.warm_up;
+    iteration_number++;
     Py_BEGIN_ALLOW_THREADS status =
         assay_start(PyBytes_AsString(path), &options, &error);
     Py_END_ALLOW_THREADS Py_DECREF(path);
@@ -405,6 +409,7 @@ PyMODINIT_FUNC PyInit__native(void)
     if (!module)
         return NULL;
     if (calls_add_types(module) || backward_add_types(module) ||
+        work_add_types() ||
         PyModule_AddStringConstant(module, "version", ASSAY_VERSION)) {
         Py_DECREF(module);
         return NULL;

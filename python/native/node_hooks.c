@@ -50,6 +50,7 @@ static void node_begin(struct place *place)
         inside[n_inside].place = place;
         inside[n_inside].mark = (struct device_mark){0};
         assay_begin_scope(scope);
+        work_report_backward(place, scope);
         if (watch.has_device) {
             kernels_base(backward_scope);
             device_begin(&inside[n_inside].mark, scope, true, false);

@@ -158,6 +158,25 @@ def test_the_books_of_an_iteration_balance(tmp_path):
                                                      rel=0.01)
 
 
+def test_the_backward_pass_has_the_work_of_its_gradients(tmp_path):
+    """12 MACs for each gradient that is wanted: the first layer has no input
+    gradient, the frozen one none of weights, and one is called twice."""
+    first, frozen, twice = nn.Linear(4, 3), nn.Linear(3, 4), nn.Linear(4, 4)
+    frozen.requires_grad_(False)
+    model = nn.Sequential(first, frozen, twice, twice)
+    with Recording(tmp_path / "run.assay"):
+        model(torch.ones(1, 4))  # without a backward pass
+        for _ in range(2):
+            model(torch.ones(1, 4)).sum().backward()
+            model.zero_grad()
+    found, bad, run = scopes_of(tmp_path / "run.assay")
+    assert run["iterations"] == 3
+    macs = [round(found[f"backward.{i}"]["macs"] * 3 / 2) for i in range(3)]
+    assert macs == [12, 12, 64]
+    assert found["forward.0"]["macs"] == 12
+    assert bad == {}
+
+
 def test_evaluation_has_a_tree_of_its_own(tmp_path):
     model = Net()
     with Recording(tmp_path / "run.assay"):
