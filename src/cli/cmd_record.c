@@ -10,6 +10,7 @@
 #include "cli/inputs.h"
 #include "cli/messages.h"
 #include "cli/program_start.h"
+#include "cli/record_machine.h"
 #include "cli/record_places.h"
 #include "cli/result.h"
 #include "views/views.h"
@@ -112,9 +113,11 @@ static enum assay_status record_report(const struct settings *settings,
     struct str part = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (record_is_new(output, before))
+    if (record_is_new(output, before)) {
+        record_add_peaks(output);
         return settings->is_quiet ? ASSAY_OK
                                   : record_show(settings->output, err);
+    }
     st = record_find_part(settings->output, before, &part, err);
     if (!st && part.n) {
         message_note("the program was ended before it could write %s; what it "
