@@ -149,6 +149,21 @@ def test_processes_of_a_recorded_program_do_not_record(tmp_path):
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_peaks_measured_before_are_part_of_the_run(tmp_path):
+    program = TRAIN.replace("from torch import nn",
+                            "from torch import nn; torch.set_num_threads(1)")
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert record(tmp_path, program, **cache)[0] == 0
+    facts = _native.read(tmp_path / "run.assay")["facts"]
+    assert "machine.peak_gflops" not in facts
+    subprocess.run([PROGRAM, "machine", "--threads", "1"], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, **cache})
+    assert record(tmp_path, program, **cache)[0] == 0
+    facts = _native.read(tmp_path / "run.assay")["facts"]
+    assert float(facts["machine.peak_gflops"]) > 0
+    assert n_iterations(tmp_path / "run.assay") == 5
+
+
 def test_workers_of_a_launcher_have_a_run_each(tmp_path):
     """The launcher imports PyTorch, too, and starts the workers with a rank."""
     (tmp_path / "worker.py").write_text(textwrap.dedent(TRAIN))
