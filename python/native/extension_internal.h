@@ -35,6 +35,8 @@
 /* What a place at the top of the tree is for, in the order of an iteration. */
 enum stage { STAGE_PREPROCESS, STAGE_MODEL, STAGE_AFTER };
 
+struct known_work;
+
 /* A scope, and all that is worth keeping for it. There is one per scope for
  * the life of the process: hooks of autograd nodes refer to it. */
 struct place {
@@ -49,12 +51,12 @@ struct place {
     bool is_compiled;  /* torch.compile() made it: no scopes inside */
     PyObject *path;    /* text: of the module in its model, "" for the model */
     PyObject *classes; /* at the top: of the modules below, by path; or NULL */
-    /* The work of a call with inputs of the same shapes as last time. */
-    PyObject *work_function, *shape; /* NULL: unknown */
-    bool work_has_grad;
-    struct assay_work work, backward_work;
-    char shapes[160];
-    bool is_on_host; /* its outputs */
+    /* How the work of a call is found: work_report.c. */
+    PyObject *work_function;   /* NULL: unknown */
+    struct known_work **known; /* by shapes */
+    unsigned n_known, next_known;
+    int64_t kept_bytes; /* of the last call's outputs, if on the host */
+    struct assay_work backward_work;
     /* Calls in an iteration whose backward pass has not begun. */
     unsigned n_backward_to_come;
     uint64_t called_in;
@@ -141,6 +143,8 @@ PyObject *backward_close(PyObject *self, PyObject *depth);
 /* ---- work of leaf modules, in work_report.c ----------------------------- */
 
 int work_add_types(void);
+/* Another object may be at the place. */
+void work_forget(struct place *place);
 /* args[0] is the module. */
 int work_report(struct place *place, PyObject *args, PyObject *result);
 /* A node of the place runs. */
@@ -234,6 +238,8 @@ bool cupti_open(const char *const *files, size_t n_files, char *text,
                 size_t size);
 /* How far its clock is ahead of assay_clock_ns(); 0: unknown. */
 int64_t cupti_ahead_ns(void);
+enum { CUPTI_IS_TAKEN = 39 }; /* an error: it has a subscriber */
+
 /* Returns CUPTI's error. */
 int cupti_start(cupti_wants_buffer *wants, cupti_has_buffer *has);
 void cupti_stop(void);

@@ -55,6 +55,7 @@ static struct {
     struct ran_list ran;
     struct window windows[N_WINDOWS];
     unsigned window; /* the last one */
+    uint64_t n_called, n_ran;
     uint64_t n_lost;
     int64_t ahead_ns; /* how far CUPTI's clock is ahead */
     uint8_t *spare[MOST_SPARE];
@@ -105,6 +106,7 @@ void kernels_called(uint32_t correlation)
         window->first = correlation;
     if (correlation > window->last)
         window->last = correlation;
+    book.n_called++;
     pthread_mutex_unlock(&lock);
 }
 
@@ -135,6 +137,7 @@ void kernels_ran(const struct kernel_ran *record)
     if (record->start && record->end >= record->start &&
         !ran_add(&book.ran, &ran))
         book.n_lost++;
+    book.n_ran++;
 }
 
 /* ---- buffers --------------------------------------------------------------
@@ -263,6 +266,23 @@ static void kernels_settle(struct ran_list *list)
     *list = taken;
 }
 
+/* Whether records may have been made since the last time. Asking for them takes
+ * locks that the program needs to launch kernels. */
+static bool kernels_are_awaited(void)
+{
+    enum { most_silent = 25 }; /* the device may be late */
+    static uint64_t n_before;
+    static unsigned n_silent;
+    uint64_t n;
+
+    pthread_mutex_lock(&lock);
+    n = book.n_called + book.n_ran;
+    pthread_mutex_unlock(&lock);
+    n_silent = n == n_before ? n_silent + 1 : 0;
+    n_before = n;
+    return n_silent < most_silent;
+}
+
 static bool kernels_are_closing(void)
 {
     bool is;
@@ -275,7 +295,7 @@ static bool kernels_are_closing(void)
 
 static void *kernels_read(void *unused)
 {
-    static const struct timespec pause = {.tv_nsec = 20000000};
+    static const struct timespec pause = {.tv_nsec = 40000000};
     struct ran_list list = {0};
 
     (void)unused;
@@ -283,6 +303,8 @@ static void *kernels_read(void *unused)
         return NULL;
     while (!kernels_are_closing()) {
         nanosleep(&pause, NULL);
+        if (!kernels_are_awaited())
+            continue;
         cupti_flush(false);
         kernels_settle(&list);
     }
@@ -375,6 +397,8 @@ static const char *kernels_start(const char *const *files, size_t n_files)
         return NULL;
     kernels.is_open = false;
     cupti_stop();
+    if (error == CUPTI_IS_TAKEN)
+        return "CUPTI serves another profiler in this process";
     snprintf(kernels.text, sizeof kernels.text,
              "CUPTI does not record here (its error %d)", error);
     return kernels.text;

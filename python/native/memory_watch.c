@@ -29,9 +29,9 @@ static struct {
 
 void memory_keep(struct place *place)
 {
-    int64_t bytes = (int64_t)place->work.kept_bytes;
+    int64_t bytes = place->kept_bytes;
 
-    if (bytes <= 0 || !place->is_on_host)
+    if (bytes <= 0)
         return;
     if (place->live_bytes == 0) {
         place->next_live = first_live;

@@ -358,8 +358,7 @@ static int place_ask_work(struct place *place, PyObject *object)
 {
     PyObject *function;
 
-    Py_CLEAR(place->work_function);
-    Py_CLEAR(place->shape);
+    work_forget(place);
     if (!watch.work_of)
         return 0;
     function = PyObject_CallFunctionObjArgs(watch.work_of, object, NULL);

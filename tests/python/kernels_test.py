@@ -222,7 +222,7 @@ def recorded_facts(tmp_path, monkeypatch, step=None):
      "events (CUPTI's version 140000 is not one of those known)"),
     ("ASSAY_CUDA_TIMES", "events", "events (ASSAY_CUDA_TIMES is events)"),
     ("FAKE_CUPTI_IS_TAKEN", "1",
-     "events (CUPTI does not record here (its error 39))"),
+     "events (CUPTI serves another profiler in this process)"),
     ("FAKE_CUPTI_VERSION", "28", "CUPTI 28")])
 def test_without_cupti_there_are_events_and_the_run_says_why(
         tmp_path, monkeypatch, name, value, reason):

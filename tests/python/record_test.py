@@ -11,8 +11,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import assay
-from assay import _native
-from assay.record import Recording
+from assay import _native, work
+from assay.record import Recording, span
 
 
 def scopes_of(path):
@@ -174,6 +174,38 @@ def test_the_backward_pass_has_the_work_of_its_gradients(tmp_path):
     macs = [round(found[f"backward.{i}"]["macs"] * 3 / 2) for i in range(3)]
     assert macs == [12, 12, 64]
     assert found["forward.0"]["macs"] == 12
+    assert bad == {}
+
+
+def test_work_is_computed_once_for_each_shape(tmp_path, monkeypatch):
+    """Computing it in Python takes longer than a module's call."""
+    computed = []
+    original = work.work_of
+
+    def work_of(module):
+        function = original(module)
+        return lambda *args: computed.append(0) or function(*args)
+
+    monkeypatch.setattr(work, "work_of", work_of)
+    layer = nn.ReLU()
+    with Recording(tmp_path / "run.assay"), torch.no_grad():
+        for _ in range(3):
+            with span("step"):
+                for n in range(1, 21):
+                    layer(torch.ones(n % 5 + 1))
+    found, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert len(computed) == 5
+    assert bad == {}
+
+
+def test_more_shapes_than_are_kept_are_counted_too(tmp_path):
+    layer = nn.Linear(1, 1)
+    with Recording(tmp_path / "run.assay"), torch.no_grad():
+        for _ in range(2):
+            for n in range(1, 41):
+                layer(torch.ones(n, 1))
+    found, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert found["model"]["macs"] == 20.5  # of an iteration: a call
     assert bad == {}
 
 
