@@ -25,7 +25,9 @@ def parse(words):
     parser.add_argument("--no-backward", action="store_true",
                         help="do not time the backward pass by module")
     parser.add_argument("--gpu", action="store_true",
-                        help="also time the GPU by events")
+                        help="also time the GPU")
+    parser.add_argument("--kernels", action="store_true",
+                        help="the same, with every kernel by its name")
     parser.add_argument("--quiet", action="store_true",
                         help="write the run file, show nothing")
     parser.add_argument("-m", dest="module", metavar="MODULE",
@@ -87,7 +89,7 @@ def main():
     from assay.record import Recording
     recording = Recording(options.output, warm_up=options.warm_up,
                           backward=not options.no_backward,
-                          device=options.gpu,
+                          device=options.gpu, kernels=options.kernels,
                           program=os.path.basename(options.module or rest[0]))
     try:
         recording.start()

@@ -1,5 +1,7 @@
 """Attaches the recorder to PyTorch, and takes it away again."""
 import functools
+import glob
+import os
 import threading
 
 from assay import _native
@@ -183,6 +185,7 @@ def watch_backward(patches, torch, class_name, books):
             if is_outer:
                 _native.reached(True)
                 _native.begin("backward", class_name())
+                _native.backward_here()
             try:
                 result = original(*args, **kwargs)
                 if is_outer:
@@ -214,18 +217,79 @@ def _watch_streams(patches, torch):
     return True
 
 
-def open_device(patches, torch):
-    """Times the current GPU by events. Returns why not, or None."""
+def _cupti_files(torch):
+    """Where CUPTI may be: by its name, and in the packages beside PyTorch."""
+    names = ["libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+             "libcupti.so"]
+    site = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
+    beside = glob.glob(os.path.join(glob.escape(site), "nvidia", "*", "lib",
+                                    "libcupti.so*"))
+    return names + sorted(beside, reverse=True)
+
+
+def _open_events(patches, torch):
+    _native.device_open_events(torch._C._cuda_getCurrentRawStream,
+                               torch._C._cuda_getDevice,
+                               torch.cuda.current_device(),
+                               _watch_streams(patches, torch))
+
+
+def _is_profiled(torch):
+    """Whether PyTorch's own profiler is at work."""
+    is_on = getattr(torch.autograd, "_profiler_enabled", None)
+    return is_on is not None and is_on()
+
+
+def _watch_profiler(patches, torch):
+    """CUPTI serves one profiler at a time: PyTorch's own one goes first."""
+    home = torch.autograd.profiler
+
+    def wrap(original):
+        @functools.wraps(original)
+        def wrapper(*args, **kwargs):
+            if _native.device_leave_kernels():
+                _open_events(patches, torch)
+                _native.fact("device.timed_by", "events, since PyTorch's own "
+                                                "profiler was started")
+            return original(*args, **kwargs)
+        return wrapper
+
+    for name in ("_prepare_profiler", "_enable_profiler"):
+        if name in vars(home):
+            patches.set(home, name, wrap(vars(home)[name]))
+
+
+def _open_kernels(patches, torch, has_all):
+    """Returns why CUPTI cannot be used, or None."""
+    if os.environ.get("ASSAY_CUDA_TIMES") == "events":
+        return "ASSAY_CUDA_TIMES is events"
+    if _is_profiled(torch):
+        return "PyTorch's own profiler uses CUPTI"
+    try:
+        version = _native.device_open_kernels(_cupti_files(torch), has_all)
+    except OSError as error:
+        return str(error)
+    _watch_profiler(patches, torch)
+    _native.fact("device.timed_by", version)
+    return None
+
+
+def open_device(patches, torch, has_all=False):
+    """Times the GPU: its kernels by CUPTI, or modules by events on the current
+    stream. has_all: kernels in every iteration, and by their names. Returns
+    why it is not timed, or None."""
     if not torch.cuda.is_available():
         return "no GPU"
     torch.cuda.init()
     torch.empty(1, device="cuda")  # makes the context current
+    why_not = _open_kernels(patches, torch, has_all)
+    if why_not is None:
+        return None
     try:
-        _native.cuda_open(torch._C._cuda_getCurrentRawStream,
-                          torch._C._cuda_getDevice, torch.cuda.current_device(),
-                          _watch_streams(patches, torch))
+        _open_events(patches, torch)
     except OSError as error:
         return str(error)
+    _native.fact("device.timed_by", f"events ({why_not})")
     return None
 
 

@@ -1,9 +1,12 @@
 """Starts the recording that `assay record` asked for, once PyTorch has been
 imported; start/sitecustomize.py calls arm().
 
-ASSAY_RECORD holds the settings: "WARM-UP BACKWARD GPU FILE", two of which are 0
-or 1 (src/cli/cmd_record.c writes it). The process that imports PyTorch first takes
-them out of the environment, so that processes it starts do not record too.
+ASSAY_RECORD holds the settings: "WARM-UP BACKWARD GPU KERNELS FILE", three of
+which are 0 or 1 (src/cli/cmd_record.c writes it). The process that imports PyTorch first takes
+them out of the environment, so that processes it starts do not record too. The
+launcher of torch.distributed leaves them for its workers, which record each into
+a file of its own: the first into the one that was asked for, `run.assay`, the
+second into `run.rank1.assay`.
 """
 import atexit
 import importlib.util
@@ -11,6 +14,28 @@ import os
 import sys
 
 VARIABLE = "ASSAY_RECORD"
+_LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
+
+
+def _is_launcher():
+    """Whether this process only starts the workers of torch.distributed."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            words = os.fsdecode(file.read()).split("\0")
+    except OSError:
+        words = sys.argv
+    return any(os.path.basename(word) == "torchrun" for word in words[:2]) or \
+        any(word == "-m" and name in _LAUNCHERS
+            for word, name in zip(words, words[1:]))
+
+
+def _file_of_rank(path):
+    """The run file of this worker."""
+    rank = os.environ.get("RANK", "")
+    if not rank.isdigit() or int(rank) == 0 or "WORLD_SIZE" not in os.environ:
+        return path
+    stem, end = os.path.splitext(path)
+    return f"{stem}.rank{int(rank)}{end}"
 
 
 class _Loader:
@@ -28,7 +53,8 @@ class _Loader:
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        start(_take_settings())
+        if not _is_launcher():
+            start(_take_settings())
 
 
 class _Finder:
@@ -50,15 +76,17 @@ def arm():
 
 
 def _take_settings():
-    warm_up, backward, gpu, output = os.environ.pop(VARIABLE).split(" ", 3)
+    warm_up, backward, gpu, kernels, output = os.environ.pop(
+        VARIABLE).split(" ", 4)
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start")
     rest = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
             if path and os.path.abspath(path) != here]
     os.environ["PYTHONPATH"] = os.pathsep.join(rest)
     if not rest:
         del os.environ["PYTHONPATH"]
-    return {"path": output, "warm_up": int(warm_up),
-            "backward": backward == "1", "device": gpu == "1"}
+    return {"path": _file_of_rank(output), "warm_up": int(warm_up),
+            "backward": backward == "1", "device": gpu == "1",
+            "kernels": kernels == "1"}
 
 
 def start(settings):

@@ -1,5 +1,5 @@
 """Records a whole PyTorch program: every module, forward and backward,
-optimizers, data loaders, and GPU times by events."""
+optimizers, data loaders, and what the GPU did for each."""
 import contextlib
 import os
 
@@ -10,15 +10,17 @@ from assay.memory_books import Books
 class Recording:
     """A recording of this process from start() to stop().
 
-    One at a time. What was replaced in PyTorch is put back by stop().
+    One at a time. What was replaced in PyTorch is put back by stop(). device
+    also times the GPU in some of the iterations, kernels every kernel of all.
     """
 
     def __init__(self, path="run.assay", *, warm_up=0, backward=True,
-                 device=False, program="run"):
+                 device=False, kernels=False, program="run"):
         self.path = os.path.abspath(path)  # the program may change folders
         self.warm_up = warm_up
         self.backward = backward
-        self.device = device
+        self.device = device or kernels
+        self.kernels = kernels
         self.program = program
         self._patches = attach.Patches()
         self._names = {}
@@ -41,7 +43,7 @@ class Recording:
 
     def _attach(self, torch):
         if self.device:
-            attach.open_device(self._patches, torch)
+            attach.open_device(self._patches, torch, self.kernels)
         attach.state_facts(torch)
         attach.watch_modules(self._patches, torch)
         self._books = Books(torch)
@@ -61,7 +63,7 @@ class Recording:
             self._know(module, attach.AFTER, "loss", kind, "backward.loss")
         elif type(module).__module__.startswith("torchvision.transforms"):
             _native.know(module, attach.PREPROCESS, "data", kind, "DataLoader",
-                         None, None)
+                         None, None, None)
         else:
             if self._model_class is None:
                 self._model_class = kind
@@ -75,7 +77,7 @@ class Recording:
             kind, len(self._names[group]) + 1)
         suffix = "" if number == 1 else f"_{number}"
         _native.know(module, stage, group + suffix, None, kind,
-                     backward + suffix,
+                     backward + suffix, self._model_class,
                      "model" + suffix if group == "forward" else None)
 
     def stop(self):
@@ -83,7 +85,7 @@ class Recording:
         try:
             self._patches.undo()
             _native.watch(False, False, None, None, None, None)
-            _native.cuda_close()
+            _native.device_close()
             if self._books is not None:
                 self._books.close()
         finally:

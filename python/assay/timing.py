@@ -125,9 +125,9 @@ class ModelTiming:
 
     It runs nothing itself and puts everything back at the end, also after an
     exception. Transforms are objects with forward() or __call__(); what is
-    inside a Compose is timed too. On a GPU, device=True also times the
-    device by events, without synchronising; see docs/python.md. warm_up iterations at
-    the beginning do not count. One ModelTiming at a time.
+    inside a Compose is timed too. On a GPU, device=True also times
+    the device, without synchronising; see docs/python.md. warm_up iterations
+    at the beginning do not count. One ModelTiming at a time.
     """
 
     def __init__(self, model, pre_transforms=None, post_transforms=None, *,
@@ -175,7 +175,7 @@ class ModelTiming:
         attach.watch_modules(self._patches, torch)
         loader_watch.watch_loaders(self._patches, in_process=False)
         _native.know(self._model, attach.MODEL, "model", None,
-                     type(self._model).__name__, None, None)
+                     type(self._model).__name__, None, None, None)
         for group, stage, transforms in (
                 ("preprocess", attach.PREPROCESS, self._pre),
                 ("postprocess", attach.AFTER, self._post)):
@@ -192,14 +192,15 @@ class ModelTiming:
             for name, module in transform.named_modules():
                 _native.know(module, stage, group,
                              f"{path}.{name}" if name else path, None, None,
-                             None)
+                             None, None)
         else:
             kind = type(transform)
             method = "__call__" if hasattr(kind, "__call__") else "forward"
             if not isinstance(vars(kind).get(method), _native.Method):
                 self._patches.set(kind, method,
                                   _native.Method(getattr(kind, method)))
-            _native.know(transform, stage, group, path, None, None, None)
+            _native.know(transform, stage, group, path, None, None, None,
+                         None)
         for i, part in enumerate(_parts_of(transform)):
             if _is_timed(part, torch):
                 self._watch(part, torch, stage, group, f"{path}.{i}")
@@ -208,7 +209,7 @@ class ModelTiming:
         try:
             self._patches.undo()
             _native.watch(False, False, None, None, None, None)
-            _native.cuda_close()
+            _native.device_close()
             if self._books is not None:
                 self._books.close()
                 self._books = None

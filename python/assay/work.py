@@ -3,6 +3,9 @@
 work_of(module) returns a function of (module, args, output) for the modules
 listed here, and None for others, whose work is unknown. args[0] is the module.
 A multiply-add is one MAC; norms and activations are other arithmetic.
+
+The backward pass of what has MACs does the same number again for the gradient of
+the weights, and once more for that of the input, where these are wanted.
 """
 import math
 
@@ -21,6 +24,18 @@ def _first(value):
     return value
 
 
+def _backward(module, x, y, macs, own):
+    """MACs, bytes read and bytes written of the backward pass; 0: unknown."""
+    if not macs or not y.requires_grad:
+        return 0.0, 0.0, 0.0
+    of_weights = any(p.requires_grad for p in module.parameters(recurse=False))
+    size_x = x.numel() * x.element_size()
+    return (float(macs) * (of_weights + x.requires_grad),
+            float(y.numel() * y.element_size() + of_weights * size_x
+                  + x.requires_grad * own),
+            float(of_weights * own + x.requires_grad * size_x))
+
+
 def _report(module, x, y, macs=0.0, flops=0.0):
     own = sum(p.numel() * p.element_size()
               for p in module.parameters(recurse=False))
@@ -31,7 +46,7 @@ def _report(module, x, y, macs=0.0, flops=0.0):
             float(y.numel() * y.element_size()),
             float(y.numel() * y.element_size()) if kept else 0.0,
             float(n), f"{_text(x.shape)} -> {_text(y.shape)}",
-            y.device.type == "cpu")
+            y.device.type == "cpu", *_backward(module, x, y, macs, own))
 
 
 def _convolution(module, args, y):

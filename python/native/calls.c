@@ -68,7 +68,7 @@ static PyObject *call_recorded(struct place *place, PyObject *self,
 {
     PyObject *original = ((struct method *)self)->original;
     struct place *outer = calls_open;
-    struct cuda_mark mark = {0};
+    struct device_mark mark = {0};
     PyObject *result;
 
     if (!outer)
@@ -76,18 +76,16 @@ static PyObject *call_recorded(struct place *place, PyObject *self,
     if (calls_have_grad)
         call_drop_failure(backward_claim_inputs(args, kwargs, outer));
     assay_begin_scope(place->forward);
-    /* What devices do for the modules inside it is its own, too: timing both
-     * would count it twice. */
-    if (watch.has_device && !place->has_inner)
-        cuda_begin(&mark, true);
+    if (watch.has_device)
+        device_begin(&mark, place->forward, !place->has_inner, true);
     calls_open = place;
-    memory_sample();
+    if (place->has_inner)
+        memory_sample();
     result = place->is_compiled && watch.module
                  ? call_compiled(self, args, kwargs)
                  : PyObject_Call(original, args, kwargs);
     calls_open = outer;
-    if (mark.event)
-        cuda_end(&mark, place->has_inner ? ASSAY_SCOPE_NONE : place->forward);
+    device_end(&mark, place->forward, !place->has_inner);
     if (result && place->work_function)
         call_drop_failure(work_report(place, args, result));
     if (result && calls_have_grad)

@@ -5,14 +5,12 @@
  * then, say when the device reached them. A thread reads them when the device
  * has passed them: the program never waits, and pays for recording alone. A
  * call that begins at once after another one ended shares its event, because
- * nothing can have been launched in between. Events cost the host and the
- * device microseconds, so that only the first iterations and some of the later
- * ones have them. The driver is loaded if it is there; the stream is asked of
- * PyTorch, once if it uses only one device and nobody sets a stream. */
+ * nothing can have been launched in between. The driver is loaded if it is
+ * there; the stream is asked of PyTorch, once if it uses only one device and
+ * nobody sets a stream. */
 #include "extension_internal.h"
 
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -31,14 +29,10 @@ static struct {
     void *context;
     bool is_fixed;        /* there is one device, and nobody set a stream */
     struct stream *fixed; /* then: the stream, once it was asked for */
-    bool is_timed;        /* this iteration */
-    uint64_t n_iterations, n_timed;
+    bool is_open;
 } cuda;
 
 enum { MAX_DEVICES = 16, MAX_STREAMS = 64, MAX_WAITING = 65536, BATCH = 512 };
-
-/* The first iterations, and then one of so many, are timed. */
-enum { TIMED_FIRST = 4, TIMED_EVERY = 8 };
 
 /* PyTorch takes longer than this to launch a kernel. */
 static const int64_t no_launch_ns = 3500;
@@ -164,15 +158,6 @@ PyObject *cuda_unfix(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-void cuda_next_iteration(bool is_warm_up)
-{
-    uint64_t i = cuda.n_iterations;
-
-    cuda.is_timed = !is_warm_up && (i < TIMED_FIRST || i % TIMED_EVERY == 0);
-    cuda.n_iterations += !is_warm_up;
-    cuda.n_timed += cuda.is_timed;
-}
-
 /* Records an event, for `n_uses` and as the stream's last one. NULL: it cannot
  * be. */
 static struct cuda_event *event_now(struct stream *stream)
@@ -222,7 +207,7 @@ static struct cuda_event *event_share(struct stream *stream)
 
 void cuda_begin(struct cuda_mark *mark, bool is_outermost)
 {
-    struct stream *stream = cuda.is_timed ? stream_current(is_outermost) : NULL;
+    struct stream *stream = stream_current(is_outermost);
 
     *mark = (struct cuda_mark){0};
     if (!stream)
@@ -435,56 +420,40 @@ static void cuda_keep(PyObject **kept, PyObject *function)
     *kept = function;
 }
 
-/* cuda_open(current_stream, current_device, device, is_fixed): whether the
- * stream stays the same until cuda_unfix(). */
-PyObject *cuda_open(PyObject *self, PyObject *args)
+bool cuda_open(PyObject *args)
 {
     PyObject *stream, *current;
     int device, is_fixed;
 
-    (void)self;
     if (!PyArg_ParseTuple(args, "OOip", &stream, &current, &device, &is_fixed))
-        return NULL;
+        return false;
     if (!cuda_load()) {
         PyErr_SetString(PyExc_OSError, "the CUDA driver, libcuda.so.1, cannot "
                                        "be loaded");
-        return NULL;
+        return false;
     }
     if (!waiting)
         waiting = calloc(MAX_WAITING, sizeof *waiting);
-    if (!waiting)
-        return PyErr_NoMemory();
+    if (!waiting) {
+        PyErr_NoMemory();
+        return false;
+    }
     cuda_keep(&cuda.current_stream, stream);
     cuda_keep(&cuda.current_device, current);
     cuda.is_fixed = is_fixed;
     cuda.fixed = NULL;
-    cuda.n_iterations = cuda.n_timed = 0;
-    cuda.is_timed = true; /* until the first iteration */
-    if (!cuda_start(device)) {
+    cuda.is_open = cuda_start(device);
+    if (!cuda.is_open)
         PyErr_SetString(PyExc_OSError,
                         "no event could be recorded on the current stream");
-        return NULL;
-    }
-    watch.has_device = true;
-    Py_RETURN_NONE;
+    return cuda.is_open;
 }
 
-/* Views divide device times by the iterations that have them. */
-static void cuda_state_share(void)
+void cuda_close(void)
 {
-    char text[32];
-
-    snprintf(text, sizeof text, "%" PRIu64, cuda.n_timed);
-    if (cuda.n_timed < cuda.n_iterations)
-        assay_fact("device.timed_iterations", text);
-}
-
-PyObject *cuda_close(PyObject *self, PyObject *unused)
-{
-    (void)self, (void)unused;
-    if (!watch.has_device)
-        Py_RETURN_NONE;
-    watch.has_device = false;
+    if (!cuda.is_open)
+        return;
+    cuda.is_open = false;
     pthread_mutex_lock(&lock);
     is_closing = true;
     pthread_mutex_unlock(&lock);
@@ -497,6 +466,4 @@ PyObject *cuda_close(PyObject *self, PyObject *unused)
         event_drop(span->end);
     }
     n_waiting = first_waiting = 0;
-    cuda_state_share();
-    Py_RETURN_NONE;
 }

@@ -3,8 +3,9 @@
  * module.c is the module `assay._native` and its functions, places.c knows
  * where a torch module is in the tree of scopes, calls.c replaces __call__ of
  * classes by objects in C, node_hooks.c hooks the nodes of autograd,
- * cuda_events.c times what a GPU does, memory_watch.c counts memory, run_tree.c
- * reads runs.
+ * device_times.c has what a GPU does timed: by kernel_times.c, with
+ * cupti_calls.c and kernel_names.c, or by cuda_events.c. memory_watch.c counts
+ * memory, work_report.c work, run_tree.c reads runs.
  *
  * Everything runs under the interpreter's lock, which protects all state here;
  * what belongs to a thread is thread-local. Stands on include/assay/ and
@@ -34,6 +35,8 @@
 /* What a place at the top of the tree is for, in the order of an iteration. */
 enum stage { STAGE_PREPROCESS, STAGE_MODEL, STAGE_AFTER };
 
+struct known_work;
+
 /* A scope, and all that is worth keeping for it. There is one per scope for
  * the life of the process: hooks of autograd nodes refer to it. */
 struct place {
@@ -48,11 +51,15 @@ struct place {
     bool is_compiled;  /* torch.compile() made it: no scopes inside */
     PyObject *path;    /* text: of the module in its model, "" for the model */
     PyObject *classes; /* at the top: of the modules below, by path; or NULL */
-    /* The work of a call with inputs of the same shapes as last time. */
-    PyObject *work_function, *shape; /* NULL: unknown */
-    struct assay_work work;
-    char shapes[160];
-    bool is_on_host; /* its outputs */
+    /* How the work of a call is found: work_report.c. */
+    PyObject *work_function;   /* NULL: unknown */
+    struct known_work **known; /* by shapes */
+    unsigned n_known, next_known;
+    int64_t kept_bytes; /* of the last call's outputs, if on the host */
+    struct assay_work backward_work;
+    /* Calls in an iteration whose backward pass has not begun. */
+    unsigned n_backward_to_come;
+    uint64_t called_in;
     /* What its outputs keep until the backward pass; -1: given back. */
     int64_t live_bytes;
     struct place *next_live;
@@ -64,9 +71,18 @@ struct place {
 int places_add_object(PyObject *object, PyObject *path, struct place *top);
 /* The same for a module and all below it. */
 int places_add_modules(PyObject *module, struct place *top);
-/* A place at the top of the tree. NULL with an exception. */
+/* Where the backward pass of a place at the top is: "backward", or
+ * "backward.loss" and then the class of the first of the two. */
+struct backward_name {
+    const char *path; /* NULL: nowhere */
+    const char *class_above;
+};
+
+/* A place at the top of the tree; backward may be NULL. NULL with an
+ * exception. */
 struct place *places_top(const char *name, const char *class_name,
-                         const char *backward_name, enum stage stage);
+                         const struct backward_name *backward,
+                         enum stage stage);
 
 /* The place of an object that is called while `open` is the innermost open
  * place of the thread (NULL: none). NULL without an exception: it is not to be
@@ -83,7 +99,7 @@ struct watch {
     bool is_on;
     bool is_open;              /* modules nobody named are recorded too */
     bool has_backward;         /* hook the nodes of autograd */
-    bool has_device;           /* time the GPU with events */
+    bool has_device;           /* time the GPU */
     PyObject *is_grad_enabled; /* torch's function; NULL: never */
     PyObject *work_of;         /* module -> function or None; NULL: none */
     PyObject *on_top;          /* names an unknown module; NULL: none */
@@ -101,6 +117,9 @@ int calls_add_types(PyObject *module);
 
 /* ---- iterations, in module.c -------------------------------------------- */
 
+/* Grows with every iteration of every recording. */
+extern uint64_t iteration_number;
+
 /* A call begins at the top of the tree: starts an iteration if it is the first
  * thing of one. */
 void iteration_reach(const struct place *place);
@@ -115,14 +134,21 @@ int backward_claim(PyObject *value, struct place *place);
 int backward_claim_inputs(PyObject *args, PyObject *kwargs,
                           struct place *place);
 int backward_add_types(PyObject *module);
+/* The innermost open span is a backward pass. */
+PyObject *backward_here(PyObject *self, PyObject *unused);
 /* Ends spans that a failed node left open on this thread. */
 PyObject *backward_depth(PyObject *self, PyObject *unused);
 PyObject *backward_close(PyObject *self, PyObject *depth);
 
 /* ---- work of leaf modules, in work_report.c ----------------------------- */
 
+int work_add_types(void);
+/* Another object may be at the place. */
+void work_forget(struct place *place);
 /* args[0] is the module. */
 int work_report(struct place *place, PyObject *args, PyObject *result);
+/* A node of the place runs. */
+void work_report_backward(struct place *place, assay_scope_t scope);
 
 /* ---- memory_watch.c: memory by module ----------------------------------- */
 
@@ -150,18 +176,102 @@ struct cuda_mark {
     int64_t launched_ns;
 };
 
-/* Finds the driver; an exception says why there is none. */
-PyObject *cuda_open(PyObject *self, PyObject *args);
+/* args: see device_open_events(). False with an exception. */
+bool cuda_open(PyObject *args);
 /* Waits until the device has done what was recorded, two seconds at most. */
-PyObject *cuda_close(PyObject *self, PyObject *unused);
+void cuda_close(void);
 /* Somebody sets a stream. */
 PyObject *cuda_unfix(PyObject *self, PyObject *unused);
-/* Decides whether the iteration that begins is timed. */
-void cuda_next_iteration(bool is_warm_up);
 /* is_outermost: nothing else of this thread is being timed. */
 void cuda_begin(struct cuda_mark *mark, bool is_outermost);
 /* ASSAY_SCOPE_NONE: the mark is dropped. */
 void cuda_end(struct cuda_mark *mark, assay_scope_t scope);
+
+/* ---- kernel_times.c: kernels and copies, by CUPTI ------------------------ */
+
+enum kernel_work { WORK_KERNEL, WORK_COPY_IN, WORK_COPY_OUT };
+
+/* Something that a device ran; times on CUPTI's clock, 0: not yet. */
+struct kernel_ran {
+    uint32_t correlation, device, stream;
+    enum kernel_work work;
+    uint64_t start, end;
+    const char *name;
+};
+
+/* What cupti_read() finds; the caller has the lock. */
+void kernels_ran(const struct kernel_ran *record);
+/* This thread makes a call that launches something. */
+void kernels_called(uint32_t correlation);
+
+/* NULL, or why they cannot be recorded. */
+const char *kernels_open(const char *const *files, size_t n_files, bool has_all,
+                         const char **timed_by);
+/* Waits until the device has done what was launched. Returns how many records
+ * were lost. */
+uint64_t kernels_close(void);
+/* Whether what is launched from now on is timed. */
+void kernels_time(bool is_timed);
+/* What this thread launches is for the scope until kernels_end(), which gets
+ * what it returns. */
+assay_scope_t kernels_begin(assay_scope_t scope);
+void kernels_end(assay_scope_t outer);
+/* The same, without an end, for a thread that has begun no scope. */
+void kernels_base(assay_scope_t scope);
+
+/* ---- kernel_names.c -------------------------------------------------------
+ */
+
+/* The scope of a kernel below that of what launched it. */
+assay_scope_t kernel_scope(assay_scope_t scope, const char *name);
+
+/* ---- cupti_calls.c: the library -------------------------------------------
+ */
+
+typedef void cupti_wants_buffer(uint8_t **buffer, size_t *size,
+                                size_t *most_records);
+typedef void cupti_has_buffer(void *context, uint32_t stream, uint8_t *buffer,
+                              size_t size, size_t valid);
+
+/* The text is the version, or why it cannot be used. */
+bool cupti_open(const char *const *files, size_t n_files, char *text,
+                size_t size);
+/* How far its clock is ahead of assay_clock_ns(); 0: unknown. */
+int64_t cupti_ahead_ns(void);
+enum { CUPTI_IS_TAKEN = 39 }; /* an error: it has a subscriber */
+
+/* Returns CUPTI's error. */
+int cupti_start(cupti_wants_buffer *wants, cupti_has_buffer *has);
+void cupti_stop(void);
+/* Whether what is launched from now on is recorded. */
+void cupti_record(bool is_on);
+/* Brings records that are complete; is_last: all that there are. */
+void cupti_flush(bool is_last);
+void cupti_read(uint8_t *buffer, size_t valid);
+
+/* ---- device_times.c: what a GPU did for a scope ---------------------------
+ */
+
+struct device_mark {
+    struct cuda_mark events;
+    bool is_inside; /* for kernels, with the scope around it */
+    assay_scope_t outer;
+};
+
+/* Decides whether the iteration that begins is timed. */
+void device_next_iteration(bool is_warm_up);
+/* What this thread launches until device_end() is for the scope. is_leaf: no
+ * module is called inside. Events can time only leaves, because they would
+ * count twice what a module inside does. */
+void device_begin(struct device_mark *mark, assay_scope_t scope, bool is_leaf,
+                  bool is_outermost);
+/* is_leaf: whether it turned out to be one. */
+void device_end(struct device_mark *mark, assay_scope_t scope, bool is_leaf);
+
+PyObject *device_open_kernels(PyObject *self, PyObject *args);
+PyObject *device_open_events(PyObject *self, PyObject *args);
+PyObject *device_leave_kernels(PyObject *self, PyObject *unused);
+PyObject *device_close(PyObject *self, PyObject *unused);
 
 /* ---- run_tree.c ---------------------------------------------------------- */
 

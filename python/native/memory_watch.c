@@ -7,14 +7,15 @@
  * optimizer's state come from memory_books.py.
  *
  * On a GPU, PyTorch's allocator says how much is taken in total. Asking costs
- * microseconds, so it is asked around modules in one of some iterations;
- * activations are what the other categories do not explain. */
+ * tens of microseconds, so it is asked in one of many iterations: at the end of
+ * a module, and at the beginning of one with modules in it. Activations are
+ * what the other categories do not explain. */
 #include "extension_internal.h"
 
 #include <string.h>
 
 /* Every so many iterations the allocator is asked. */
-enum { SAMPLED_EVERY = 64 };
+enum { SAMPLED_EVERY = 256 };
 
 static struct place *first_live; /* places with live_bytes, by next_live */
 
@@ -28,9 +29,9 @@ static struct {
 
 void memory_keep(struct place *place)
 {
-    int64_t bytes = (int64_t)place->work.kept_bytes;
+    int64_t bytes = place->kept_bytes;
 
-    if (bytes <= 0 || !place->is_on_host)
+    if (bytes <= 0)
         return;
     if (place->live_bytes == 0) {
         place->next_live = first_live;

@@ -34,6 +34,8 @@ static struct {
     unsigned n_warm_up; /* iterations of the warm-up that are still to come */
 } now;
 
+uint64_t iteration_number;
+
 static bool iteration_is_ours(void)
 {
     return pthread_equal(now.owner, pthread_self()) != 0;
@@ -45,9 +47,10 @@ static void iteration_set(bool is_open)
         assay_iteration_end();
     now.is_open = is_open;
     now.model = NULL;
+    iteration_number++;
     memory_next_iteration();
     if (is_open) {
-        cuda_next_iteration(now.n_warm_up > 0);
+        device_next_iteration(now.n_warm_up > 0);
         now.n_warm_up -= now.n_warm_up > 0;
         assay_iteration_begin();
     }
@@ -115,6 +118,7 @@ static PyObject *native_start(PyObject *self, PyObject *args)
     memset(&now, 0, sizeof now);
     now.owner = pthread_self();
     now.n_warm_up = options.warm_up;
+    iteration_number++;
     Py_BEGIN_ALLOW_THREADS status =
         assay_start(PyBytes_AsString(path), &options, &error);
     Py_END_ALLOW_THREADS Py_DECREF(path);
@@ -176,23 +180,25 @@ static PyObject *native_watch(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* know(object, stage, group, path, class_name, backward, without_grad): the
- * object is at the top of the tree, a model with all its modules, if the path
- * is None; otherwise it is at that path below a group there. The last two are
- * names at the top for the backward pass and for calls without gradients, or
- * None. */
+/* know(object, stage, group, path, class_name, backward, class_above,
+ * without_grad): the object is at the top of the tree, a model with all its
+ * modules, if the path is None; otherwise it is at that path below a group
+ * there. The last three are where the backward pass is (struct backward_name)
+ * and the name at the top for calls without gradients, or None. */
 static PyObject *native_know(PyObject *self, PyObject *args)
 {
-    const char *group, *class_name, *backward, *without_grad;
+    const char *group, *class_name, *without_grad;
+    struct backward_name backward;
     PyObject *object, *path;
     struct place *top;
     int stage, failed;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "OisOzzz", &object, &stage, &group, &path,
-                          &class_name, &backward, &without_grad))
+    if (!PyArg_ParseTuple(args, "OisOzzzz", &object, &stage, &group, &path,
+                          &class_name, &backward.path, &backward.class_above,
+                          &without_grad))
         return NULL;
-    top = places_top(group, class_name, backward, (enum stage)stage);
+    top = places_top(group, class_name, &backward, (enum stage)stage);
     if (!top)
         return NULL;
     if (without_grad) {
@@ -210,6 +216,42 @@ static PyObject *native_know(PyObject *self, PyObject *args)
 
 /* ---- spans and values ---------------------------------------------------- */
 
+/* Spans of Python that are open on this thread, for what is launched in them;
+ * those that are nested deeper are not noted. Kept small, as in node_hooks.c.
+ */
+enum { MOST_NESTED = 8 };
+static __thread struct {
+    assay_scope_t outer;
+    bool is_inside;
+} nested[MOST_NESTED];
+static __thread unsigned n_nested;
+
+static void nested_begin(void)
+{
+    struct device_mark mark = {0};
+
+    if (watch.has_device)
+        device_begin(&mark, assay_scope_here(), false, true);
+    if (n_nested < MOST_NESTED) {
+        nested[n_nested].outer = mark.outer;
+        nested[n_nested].is_inside = mark.is_inside;
+    } else {
+        device_end(&mark, ASSAY_SCOPE_NONE, false);
+    }
+    n_nested++;
+}
+
+static void nested_end(void)
+{
+    struct device_mark mark = {0};
+
+    if (n_nested == 0 || --n_nested >= MOST_NESTED)
+        return;
+    mark.outer = nested[n_nested].outer;
+    mark.is_inside = nested[n_nested].is_inside;
+    device_end(&mark, ASSAY_SCOPE_NONE, false);
+}
+
 static PyObject *native_begin(PyObject *self, PyObject *args)
 {
     const char *name, *class_name = NULL;
@@ -220,12 +262,14 @@ static PyObject *native_begin(PyObject *self, PyObject *args)
     if (iteration_is_ours())
         now.n_spans++;
     assay_begin_class(name, class_name);
+    nested_begin();
     Py_RETURN_NONE;
 }
 
 static PyObject *native_end(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
+    nested_end();
     assay_end();
     if (iteration_is_ours() && now.n_spans > 0)
         now.n_spans--;
@@ -321,7 +365,8 @@ static PyMethodDef methods[] = {
     {"watch", native_watch, METH_VARARGS,
      "watch(is_on, has_backward, is_grad_enabled, work_of, on_top, module)"},
     {"know", native_know, METH_VARARGS,
-     "know(object, stage, group, path, class_name, backward, without_grad)"},
+     "know(object, stage, group, path, class_name, backward, class_above, "
+     "without_grad)"},
     {"iteration", native_iteration, METH_VARARGS, "iteration(is_open)"},
     {"reached", native_reached, METH_VARARGS, "reached(is_backward)"},
     {"begin", native_begin, METH_VARARGS, "begin(name, class_name=None)"},
@@ -336,10 +381,14 @@ static PyMethodDef methods[] = {
     {"claim", native_claim, METH_O, "claim(tensors)"},
     {"backward_depth", backward_depth, METH_NOARGS, NULL},
     {"backward_close", backward_close, METH_O, NULL},
-    {"cuda_open", cuda_open, METH_VARARGS,
-     "cuda_open(current_stream, current_device, device, is_fixed)"},
+    {"backward_here", backward_here, METH_NOARGS, NULL},
+    {"device_open_kernels", device_open_kernels, METH_VARARGS,
+     "device_open_kernels(files, has_all)"},
+    {"device_open_events", device_open_events, METH_VARARGS,
+     "device_open_events(current_stream, current_device, device, is_fixed)"},
+    {"device_leave_kernels", device_leave_kernels, METH_NOARGS, NULL},
+    {"device_close", device_close, METH_NOARGS, NULL},
     {"cuda_unfix", cuda_unfix, METH_NOARGS, NULL},
-    {"cuda_close", cuda_close, METH_NOARGS, NULL},
     {"read", run_tree_read, METH_VARARGS, "read(path): a run as a dictionary"},
     {NULL, NULL, 0, NULL}};
 
@@ -360,6 +409,7 @@ PyMODINIT_FUNC PyInit__native(void)
     if (!module)
         return NULL;
     if (calls_add_types(module) || backward_add_types(module) ||
+        work_add_types() ||
         PyModule_AddStringConstant(module, "version", ASSAY_VERSION)) {
         Py_DECREF(module);
         return NULL;

@@ -23,10 +23,13 @@ struct node_hook {
  * little left for libraries that are loaded late. */
 enum { MAX_NESTED = 8 };
 static __thread struct {
-    struct cuda_mark mark;
+    struct device_mark mark;
     struct place *place;
 } inside[MAX_NESTED];
 static __thread long n_inside;
+
+/* Of the backward pass that began last. */
+static assay_scope_t backward_scope = ASSAY_SCOPE_NONE;
 
 /* The scope of a place's own nodes. If it has modules in it, their nodes run
  * at other times: it only groups them, and its own operations are one more. */
@@ -42,11 +45,16 @@ static assay_scope_t node_scope(struct place *place)
 static void node_begin(struct place *place)
 {
     if (n_inside < MAX_NESTED) {
+        assay_scope_t scope = node_scope(place);
+
         inside[n_inside].place = place;
-        inside[n_inside].mark = (struct cuda_mark){0};
-        assay_begin_scope(node_scope(place));
-        if (watch.has_device)
-            cuda_begin(&inside[n_inside].mark, false);
+        inside[n_inside].mark = (struct device_mark){0};
+        assay_begin_scope(scope);
+        work_report_backward(place, scope);
+        if (watch.has_device) {
+            kernels_base(backward_scope);
+            device_begin(&inside[n_inside].mark, scope, true, false);
+        }
     }
     n_inside++;
 }
@@ -58,8 +66,8 @@ static void node_end(void)
     n_inside--;
     if (n_inside >= MAX_NESTED)
         return;
-    if (inside[n_inside].mark.event)
-        cuda_end(&inside[n_inside].mark, node_scope(inside[n_inside].place));
+    device_end(&inside[n_inside].mark, node_scope(inside[n_inside].place),
+               true);
     memory_release(inside[n_inside].place);
     memory_sample();
     assay_end();
@@ -77,6 +85,13 @@ static PyObject *node_hook_call(PyObject *self, PyObject *args,
         else
             node_begin(hook->place);
     }
+    Py_RETURN_NONE;
+}
+
+PyObject *backward_here(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    backward_scope = assay_scope_here();
     Py_RETURN_NONE;
 }
 

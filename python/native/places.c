@@ -170,8 +170,26 @@ static int place_set_path(struct place *place, PyObject *path)
     return path ? 0 : -1;
 }
 
+/* The scope of a backward pass: at the top of the tree, or below the first part
+ * of its path, whose class is given. It is not looked up by its path alone: an
+ * earlier recording may have left a scope of that name and another class. */
+static assay_scope_t scope_of_backward(const struct backward_name *backward,
+                                       const char *class_name)
+{
+    const char *below = strchr(backward->path, '.');
+    char first[64];
+
+    if (!below)
+        return assay_scope(ASSAY_SCOPE_ROOT, backward->path, class_name);
+    snprintf(first, sizeof first, "%.*s", (int)(below - backward->path),
+             backward->path);
+    return assay_scope(
+        assay_scope(ASSAY_SCOPE_ROOT, first, backward->class_above), below + 1,
+        class_name);
+}
+
 struct place *places_top(const char *name, const char *class_name,
-                         const char *backward_name, enum stage stage)
+                         const struct backward_name *backward, enum stage stage)
 {
     struct place *place =
         place_of_scope(assay_scope(ASSAY_SCOPE_ROOT, name, class_name));
@@ -180,8 +198,8 @@ struct place *places_top(const char *name, const char *class_name,
     if (!place)
         return NULL;
     place->stage = stage;
-    if (backward_name)
-        place->backward = assay_scope_path(backward_name, class_name);
+    if (backward && backward->path)
+        place->backward = scope_of_backward(backward, class_name);
     path = PyUnicode_FromString("");
     if (place_set_path(place, path))
         return NULL;
@@ -340,8 +358,7 @@ static int place_ask_work(struct place *place, PyObject *object)
 {
     PyObject *function;
 
-    Py_CLEAR(place->work_function);
-    Py_CLEAR(place->shape);
+    work_forget(place);
     if (!watch.work_of)
         return 0;
     function = PyObject_CallFunctionObjArgs(watch.work_of, object, NULL);

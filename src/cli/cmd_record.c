@@ -10,6 +10,7 @@
 #include "cli/inputs.h"
 #include "cli/messages.h"
 #include "cli/program_start.h"
+#include "cli/record_machine.h"
 #include "cli/record_places.h"
 #include "cli/result.h"
 #include "views/views.h"
@@ -21,7 +22,7 @@
 struct settings {
     const char *output;
     int64_t warm_up;
-    bool has_no_backward, has_gpu, is_quiet;
+    bool has_no_backward, has_gpu, has_kernels, is_quiet;
 };
 
 static const struct settings defaults = {.output = "run.assay"};
@@ -36,7 +37,9 @@ static const struct option options[] = {
      .shown_default = "0", FIELD(warm_up)},
     {OPT_FLAG("no-backward"), .help = "do not time the backward pass by module",
      FIELD(has_no_backward)},
-    {OPT_FLAG("gpu"), .help = "also time the GPU by events", FIELD(has_gpu)},
+    {OPT_FLAG("gpu"), .help = "also time the GPU", FIELD(has_gpu)},
+    {OPT_FLAG("kernels"), .help = "the same, with every kernel by its name",
+     FIELD(has_kernels)},
     {OPT_FLAG("quiet"), .letter = 'q',
      .help = "write the run file, show nothing", FIELD(is_quiet)},
     {.kind = OPTION_END},
@@ -60,9 +63,9 @@ static enum assay_status record_set_variables(const struct settings *settings,
     const char *old = getenv("PYTHONPATH");
     enum assay_status st = record_find_package(&folder, err);
 
-    if (!st &&
-        str_printf(&text, "%" PRId64 " %d %d %s", settings->warm_up,
-                   !settings->has_no_backward, settings->has_gpu, output))
+    if (!st && str_printf(&text, "%" PRId64 " %d %d %d %s", settings->warm_up,
+                          !settings->has_no_backward, settings->has_gpu,
+                          settings->has_kernels, output))
         st = error_nomem(err, text.n, "the settings");
     if (!st)
         st = record_put_variable("ASSAY_RECORD", &text, err);
@@ -110,9 +113,11 @@ static enum assay_status record_report(const struct settings *settings,
     struct str part = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (record_is_new(output, before))
+    if (record_is_new(output, before)) {
+        record_add_peaks(output);
         return settings->is_quiet ? ASSAY_OK
                                   : record_show(settings->output, err);
+    }
     st = record_find_part(settings->output, before, &part, err);
     if (!st && part.n) {
         message_note("the program was ended before it could write %s; what it "

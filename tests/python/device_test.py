@@ -29,8 +29,8 @@ def device(monkeypatch):
         asked.append(index)
         return 0
 
-    def open_device(patches, unused):
-        _native.cuda_open(stream, lambda: 0, 0, True)
+    def open_device(patches, unused, has_all=False):
+        _native.device_open_events(stream, lambda: 0, 0, True)
 
     monkeypatch.setattr(attach, "open_device", open_device)
     return asked

@@ -149,6 +149,40 @@ def test_processes_of_a_recorded_program_do_not_record(tmp_path):
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_peaks_measured_before_are_part_of_the_run(tmp_path):
+    program = TRAIN.replace("from torch import nn",
+                            "from torch import nn; torch.set_num_threads(1)")
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert record(tmp_path, program, **cache)[0] == 0
+    facts = _native.read(tmp_path / "run.assay")["facts"]
+    assert "machine.peak_gflops" not in facts
+    subprocess.run([PROGRAM, "machine", "--threads", "1"], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, **cache})
+    assert record(tmp_path, program, **cache)[0] == 0
+    facts = _native.read(tmp_path / "run.assay")["facts"]
+    assert float(facts["machine.peak_gflops"]) > 0
+    assert n_iterations(tmp_path / "run.assay") == 5
+
+
+def test_workers_of_a_launcher_have_a_run_each(tmp_path):
+    """The launcher imports PyTorch, too, and starts the workers with a rank."""
+    (tmp_path / "worker.py").write_text(textwrap.dedent(TRAIN))
+    (tmp_path / "torchrun").write_text(textwrap.dedent("""
+        import os, subprocess, sys, torch
+        workers = [subprocess.Popen([sys.executable, "worker.py"],
+                                    env={**os.environ, "RANK": str(rank),
+                                         "WORLD_SIZE": "2"})
+                   for rank in range(2)]
+        sys.exit(max(worker.wait() for worker in workers))
+    """))
+    done = subprocess.run(
+        [PROGRAM, "record", "--", sys.executable, "torchrun"], cwd=tmp_path,
+        capture_output=True, text=True, check=True)
+    assert done.stdout.count("arguments") == 2 and done.stderr == ""
+    assert n_iterations(tmp_path / "run.assay") == 5
+    assert n_iterations(tmp_path / "run.rank1.assay") == 5
+
+
 def test_a_pytorch_that_is_too_old_is_one_sentence(tmp_path):
     (tmp_path / "torch.py").write_text("__version__ = '1.9.1'\n")
     code, out, err = record(tmp_path, "import torch; print('reached')")

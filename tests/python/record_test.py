@@ -11,8 +11,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import assay
-from assay import _native
-from assay.record import Recording
+from assay import _native, work
+from assay.record import Recording, span
 
 
 def scopes_of(path):
@@ -133,7 +133,7 @@ def test_gradients_that_are_dropped_are_given_back(tmp_path):
 def test_what_an_allocator_says_is_shared_out(tmp_path):
     """A GPU's allocator, played by a function: what the weights do not explain
     is activations."""
-    said = iter([1000, 1600, 1600])
+    said = iter([1600, 1600])
     with Recording(tmp_path / "run.assay") as recording:
         model = nn.Sequential(nn.ReLU())
         _native.memory_ask(lambda: next(said, 1000), "cuda:0")
@@ -156,6 +156,57 @@ def test_the_books_of_an_iteration_balance(tmp_path):
     whole = found[""]
     assert parts + whole["self_ms"] == pytest.approx(whole["total_ms"],
                                                      rel=0.01)
+
+
+def test_the_backward_pass_has_the_work_of_its_gradients(tmp_path):
+    """12 MACs for each gradient that is wanted: the first layer has no input
+    gradient, the frozen one none of weights, and one is called twice."""
+    first, frozen, twice = nn.Linear(4, 3), nn.Linear(3, 4), nn.Linear(4, 4)
+    frozen.requires_grad_(False)
+    model = nn.Sequential(first, frozen, twice, twice)
+    with Recording(tmp_path / "run.assay"):
+        model(torch.ones(1, 4))  # without a backward pass
+        for _ in range(2):
+            model(torch.ones(1, 4)).sum().backward()
+            model.zero_grad()
+    found, bad, run = scopes_of(tmp_path / "run.assay")
+    assert run["iterations"] == 3
+    macs = [round(found[f"backward.{i}"]["macs"] * 3 / 2) for i in range(3)]
+    assert macs == [12, 12, 64]
+    assert found["forward.0"]["macs"] == 12
+    assert bad == {}
+
+
+def test_work_is_computed_once_for_each_shape(tmp_path, monkeypatch):
+    """Computing it in Python takes longer than a module's call."""
+    computed = []
+    original = work.work_of
+
+    def work_of(module):
+        function = original(module)
+        return lambda *args: computed.append(0) or function(*args)
+
+    monkeypatch.setattr(work, "work_of", work_of)
+    layer = nn.ReLU()
+    with Recording(tmp_path / "run.assay"), torch.no_grad():
+        for _ in range(3):
+            with span("step"):
+                for n in range(1, 21):
+                    layer(torch.ones(n % 5 + 1))
+    found, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert len(computed) == 5
+    assert bad == {}
+
+
+def test_more_shapes_than_are_kept_are_counted_too(tmp_path):
+    layer = nn.Linear(1, 1)
+    with Recording(tmp_path / "run.assay"), torch.no_grad():
+        for _ in range(2):
+            for n in range(1, 41):
+                layer(torch.ones(n, 1))
+    found, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert found["model"]["macs"] == 20.5  # of an iteration: a call
+    assert bad == {}
 
 
 def test_evaluation_has_a_tree_of_its_own(tmp_path):
@@ -286,6 +337,23 @@ def test_a_second_model_and_a_module_made_later(tmp_path):
     assert found["forward_2"]["class"] == "Sequential"
     assert found["forward_2.1"]["class"] == "Tanh"
     assert bad == {}
+
+
+def test_the_loss_of_a_second_recording_is_in_its_own_backward_pass(tmp_path):
+    """The two models have scopes of the same names and other classes."""
+    for model in (nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2))):
+        loss = nn.MSELoss()
+        with Recording(tmp_path / "run.assay"):
+            loss(model(torch.rand(1, 2)), torch.ones(1, 2)).backward()
+        _, bad, run = scopes_of(tmp_path / "run.assay")
+        tops = [scope for scope in run["scopes"] if scope["parent"] == 0]
+        assert [scope["class"] for scope in tops
+                if scope["name"] == "backward"] == [type(model).__name__]
+        assert [run["scopes"][scope["parent"]]["class"]
+                for scope in run["scopes"] if scope["class"] == "MSELoss"
+                and scope["name"] == "loss" and scope["parent"]] == [
+                    type(model).__name__]
+        assert bad == {}
 
 
 def test_models_are_pickled_and_copied_as_without_us(tmp_path):

@@ -1,0 +1,244 @@
+"""Device times by kernels, on a CUPTI that only plays one (fake_cupti.c). Its
+library is named in LD_LIBRARY_PATH; torch itself sees no GPU."""
+import ctypes
+import os
+import re
+import subprocess
+import time
+import types
+
+import pytest
+import torch
+from torch import nn
+
+import assay
+from assay import _native, attach
+from assay.record import span
+
+fake = ctypes.CDLL("libcupti.so.13")
+
+
+def launch(microseconds, name="gemm", stream=7):
+    fake.fake_launch(name.encode(), stream, microseconds)
+
+
+class Launch(nn.Module):
+    """Launches kernels of so many microseconds each."""
+
+    def __init__(self, *microseconds, name="gemm"):
+        super().__init__()
+        self.microseconds = microseconds
+        self.name = name
+
+    def forward(self, x):
+        for microseconds in self.microseconds:
+            launch(microseconds, self.name)
+        return x
+
+
+class Around(nn.Module):
+    """A module that launches something itself, before and after another."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Launch(300, 200)
+
+    def forward(self, x):
+        launch(100)
+        x = self.inner(x)
+        launch(50, "HtoD")
+        return x
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """Opens the stand-in where a recording would open a GPU."""
+    def open_device(patches, unused, has_all=False):
+        assert attach._open_kernels(patches, torch, has_all) is None
+
+    monkeypatch.setattr(attach, "open_device", open_device)
+
+
+def tree(path):
+    """Path -> scope, and the run."""
+    run = _native.read(path)
+    paths, found = [], {}
+    for scope in run["scopes"]:
+        parent = paths[scope["parent"]] if scope["parent"] >= 0 else None
+        paths.append("" if parent is None else scope["name"] if parent == ""
+                     else f"{parent}.{scope['name']}")
+        found[paths[-1]] = scope
+    assert not any(run["health"].values())
+    return found, run
+
+
+def record(tmp_path, step, n=3, **options):
+    path = tmp_path / "run.assay"
+    options.setdefault("device", True)
+    with assay.recording(path, **options):
+        for _ in range(n):
+            step()
+    return tree(path)
+
+
+def test_kernels_belong_to_the_module_that_launched_them(tmp_path, device):
+    model = nn.Sequential(Around(), Launch(1000))
+    with torch.no_grad():
+        found, run = record(tmp_path, lambda: model(torch.ones(1)))
+    ms = {path: (scope["device_calls"], round(scope["device_mean_ms"], 6))
+          for path, scope in found.items() if scope["device_calls"]}
+    assert ms == {"": (15, 1.65), "model": (15, 1.65), "model.0": (12, 0.65),
+                  "model.0.inner": (6, 0.5), "model.1": (3, 1.0)}
+    assert run["facts"]["device.timed_by"] == "CUPTI 130001"
+    assert "device.timed_iterations" not in run["facts"]
+    assert {"cuda:0 stream 7", "cuda:0 stream 7 copy in"} <= set(run["lanes"])
+
+
+def test_what_no_module_launched_is_an_operation_of_its_own(tmp_path, device):
+    model = nn.Sequential(Launch(500))
+
+    def step():
+        with torch.no_grad():
+            model(torch.ones(1))
+        launch(70)
+        with span("after"):
+            launch(30)
+
+    found, _ = record(tmp_path, step)
+    assert found["operations"]["device_mean_ms"] == pytest.approx(0.07)
+    assert found["after"]["device_mean_ms"] == pytest.approx(0.03)
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        launch(10)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        launch(40)
+        return gradient * 2
+
+
+class Doubling(nn.Module):
+    def forward(self, x):
+        return Double.apply(x)
+
+
+def test_the_backward_pass_has_kernels_by_module(tmp_path, device):
+    model = nn.Sequential(nn.Linear(2, 2), Doubling())
+    model[0].weight.register_hook(lambda gradient: launch(5))
+    rate = torch.optim.SGD(model.parameters(), lr=0.1)
+    original = rate.step
+
+    def step():
+        model(torch.ones(1, 2)).sum().backward()
+        original()
+
+    found, _ = record(tmp_path, step)
+    assert found["forward.1"]["device_mean_ms"] == pytest.approx(0.01)
+    assert found["backward.1"]["device_mean_ms"] == pytest.approx(0.04)
+    assert found["backward"]["device_mean_ms"] == pytest.approx(0.045)
+
+
+def test_of_many_iterations_some_have_kernels(tmp_path, device):
+    """The first four, and then every eighth."""
+    model = nn.Sequential(Launch(100))
+    with torch.no_grad():
+        found, run = record(tmp_path, lambda: model(torch.ones(1)), 18)
+    assert run["facts"]["device.timed_iterations"] == "6"
+    assert found["model.0"]["device_calls"] == 6
+    assert "operations" not in found
+
+
+def test_every_kernel_is_a_scope_by_its_name(tmp_path, device):
+    model = nn.Sequential(
+        Launch(100, name="_ZN2at6native6kernelIiEEvT_i"),
+        Launch(20, 20, name="void cudnn::(anonymous namespace)::conv<int>(int)"))
+    with torch.no_grad():
+        found, run = record(tmp_path, lambda: model(torch.ones(1)), 18,
+                            kernels=True)
+    assert "device.timed_iterations" not in run["facts"]
+    calls = {path: scope["device_calls"] for path, scope in found.items()
+             if scope["class"] == "kernel"}
+    assert calls == {"model.0.at::native::kernel": 18,
+                     "model.1.cudnn::conv": 36}
+
+
+class Waiting(Launch):
+    """The device is done before it returns."""
+
+    def forward(self, x):
+        super().forward(x)
+        time.sleep(0.012)
+        return x
+
+
+def test_the_screen_balances_the_device(tmp_path, device):
+    model = nn.Sequential(Waiting(3000), Waiting(4000))
+    with torch.no_grad():
+        record(tmp_path, lambda: model(torch.ones(1)), 4)
+    shown = subprocess.run(
+        [os.environ["ASSAY_PROGRAM"], "show", tmp_path / "run.assay"],
+        capture_output=True, text=True, check=True,
+        env={**{name: value for name, value in os.environ.items()
+                if name != "LD_PRELOAD"}, "COLUMNS": "200"})
+    assert re.search(r"device +kernels 7\.0 \+ copies 0\.0 \+ idle [0-9.]+ = "
+                     r".* idle for: .*launch.* timed by CUPTI 130001",
+                     shown.stdout)
+
+
+def stand_in(**changes):
+    """As much of torch as attach.open_device() asks for, with a GPU."""
+    return types.SimpleNamespace(
+        cuda=types.SimpleNamespace(
+            is_available=lambda: True, init=lambda: None,
+            current_device=lambda: 0, device_count=lambda: 2),
+        empty=lambda *args, **kwargs: None, __file__=torch.__file__,
+        _C=types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 0,
+                                 _cuda_getDevice=lambda: 0),
+        autograd=torch.autograd, **changes)
+
+
+def recorded_facts(tmp_path, monkeypatch, step=None):
+    opened = attach.open_device
+    with monkeypatch.context() as patched:
+        patched.setattr(attach, "open_device",
+                        lambda patches, torch, has_all=False: opened(
+                            patches, stand_in(), has_all))
+        model = nn.Sequential(Launch(100))
+        with torch.no_grad(), assay.recording(tmp_path / "run.assay",
+                                              device=True):
+            model(torch.ones(1))
+            if step:
+                step()
+            model(torch.ones(1))
+    return tree(tmp_path / "run.assay")[1]["facts"]
+
+
+@pytest.mark.parametrize("name, value, reason", [
+    ("FAKE_CUPTI_VERSION", "140000",
+     "events (CUPTI's version 140000 is not one of those known)"),
+    ("ASSAY_CUDA_TIMES", "events", "events (ASSAY_CUDA_TIMES is events)"),
+    ("FAKE_CUPTI_IS_TAKEN", "1",
+     "events (CUPTI serves another profiler in this process)"),
+    ("FAKE_CUPTI_VERSION", "28", "CUPTI 28")])
+def test_without_cupti_there_are_events_and_the_run_says_why(
+        tmp_path, monkeypatch, name, value, reason):
+    monkeypatch.setenv(name, value)
+    assert recorded_facts(tmp_path, monkeypatch)["device.timed_by"] == reason
+
+
+def test_pytorchs_own_profiler_gets_cupti(tmp_path, monkeypatch):
+    def profiled():
+        with torch.autograd.profiler.profile(use_kineto=True):
+            torch.ones(1) + 1
+
+    facts = recorded_facts(tmp_path, monkeypatch, profiled)
+    assert facts["device.timed_by"] == ("events, since PyTorch's own profiler "
+                                        "was started")
+    with torch.autograd.profiler.profile(use_kineto=True):
+        facts = recorded_facts(tmp_path, monkeypatch)
+    assert facts["device.timed_by"] == ("events (PyTorch's own profiler uses "
+                                        "CUPTI)")
