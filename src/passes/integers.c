@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "ops/math/cast.h"
+#include "ops/movement/resize.h"
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
 #include "passes/integers_internal.h"
@@ -173,6 +174,16 @@ static bool integers_is_move(const struct op_class *op)
     return false;
 }
 
+/* A Resize that takes the nearest element moves numbers, too. */
+static bool integers_moves(const struct node *node)
+{
+    const struct resize_attrs *resize = node->attrs;
+
+    if (node->op == &op_resize)
+        return resize->mode == RESIZE_NEAREST && resize->place != RESIZE_CROP;
+    return integers_is_move(node->op);
+}
+
 /* All inputs in the step of the result, behind one another. */
 static enum assay_status integers_concat(struct integers *pass,
                                          const struct node *concat,
@@ -306,7 +317,7 @@ static enum assay_status integers_quantised(struct integers *pass,
     if (maker->op == &op_dequantize_linear) {
         if (integers_read_step(pass->graph, maker, &from))
             st = integers_requantise(pass, maker, &from, &to, &out);
-    } else if (integers_is_move(maker->op)) {
+    } else if (integers_moves(maker)) {
         st = integers_move(pass, value, maker, &to, &out);
     } else if (maker->op == &op_add || maker->op == &op_sum ||
                maker->op == &op_mul) {

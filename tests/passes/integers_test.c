@@ -7,6 +7,7 @@
 #include "ops/convolution/conv2d.h"
 #include "ops/math/cast.h"
 #include "ops/movement/concat.h"
+#include "ops/movement/resize.h"
 #include "ops/movement/slice.h"
 #include "ops/ops.h"
 #include "ops/pooling/max_pool2d.h"
@@ -441,6 +442,29 @@ TEST(a_split_an_addition_and_a_concatenation_stay_integers)
     CHECK_INT(count(&model, &op_qlinear_add), 1);
     CHECK_INT(count(&model, &op_add), 0);
     model_free(&model);
+}
+
+/* Twice as high and three times as wide, from maps with the channels last. */
+TEST(a_resize_to_the_nearest_stays_an_integer)
+{
+    static const struct resize_attrs ways[] = {
+        {.place = RESIZE_ASYMMETRIC, .nearest = RESIZE_FLOOR},
+        {.place = RESIZE_HALF_PIXEL},
+        {.place = RESIZE_ASYMMETRIC, .nearest = RESIZE_CEIL}};
+    static const float scales[] = {1, 1, 2, 3};
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct model model = model_new();
+        struct tensor list = made(&model, DTYPE_F32, shape_of(1, (int64_t)4));
+        uint32_t inputs[] = {first_layer(&model, 16), GRAPH_NONE, GRAPH_NONE};
+
+        memcpy(tensor_f32(&list), scales, sizeof scales);
+        inputs[2] = constant(&model, list);
+        check_map(&model, node(&model, &op_resize, &ways[i], inputs, 3), wide);
+        CHECK_INT(count(&model, &op_resize), 1);
+        CHECK_INT(count(&model, &op_lookup), 0);
+        model_free(&model);
+    }
 }
 
 /* ---- dynamic quantisation ------------------------------------------------ */
