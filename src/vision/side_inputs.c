@@ -33,7 +33,7 @@ void side_input_init(struct side_input *side, const char *name,
                      enum dtype dtype, const struct shape *shape, int64_t batch)
 {
     size_t n = 0;
-    bool has_batch = shape->rank > 1 && shape->dims[0] == batch;
+    bool has_batch = shape->rank > 1 && batch > 0 && shape->dims[0] == batch;
 
     *side = (struct side_input){.name = name,
                                 .dtype = dtype,

@@ -424,6 +424,32 @@ TEST(x_times_its_sigmoid_is_one_table)
     model_free(&model);
 }
 
+/* As some exporters write it, though the type is the same. */
+TEST(a_cast_between_quantising_and_back_is_dropped)
+{
+    static const struct cast_attrs to_u8 = {.dtype = DTYPE_U8};
+    struct model model = model_new();
+    struct conv2d_attrs attrs = conv2d_defaults();
+    uint32_t inputs[CONV2D_INPUTS] = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE,
+                                      GRAPH_NONE};
+    uint32_t x[3] = {image(&model), number(&model, u8.scale),
+                     byte(&model, u8.dtype, u8.zero)};
+
+    for (int64_t from = 3; from <= 16; from += 13) {
+        x[0] = node(&model, &op_quantize_linear, NULL, x, 3);
+        x[0] = node(&model, &op_cast, &to_u8, x, 1);
+        inputs[CONV2D_X] = node(&model, &op_dequantize_linear, NULL, x, 3);
+        inputs[CONV2D_WEIGHT] = weights(
+            &model, shape_of(4, (int64_t)16, from, (int64_t)1, (int64_t)1),
+            &w_small);
+        x[0] = node(&model, &op_conv2d, &attrs, inputs, CONV2D_INPUTS);
+    }
+    check_map(&model, x[0], wide);
+    CHECK_INT(count(&model, &op_cast), 0);
+    CHECK_INT(count(&model, &op_qlinear_conv), 2);
+    model_free(&model);
+}
+
 TEST(a_split_an_addition_and_a_concatenation_stay_integers)
 {
     struct split_attrs split = {.axis = 1};
