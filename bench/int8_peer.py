@@ -4,8 +4,9 @@
 
 Quantises a model, which FOLDER/source.onnx is, in three ways into FOLDER, with
 random values for the calibration. Prints "ready". Then runs the model that each
-line of its input names, of these or of others in FOLDER, once and answers with a line: seconds, elements of the
-first output. Exits with 77 if onnxruntime is missing.
+line of its input names, of these or of others in FOLDER, once and answers with
+a line: seconds, elements of the first output. Exits with 77 if onnxruntime is
+missing.
 """
 import logging
 import sys

@@ -59,9 +59,9 @@ static enum assay_status check_count(const struct model_inputs *inputs,
 }
 
 /* One image of the batch: the recipe makes it, other inputs describe it. */
-static enum assay_status fill_image(struct frame *frame,
-                                    const struct model_inputs *inputs, size_t i,
-                                    struct error *err)
+static enum assay_status frame_fill_image(struct frame *frame,
+                                          const struct model_inputs *inputs,
+                                          size_t i, struct error *err)
 {
     const struct picture *picture = &frame->pictures[i];
 
@@ -87,7 +87,7 @@ static enum assay_status make_batch(struct frame *frame,
                         &frame->tensors[i], err);
     pool_set_owner(pool, owner);
     for (size_t i = 0; !st && i < frame->n; i++)
-        st = fill_image(frame, inputs, i, err);
+        st = frame_fill_image(frame, inputs, i, err);
     return st;
 }
 

@@ -54,7 +54,8 @@ int64_t model_inputs_images(const struct shape *shape)
                : shape->dims[0];
 }
 
-static const struct value *input_value(const struct graph *graph, size_t input)
+static const struct value *model_inputs_value(const struct graph *graph,
+                                              size_t input)
 {
     return graph_value(graph, graph_input_at(graph, input));
 }
@@ -64,7 +65,7 @@ static bool looks_like_images(const struct graph *graph, size_t input)
     const struct shape *shape = graph_input_shape(graph, input);
     struct image_axes axes;
 
-    return shape && input_value(graph, input)->dtype == DTYPE_F32 &&
+    return shape && model_inputs_value(graph, input)->dtype == DTYPE_F32 &&
            find_axes(shape, &axes);
 }
 
@@ -84,7 +85,7 @@ static enum assay_status check_sizes(const struct graph *graph, size_t input,
                                      const struct shape *shape,
                                      struct error *err)
 {
-    const char *name = input_value(graph, input)->name;
+    const char *name = model_inputs_value(graph, input)->name;
     struct shape possible = *shape;
     char text[64], example[64];
     bool is_free = false;
@@ -241,7 +242,7 @@ static enum assay_status make_random(struct model_inputs *inputs,
     if (!inputs->values)
         st = error_nomem(err, inputs->n * sizeof *inputs->values, "the inputs");
     for (size_t i = 0; !st && i < inputs->n; i++) {
-        enum dtype dtype = input_value(graph, i)->dtype;
+        enum dtype dtype = model_inputs_value(graph, i)->dtype;
 
         st = tensor_new(pool, dtype, &inputs->shapes[i], &inputs->values[i],
                         err);
@@ -272,26 +273,27 @@ enum assay_status model_inputs_shapes(struct model_inputs *inputs,
 
 /* ---- which input is what ------------------------------------------------- */
 
-static size_t find_input(const struct graph *graph, const char *name)
+static size_t model_inputs_find(const struct graph *graph, const char *name)
 {
     size_t i = 0;
 
     while (i < graph_input_count(graph) &&
-           strcmp(input_value(graph, i)->name, name) != 0)
+           strcmp(model_inputs_value(graph, i)->name, name) != 0)
         i++;
     return i;
 }
 
-static enum assay_status refuse_name(const struct graph *graph,
-                                     const char *option, const char *name,
-                                     struct error *err)
+static enum assay_status model_inputs_refuse_name(const struct graph *graph,
+                                                  const char *option,
+                                                  const char *name,
+                                                  struct error *err)
 {
     char text[128] = "";
     size_t n = 0;
 
     for (size_t i = 0; i < graph_input_count(graph) && n < sizeof text; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "",
-                              input_value(graph, i)->name);
+                              model_inputs_value(graph, i)->name);
     return error_set(err, ASSAY_BAD_USAGE,
                      "%s: the model has no input '%.60s'; its inputs are %s",
                      option, name, text);
@@ -318,9 +320,10 @@ static enum assay_status find_image(const struct vision_options *options,
 
     *image = n;
     if (options->image_input) {
-        named = find_input(graph, options->image_input);
+        named = model_inputs_find(graph, options->image_input);
         if (named == n)
-            return refuse_name(graph, "--input", options->image_input, err);
+            return model_inputs_refuse_name(graph, "--input",
+                                            options->image_input, err);
         if (!looks_like_images(graph, named))
             return error_set(err, ASSAY_BAD_USAGE,
                              "--input: '%s' does not take images of float32, "
@@ -337,9 +340,9 @@ static enum assay_status find_image(const struct vision_options *options,
                              "'%s' and '%s' both look like images; name the "
                              "one for the photographs, --input %s, and give "
                              "the other with --set",
-                             input_value(graph, *image)->name,
-                             input_value(graph, i)->name,
-                             input_value(graph, *image)->name);
+                             model_inputs_value(graph, *image)->name,
+                             model_inputs_value(graph, i)->name,
+                             model_inputs_value(graph, *image)->name);
         if (*image == n)
             *image = i;
     }
@@ -355,10 +358,11 @@ static enum assay_status take_settings(struct model_inputs *inputs,
 
     for (size_t i = 0; !st && i < options->n_settings; i++) {
         const struct input_setting *setting = &options->settings[i];
-        size_t input = find_input(graph, setting->input);
+        size_t input = model_inputs_find(graph, setting->input);
 
         if (input == inputs->n)
-            return refuse_name(graph, "--set", setting->input, err);
+            return model_inputs_refuse_name(graph, "--set", setting->input,
+                                            err);
         if (input == inputs->image && !options->is_random)
             return error_set(err, ASSAY_BAD_USAGE,
                              "--set: input '%s' gets the photographs",
@@ -383,8 +387,8 @@ static enum assay_status settle_sides(struct model_inputs *inputs,
         return error_nomem(err, inputs->n * sizeof *inputs->sides,
                            "the inputs of a model");
     for (size_t i = 0; i < inputs->n; i++)
-        side_input_init(&inputs->sides[i], input_value(graph, i)->name,
-                        input_value(graph, i)->dtype, &inputs->shapes[i],
+        side_input_init(&inputs->sides[i], model_inputs_value(graph, i)->name,
+                        model_inputs_value(graph, i)->dtype, &inputs->shapes[i],
                         model->build.n_images);
     st = take_settings(inputs, options, graph, err);
     for (size_t i = 0; !st && !options->is_random && i < inputs->n; i++) {
@@ -486,7 +490,7 @@ enum assay_status model_inputs_text(const struct model_inputs *inputs,
     char shape[64];
 
     for (size_t i = 0; !st && i < inputs->n; i++) {
-        const struct value *value = input_value(graph, i);
+        const struct value *value = model_inputs_value(graph, i);
 
         st = str_printf(text, "%s%s %s", i ? ", " : "", value->name,
                         shape_text(&inputs->shapes[i], shape, sizeof shape));

@@ -25,7 +25,8 @@ static void keras_shapes_import_dropout(struct keras_call *call)
 }
 
 /* With the second dimension, the channels, moved to the end. */
-static uint32_t turn_last(struct keras_call *call, struct keras_value *x)
+static uint32_t keras_shapes_turn_last(struct keras_call *call,
+                                       struct keras_value *x)
 {
     struct transpose_attrs attrs = {.rank = x->shape.rank};
     uint32_t from = keras_last(call, x);
@@ -40,7 +41,8 @@ static void keras_shapes_import_flatten(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     bool is_turned = keras_has_first(call) && x->shape.rank > 2;
-    uint32_t from = is_turned ? turn_last(call, x) : keras_last(call, x);
+    uint32_t from =
+        is_turned ? keras_shapes_turn_last(call, x) : keras_last(call, x);
 
     keras_put_last(call, keras_emit(call, &op_flatten, NULL, &from, 1));
 }
