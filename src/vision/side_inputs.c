@@ -202,11 +202,16 @@ enum assay_status side_input_give(struct side_input *side, const char *text,
                                   struct error *err)
 {
     size_t n = 0, all = side->each * side->n_images;
-    double *numbers = mem_array(all, sizeof *numbers);
-    enum assay_status st =
-        numbers ? side_read_numbers(side, text, numbers, all, &n, err)
-                : error_nomem(err, all * sizeof *numbers, "an input");
+    double *numbers;
+    enum assay_status st;
 
+    if (side->dtype == DTYPE_SEQUENCE)
+        return error_set(err, ASSAY_UNSUPPORTED,
+                         "the input is a list of tensors, which cannot be "
+                         "given");
+    numbers = mem_array(all, sizeof *numbers);
+    st = numbers ? side_read_numbers(side, text, numbers, all, &n, err)
+                 : error_nomem(err, all * sizeof *numbers, "an input");
     if (!st && n != 1 && n != side->each && n != all)
         st = side_refuse_count(side, n, err);
     if (st) {

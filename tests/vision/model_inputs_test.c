@@ -264,6 +264,17 @@ TEST(numbers_that_do_not_fit_an_input_are_refused)
     }
 }
 
+TEST(a_list_of_tensors_cannot_be_given)
+{
+    struct model_inputs inputs = {0};
+
+    CHECK_INT(settle_with(&inputs, "k", DTYPE_SEQUENCE, pairs(1), "1"),
+              ASSAY_UNSUPPORTED);
+    CHECK_HAS(err.text, "a list of tensors");
+    model_inputs_release(&inputs);
+    close_model();
+}
+
 TEST(an_input_that_nobody_knows_must_be_given)
 {
     struct model_source model = file_for(1);
