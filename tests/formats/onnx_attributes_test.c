@@ -53,11 +53,22 @@ static size_t walk_standard(void (*visit)(const char *op_type, char *names))
     return n;
 }
 
+/* Cuts "axis:i" in two and returns the types. */
+static const char *cut_types(char *name)
+{
+    char *types = strchr(name, ':');
+
+    CHECK(types && types[1]);
+    *types = '\0';
+    return types + 1;
+}
+
 static void check_known(const char *op_type, char *names)
 {
     char *name;
 
     while (is_supported(op_type) && (name = strsep(&names, " "))) {
+        (void)cut_types(name);
         if (onnx_attribute_fate(op_type, name) == ONNX_UNKNOWN)
             print_error("%s of %s has no rule\n", name, op_type);
         CHECK(onnx_attribute_fate(op_type, name) != ONNX_UNKNOWN);
@@ -72,7 +83,7 @@ TEST(every_attribute_of_the_standard_has_a_rule)
 /* ---- the tables have nothing else -----------------------------------------
  */
 
-static const char *wanted_op, *wanted_name;
+static const char *wanted_op, *wanted_name, *wanted_types;
 static bool is_found;
 
 static void look_for(const char *op_type, char *names)
@@ -81,14 +92,21 @@ static void look_for(const char *op_type, char *names)
 
     if (wanted_op && strcmp(op_type, wanted_op) != 0)
         return;
-    while ((name = strsep(&names, " ")))
-        is_found |= strcmp(name, wanted_name) == 0;
+    while ((name = strsep(&names, " "))) {
+        const char *types = cut_types(name);
+
+        is_found |= strcmp(name, wanted_name) == 0 &&
+                    (!wanted_types || strcmp(types, wanted_types) == 0);
+    }
 }
 
-static void check_standard(const char *op_type, const char *name)
+/* types NULL: any. */
+static void check_standard(const char *op_type, const char *name,
+                           const char *types)
 {
     wanted_op = op_type;
     wanted_name = name;
+    wanted_types = types;
     is_found = false;
     (void)walk_standard(look_for);
     if (!is_found)
@@ -134,7 +152,9 @@ TEST(what_is_handled_is_of_the_standard_and_asked_for)
         CHECK(is_supported(op_type));
         snprintf(copy, sizeof copy, "%s", names);
         while ((name = strsep(&rest, " "))) {
-            check_standard(op_type, name);
+            const char *types = cut_types(name);
+
+            check_standard(op_type, name, types);
             snprintf(quoted, sizeof quoted, "\"%s\"", name);
             if (!strstr(sources.text, quoted))
                 print_error("no mapping asks for %s of %s\n", name, op_type);
@@ -157,7 +177,7 @@ TEST(rules_are_of_the_standard_and_in_the_documents)
     for (size_t i = 0; onnx_attribute_rule(i, &rule); i++) {
         char line[256];
 
-        check_standard(rule.op_type, rule.name);
+        check_standard(rule.op_type, rule.name, NULL);
         snprintf(line, sizeof line, "| %s%s%s | `%s` | %s | %s |",
                  rule.op_type ? "`" : "", rule.op_type ? rule.op_type : "any",
                  rule.op_type ? "`" : "", rule.name, fates[rule.fate],
@@ -214,6 +234,15 @@ TEST(an_attribute_of_another_opset_is_refused)
     CHECK_INT(load_node(node_with("Add", "x x", "broadcast", 1), 17),
               ASSAY_UNSUPPORTED);
     CHECK_HAS(err.text, "attribute 'broadcast' means nothing in opset 17");
+}
+
+/* A number where the standard has a list would be read as an empty list. */
+TEST(an_attribute_of_another_type_is_refused)
+{
+    CHECK_INT(load_node(node_with("Squeeze", "x", "axes", 0), 11),
+              ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "attribute 'axes' has type 2, which the standard does "
+                        "not allow there");
 }
 
 /* The 65th attribute is looked at as the first is. */

@@ -10,158 +10,164 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of the names, with spaces between those of the attributes. */
+/* In the order of the op types. An attribute is followed by the types that it
+ * may have: see type_letters. */
 static const struct handled_attributes {
     const char *op_type, *names;
 } handled[] = {
-    {"Add", "axis broadcast"},
-    {"AffineGrid", "align_corners"},
-    {"And", "axis broadcast"},
-    {"ArgMax", "axis keepdims select_last_index"},
-    {"ArgMin", "axis keepdims select_last_index"},
-    {"Attention", "is_causal kv_num_heads left_window_size q_num_heads "
-                  "qk_matmul_output_mode right_window_size scale softcap "
-                  "softmax_precision"},
-    {"AveragePool",
-     "auto_pad ceil_mode count_include_pad dilations kernel_shape "
-     "pads strides"},
-    {"BatchNormalization", "epsilon is_test spatial training_mode"},
-    {"Bernoulli", "dtype seed"},
-    {"BitCast", "to"},
-    {"BitShift", "direction"},
-    {"BlackmanWindow", "output_datatype periodic"},
-    {"Cast", "saturate to"},
-    {"CastLike", "round_mode saturate"},
-    {"CausalConvWithState", "activation"},
-    {"Celu", "alpha"},
-    {"CenterCropPad", "axes"},
-    {"Clip", "max min"},
-    {"Col2Im", "dilations pads strides"},
-    {"Compress", "axis"},
-    {"Concat", "axis"},
-    {"ConcatFromSequence", "axis new_axis"},
-    {"Constant", "sparse_value value value_float value_floats value_int "
-                 "value_ints"},
-    {"ConstantOfShape", "value"},
-    {"Conv", "auto_pad dilations group kernel_shape pads strides"},
-    {"ConvInteger", "auto_pad dilations group kernel_shape pads strides"},
-    {"ConvTranspose", "auto_pad dilations group kernel_shape output_padding "
-                      "output_shape pads strides"},
-    {"CumProd", "exclusive reverse"},
-    {"CumSum", "exclusive reverse"},
-    {"DFT", "axis inverse onesided"},
-    {"DeformConv", "dilations group kernel_shape offset_group pads strides"},
-    {"DepthToSpace", "blocksize mode"},
-    {"DequantizeLinear", "axis block_size output_dtype"},
-    {"Div", "axis broadcast"},
-    {"Dropout", "ratio"},
-    {"Einsum", "equation"},
-    {"Elu", "alpha"},
-    {"Equal", "axis broadcast"},
-    {"EyeLike", "dtype k"},
-    {"Flatten", "axis"},
-    {"GRU", "activation_alpha activation_beta activations clip direction "
-            "hidden_size layout linear_before_reset"},
-    {"Gather", "axis"},
-    {"GatherElements", "axis"},
-    {"GatherND", "batch_dims"},
-    {"Gelu", "approximate"},
-    {"Gemm", "alpha beta transA transB"},
-    {"GlobalLpPool", "p"},
-    {"Greater", "axis broadcast"},
-    {"GridSample", "align_corners mode padding_mode"},
-    {"GroupNormalization", "epsilon num_groups"},
-    {"HammingWindow", "output_datatype periodic"},
-    {"HannWindow", "output_datatype periodic"},
-    {"HardSigmoid", "alpha beta"},
-    {"Hardmax", "axis"},
-    {"If", "else_branch then_branch"},
-    {"InstanceNormalization", "epsilon"},
-    {"IsInf", "detect_negative detect_positive"},
-    {"LRN", "alpha beta bias size"},
-    {"LSTM", "activation_alpha activation_beta activations clip direction "
-             "hidden_size input_forget layout"},
-    {"LayerNormalization", "axis epsilon"},
-    {"LeakyRelu", "alpha"},
-    {"Less", "axis broadcast"},
-    {"LinearAttention", "kv_num_heads q_num_heads scale update_rule"},
-    {"LogSoftmax", "axis"},
-    {"Loop", "body"},
-    {"LpNormalization", "axis p"},
-    {"LpPool", "auto_pad ceil_mode dilations kernel_shape p pads strides"},
-    {"MaxPool", "auto_pad ceil_mode dilations kernel_shape pads storage_order "
-                "strides"},
-    {"MaxUnpool", "kernel_shape pads strides"},
-    {"MeanVarianceNormalization", "axes"},
-    {"MelWeightMatrix", "output_datatype"},
-    {"Mod", "fmod"},
-    {"Mul", "axis broadcast"},
-    {"Multinomial", "dtype sample_size seed"},
-    {"NegativeLogLikelihoodLoss", "ignore_index reduction"},
-    {"NonMaxSuppression", "center_point_box"},
-    {"OneHot", "axis"},
-    {"Or", "axis broadcast"},
-    {"Pad", "mode paddings pads value"},
-    {"Pow", "axis broadcast"},
-    {"QLinearConv", "auto_pad dilations group kernel_shape pads strides"},
-    {"QuantizeLinear", "axis block_size output_dtype saturate"},
-    {"RMSNormalization", "axis epsilon"},
-    {"RNN", "activation_alpha activation_beta activations clip direction "
-            "hidden_size layout"},
-    {"RandomNormal", "dtype mean scale seed shape"},
-    {"RandomNormalLike", "dtype mean scale seed"},
-    {"RandomUniform", "dtype high low seed shape"},
-    {"RandomUniformLike", "dtype high low seed"},
-    {"ReduceL1", "axes keepdims noop_with_empty_axes"},
-    {"ReduceL2", "axes keepdims noop_with_empty_axes"},
-    {"ReduceLogSum", "axes keepdims noop_with_empty_axes"},
-    {"ReduceLogSumExp", "axes keepdims noop_with_empty_axes"},
-    {"ReduceMax", "axes keepdims noop_with_empty_axes"},
-    {"ReduceMean", "axes keepdims noop_with_empty_axes"},
-    {"ReduceMin", "axes keepdims noop_with_empty_axes"},
-    {"ReduceProd", "axes keepdims noop_with_empty_axes"},
-    {"ReduceSum", "axes keepdims noop_with_empty_axes"},
-    {"ReduceSumSquare", "axes keepdims noop_with_empty_axes"},
-    {"Reshape", "allowzero shape"},
-    {"Resize", "antialias axes coordinate_transformation_mode cubic_coeff_a "
-               "exclude_outside extrapolation_value keep_aspect_ratio_policy "
-               "mode nearest_mode"},
-    {"ReverseSequence", "batch_axis time_axis"},
-    {"RoiAlign", "coordinate_transformation_mode mode output_height "
-                 "output_width sampling_ratio spatial_scale"},
-    {"RotaryEmbedding", "interleaved num_heads rotary_embedding_dim"},
-    {"STFT", "onesided"},
-    {"Scan", "body num_scan_inputs scan_input_axes "
-             "scan_input_directions scan_output_axes "
-             "scan_output_directions"},
-    {"Scatter", "axis"},
-    {"ScatterElements", "axis reduction"},
-    {"ScatterND", "reduction"},
-    {"Selu", "alpha gamma"},
-    {"SequenceMap", "body"},
-    {"Shape", "end start"},
-    {"Shrink", "bias lambd"},
-    {"Slice", "axes ends starts"},
-    {"Softmax", "axis"},
-    {"SoftmaxCrossEntropyLoss", "ignore_index reduction"},
-    {"SpaceToDepth", "blocksize"},
-    {"Split", "axis num_outputs split"},
-    {"SplitToSequence", "axis keepdims"},
-    {"Squeeze", "axes"},
-    {"StringNormalizer", "case_change_action is_case_sensitive stopwords"},
-    {"Sub", "axis broadcast"},
-    {"Swish", "alpha"},
-    {"TensorScatter", "axis mode"},
-    {"TfIdfVectorizer", "max_gram_length max_skip_count min_gram_length mode "
-                        "ngram_counts ngram_indexes pool_int64s weights"},
-    {"ThresholdedRelu", "alpha"},
-    {"TopK", "axis k largest"},
-    {"Transpose", "perm"},
-    {"Trilu", "upper"},
-    {"Unique", "axis sorted"},
-    {"Unsqueeze", "axes"},
-    {"Upsample", "mode scales"},
-    {"Xor", "axis broadcast"},
+    {"Add", "axis:i broadcast:i"},
+    {"AffineGrid", "align_corners:i"},
+    {"And", "axis:i broadcast:i"},
+    {"ArgMax", "axis:i keepdims:i select_last_index:i"},
+    {"ArgMin", "axis:i keepdims:i select_last_index:i"},
+    {"Attention", "is_causal:i kv_num_heads:i left_window_size:i q_num_heads:i "
+                  "qk_matmul_output_mode:i right_window_size:i scale:f "
+                  "softcap:f softmax_precision:i"},
+    {"AveragePool", "auto_pad:s ceil_mode:i count_include_pad:i dilations:I "
+                    "kernel_shape:I pads:I strides:I"},
+    {"BatchNormalization", "epsilon:f is_test:i spatial:i training_mode:i"},
+    {"Bernoulli", "dtype:i seed:f"},
+    {"BitCast", "to:i"},
+    {"BitShift", "direction:s"},
+    {"BlackmanWindow", "output_datatype:i periodic:i"},
+    {"Cast", "saturate:i to:is"},
+    {"CastLike", "round_mode:s saturate:i"},
+    {"CausalConvWithState", "activation:s"},
+    {"Celu", "alpha:f"},
+    {"CenterCropPad", "axes:I"},
+    {"Clip", "max:f min:f"},
+    {"Col2Im", "dilations:I pads:I strides:I"},
+    {"Compress", "axis:i"},
+    {"Concat", "axis:i"},
+    {"ConcatFromSequence", "axis:i new_axis:i"},
+    {"Constant", "sparse_value:p value:t value_float:f value_floats:F "
+                 "value_int:i value_ints:I"},
+    {"ConstantOfShape", "value:t"},
+    {"Conv", "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
+    {"ConvInteger", "auto_pad:s dilations:I group:i kernel_shape:I pads:I "
+                    "strides:I"},
+    {"ConvTranspose", "auto_pad:s dilations:I group:i kernel_shape:I "
+                      "output_padding:I output_shape:I pads:I strides:I"},
+    {"CumProd", "exclusive:i reverse:i"},
+    {"CumSum", "exclusive:i reverse:i"},
+    {"DFT", "axis:i inverse:i onesided:i"},
+    {"DeformConv", "dilations:I group:i kernel_shape:I offset_group:i pads:I "
+                   "strides:I"},
+    {"DepthToSpace", "blocksize:i mode:s"},
+    {"DequantizeLinear", "axis:i block_size:i output_dtype:i"},
+    {"Div", "axis:i broadcast:i"},
+    {"Dropout", "ratio:f"},
+    {"Einsum", "equation:s"},
+    {"Elu", "alpha:f"},
+    {"Equal", "axis:i broadcast:i"},
+    {"EyeLike", "dtype:i k:i"},
+    {"Flatten", "axis:i"},
+    {"GRU", "activation_alpha:F activation_beta:F activations:S clip:f "
+            "direction:s hidden_size:i layout:i linear_before_reset:i"},
+    {"Gather", "axis:i"},
+    {"GatherElements", "axis:i"},
+    {"GatherND", "batch_dims:i"},
+    {"Gelu", "approximate:s"},
+    {"Gemm", "alpha:f beta:f transA:i transB:i"},
+    {"GlobalLpPool", "p:fi"},
+    {"Greater", "axis:i broadcast:i"},
+    {"GridSample", "align_corners:i mode:s padding_mode:s"},
+    {"GroupNormalization", "epsilon:f num_groups:i"},
+    {"HammingWindow", "output_datatype:i periodic:i"},
+    {"HannWindow", "output_datatype:i periodic:i"},
+    {"HardSigmoid", "alpha:f beta:f"},
+    {"Hardmax", "axis:i"},
+    {"If", "else_branch:g then_branch:g"},
+    {"InstanceNormalization", "epsilon:f"},
+    {"IsInf", "detect_negative:i detect_positive:i"},
+    {"LRN", "alpha:f beta:f bias:f size:i"},
+    {"LSTM", "activation_alpha:F activation_beta:F activations:S clip:f "
+             "direction:s hidden_size:i input_forget:i layout:i"},
+    {"LayerNormalization", "axis:i epsilon:f"},
+    {"LeakyRelu", "alpha:f"},
+    {"Less", "axis:i broadcast:i"},
+    {"LinearAttention", "kv_num_heads:i q_num_heads:i scale:f update_rule:s"},
+    {"LogSoftmax", "axis:i"},
+    {"Loop", "body:g"},
+    {"LpNormalization", "axis:i p:i"},
+    {"LpPool", "auto_pad:s ceil_mode:i dilations:I kernel_shape:I p:fi "
+               "pads:I strides:I"},
+    {"MaxPool", "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I "
+                "storage_order:i strides:I"},
+    {"MaxUnpool", "kernel_shape:I pads:I strides:I"},
+    {"MeanVarianceNormalization", "axes:I"},
+    {"MelWeightMatrix", "output_datatype:i"},
+    {"Mod", "fmod:i"},
+    {"Mul", "axis:i broadcast:i"},
+    {"Multinomial", "dtype:i sample_size:i seed:f"},
+    {"NegativeLogLikelihoodLoss", "ignore_index:i reduction:s"},
+    {"NonMaxSuppression", "center_point_box:i"},
+    {"OneHot", "axis:i"},
+    {"Or", "axis:i broadcast:i"},
+    {"Pad", "mode:s paddings:I pads:I value:f"},
+    {"Pow", "axis:i broadcast:i"},
+    {"QLinearConv", "auto_pad:s dilations:I group:i kernel_shape:I pads:I "
+                    "strides:I"},
+    {"QuantizeLinear", "axis:i block_size:i output_dtype:i saturate:i"},
+    {"RMSNormalization", "axis:i epsilon:f"},
+    {"RNN", "activation_alpha:F activation_beta:F activations:S clip:f "
+            "direction:s hidden_size:i layout:i"},
+    {"RandomNormal", "dtype:i mean:f scale:f seed:f shape:I"},
+    {"RandomNormalLike", "dtype:i mean:f scale:f seed:f"},
+    {"RandomUniform", "dtype:i high:f low:f seed:f shape:I"},
+    {"RandomUniformLike", "dtype:i high:f low:f seed:f"},
+    {"ReduceL1", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceL2", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceLogSum", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceLogSumExp", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceMax", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceMean", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceMin", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceProd", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceSum", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"ReduceSumSquare", "axes:I keepdims:i noop_with_empty_axes:i"},
+    {"Reshape", "allowzero:i shape:I"},
+    {"Resize", "antialias:i axes:I coordinate_transformation_mode:s "
+               "cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
+               "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
+    {"ReverseSequence", "batch_axis:i time_axis:i"},
+    {"RoiAlign", "coordinate_transformation_mode:s mode:s output_height:i "
+                 "output_width:i sampling_ratio:i spatial_scale:f"},
+    {"RotaryEmbedding", "interleaved:i num_heads:i rotary_embedding_dim:i"},
+    {"STFT", "onesided:i"},
+    {"Scan", "body:g num_scan_inputs:i scan_input_axes:I "
+             "scan_input_directions:I scan_output_axes:I "
+             "scan_output_directions:I"},
+    {"Scatter", "axis:i"},
+    {"ScatterElements", "axis:i reduction:s"},
+    {"ScatterND", "reduction:s"},
+    {"Selu", "alpha:f gamma:f"},
+    {"SequenceMap", "body:g"},
+    {"Shape", "end:i start:i"},
+    {"Shrink", "bias:f lambd:f"},
+    {"Slice", "axes:I ends:I starts:I"},
+    {"Softmax", "axis:i"},
+    {"SoftmaxCrossEntropyLoss", "ignore_index:i reduction:s"},
+    {"SpaceToDepth", "blocksize:i"},
+    {"Split", "axis:i num_outputs:i split:I"},
+    {"SplitToSequence", "axis:i keepdims:i"},
+    {"Squeeze", "axes:I"},
+    {"StringNormalizer",
+     "case_change_action:s is_case_sensitive:i stopwords:S"},
+    {"Sub", "axis:i broadcast:i"},
+    {"Swish", "alpha:f"},
+    {"TensorScatter", "axis:i mode:s"},
+    {"TfIdfVectorizer",
+     "max_gram_length:i max_skip_count:i min_gram_length:i mode:s "
+     "ngram_counts:I ngram_indexes:I pool_int64s:I weights:F"},
+    {"ThresholdedRelu", "alpha:f"},
+    {"TopK", "axis:i k:i largest:i"},
+    {"Transpose", "perm:I"},
+    {"Trilu", "upper:i"},
+    {"Unique", "axis:i sorted:i"},
+    {"Unsqueeze", "axes:I"},
+    {"Upsample", "mode:s scales:F"},
+    {"Xor", "axis:i broadcast:i"},
 };
 
 enum { n_handled = sizeof handled / sizeof *handled };
@@ -225,19 +231,35 @@ static int handled_compare(const void *key, const void *item)
     return strcmp(key, ((const struct handled_attributes *)item)->op_type);
 }
 
-/* Whether a word is in a list of words. */
-static bool handled_has(const char *names, const char *name)
+/* By ONNX's numbers: float, int, string, tensor, graph, lists of the first
+ * three, then sparse tensors and types. */
+static const char type_letters[] = " fistgFIS  p y";
+
+/* The letters of an attribute's types in a list of attributes; NULL if it is
+ * not there. */
+static const char *handled_find(const char *names, const char *name)
 {
     size_t length = strlen(name);
 
     while (*names) {
-        size_t n = strcspn(names, " ");
+        size_t n = strcspn(names, ":");
 
         if (n == length && memcmp(names, name, n) == 0)
-            return true;
-        names += n + (names[n] == ' ');
+            return names + n + 1;
+        names += n;
+        names += strcspn(names, " ");
+        names += *names == ' ';
     }
-    return false;
+    return NULL;
+}
+
+/* The same for an op; NULL if it is not handled. */
+static const char *handled_types(const char *op_type, const char *name)
+{
+    const struct handled_attributes *row =
+        bsearch(op_type, handled, n_handled, sizeof *handled, handled_compare);
+
+    return row ? handled_find(row->names, name) : NULL;
 }
 
 static const struct attribute_rule *rule_find(const char *op_type,
@@ -254,11 +276,9 @@ static const struct attribute_rule *rule_find(const char *op_type,
 enum onnx_attribute_fate onnx_attribute_fate(const char *op_type,
                                              const char *name)
 {
-    const struct handled_attributes *row =
-        bsearch(op_type, handled, n_handled, sizeof *handled, handled_compare);
     const struct attribute_rule *rule = rule_find(op_type, name);
 
-    if (row && handled_has(row->names, name))
+    if (handled_types(op_type, name))
         return ONNX_HANDLED;
     return rule ? rule->fate : ONNX_UNKNOWN;
 }
@@ -298,6 +318,24 @@ static void onnx_attributes_check_default(struct onnx_call *call,
                   found->name, given, rule->only, rule->reason);
 }
 
+/* Reading a number where there is a list, or the other way round, would find
+ * nothing and take the default. Old files do not name the types. */
+static void onnx_attributes_check_type(struct onnx_call *call,
+                                       const struct onnx_attribute *found)
+{
+    const char *types = handled_types(call->node->op_type, found->name);
+    size_t n = strcspn(types, " ");
+    bool is_known =
+        found->type > 0 && (uint64_t)found->type < sizeof type_letters - 1;
+
+    if (found->type != 0 &&
+        (!is_known || !memchr(types, type_letters[found->type], n)))
+        onnx_fail(call, ASSAY_BAD_INPUT,
+                  "its attribute '%.60s' has type %lld, which the standard "
+                  "does not allow there",
+                  found->name, (long long)found->type);
+}
+
 void onnx_attributes_check(struct onnx_call *call)
 {
     const struct onnx_node *node = call->node;
@@ -320,6 +358,8 @@ void onnx_attributes_check(struct onnx_call *call)
                       rule_find(node->op_type, found->name)->reason);
             break;
         case ONNX_HANDLED:
+            onnx_attributes_check_type(call, found);
+            break;
         case ONNX_IGNORED:
             break;
         }

@@ -125,8 +125,8 @@ struct onnx_attribute_rule {
     const char *reason;
 };
 
-/* The tables, row by row; false: there is no row i. names: with spaces between
- * them. */
+/* The tables, row by row; false: there is no row i. names: "axis:i mode:s",
+ * each with the letters of its types. */
 bool onnx_attribute_rule(size_t i, struct onnx_attribute_rule *out);
 bool onnx_attribute_handled(size_t i, const char **op_type, const char **names);
 
