@@ -20,11 +20,15 @@ static const struct {
     {"image_shape", SIDE_HEIGHT_WIDTH}, /* YOLOv3 of the ONNX project */
     {"im_shape", SIDE_RESIZED},         /* PaddleDetection */
     {"scale_factor", SIDE_SCALES},
+    {"im_info", SIDE_INFO},    /* Detectron */
+    {"pixel_mask", SIDE_ONES}, /* Hugging Face's DETR */
 };
 
-static bool side_has_pair(const struct side_input *side)
+/* Whether the input has as many numbers as the meaning, of a type for them. */
+static bool side_fits(const struct side_input *side, enum side_meaning meaning)
 {
-    return side->each == 2 &&
+    return (meaning == SIDE_ONES ||
+            side->each == (meaning == SIDE_INFO ? 3 : 2)) &&
            (side->dtype == DTYPE_F32 || side->dtype == DTYPE_F64 ||
             side->dtype == DTYPE_I64 || side->dtype == DTYPE_I32);
 }
@@ -42,7 +46,8 @@ void side_input_init(struct side_input *side, const char *name,
     if (shape_elements(shape, &n))
         side->each = n / side->n_images;
     for (size_t i = 0; i < sizeof side_names / sizeof *side_names; i++) {
-        if (strcmp(side_names[i].name, name) == 0 && side_has_pair(side))
+        if (strcmp(side_names[i].name, name) == 0 &&
+            side_fits(side, side_names[i].meaning))
             side->meaning = side_names[i].meaning;
     }
 }
@@ -240,30 +245,35 @@ enum assay_status side_input_refuse(const struct side_input *side,
 
 /* ---- elements ------------------------------------------------------------ */
 
+enum { most_said = 3 };
+
 /* What a known input says of a photograph. */
 static void side_tell(enum side_meaning meaning, const struct recipe *recipe,
-                      int width, int height, double pair[2])
+                      int width, int height, double said[most_said])
 {
     struct placement place = recipe_place(recipe, width, height);
 
+    said[2] = place.y_scale;
     switch (meaning) {
     case SIDE_WIDTH_HEIGHT:
-        pair[0] = width;
-        pair[1] = height;
+        said[0] = width;
+        said[1] = height;
         break;
     case SIDE_HEIGHT_WIDTH:
-        pair[0] = height;
-        pair[1] = width;
+        said[0] = height;
+        said[1] = width;
         break;
     case SIDE_RESIZED:
-        pair[0] = place.height;
-        pair[1] = place.width;
+    case SIDE_INFO:
+        said[0] = place.height;
+        said[1] = place.width;
         break;
     case SIDE_SCALES:
-        pair[0] = place.y_scale;
-        pair[1] = place.x_scale;
+        said[0] = place.y_scale;
+        said[1] = place.x_scale;
         break;
     case SIDE_UNKNOWN:
+    case SIDE_ONES:
         break;
     }
 }
@@ -273,15 +283,20 @@ void side_input_write(const struct side_input *side,
                       size_t at, void *data)
 {
     size_t first = side->n_images > 1 ? at * side->each : 0;
-    char *to = (char *)data + first * dtype_bytes(side->dtype);
-    double pair[2] = {0};
+    size_t bytes = dtype_bytes(side->dtype);
+    char *to = (char *)data + first * bytes;
+    const double one = 1;
+    double said[most_said] = {0};
 
     if (side->numbers) {
         convert_elements(DTYPE_F64, side->numbers + first, side->dtype, to,
                          side->each);
+    } else if (side->meaning == SIDE_ONES) {
+        for (size_t i = 0; i < side->each; i++)
+            convert_elements(DTYPE_F64, &one, side->dtype, to + i * bytes, 1);
     } else if (side->meaning) {
-        side_tell(side->meaning, recipe, width, height, pair);
-        convert_elements(DTYPE_F64, pair, side->dtype, to, 2);
+        side_tell(side->meaning, recipe, width, height, said);
+        convert_elements(DTYPE_F64, said, side->dtype, to, side->each);
     }
 }
 

@@ -11,13 +11,16 @@
 #include "tensor/tensor.h"
 #include "vision/vision.h"
 
-/* What the name of an input says about its two numbers. */
+/* What the name of an input says about its numbers: two, but for the last
+ * ones. */
 enum side_meaning {
     SIDE_UNKNOWN,
     SIDE_WIDTH_HEIGHT, /* of the photograph */
     SIDE_HEIGHT_WIDTH,
     SIDE_RESIZED, /* height and width of the photograph after resizing */
-    SIDE_SCALES   /* what resizing multiplied them by */
+    SIDE_SCALES,  /* what resizing multiplied them by */
+    SIDE_INFO,    /* three: SIDE_RESIZED, and the scale of the height */
+    SIDE_ONES     /* any: all of the image is to be looked at */
 };
 
 /* Start from {0}. */

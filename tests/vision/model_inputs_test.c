@@ -173,6 +173,39 @@ TEST(inputs_with_known_names_are_told_the_size_of_the_photograph)
     }
 }
 
+TEST(an_information_has_three_numbers_and_a_mask_is_all_ones)
+{
+    struct model_source model = file_for(1);
+    struct vision_options options = as_it_is();
+    struct model_inputs inputs = {0};
+    float info[3];
+    int64_t mask[6] = {0};
+
+    open_model(images(1));
+    add_input("im_info", DTYPE_F32, shape_of(2, (int64_t)1, (int64_t)3));
+    add_input("pixel_mask", DTYPE_I64,
+              shape_of(3, (int64_t)1, (int64_t)2, (int64_t)3));
+    CHECK_STATUS(
+        model_inputs_settle(&inputs, &model, &options, graph, pool, &err),
+        ASSAY_OK, &err);
+    model_inputs_describe(&inputs, 1, 400, 300, 0, info);
+    CHECK_NEAR(info[0], 20, 0);
+    CHECK_NEAR(info[1], 30, 0);
+    CHECK_NEAR(info[2], 20.0 / 300, 1e-6);
+    model_inputs_describe(&inputs, 2, 400, 300, 0, mask);
+    for (int i = 0; i < 6; i++)
+        CHECK_INT(mask[i], 1);
+    model_inputs_release(&inputs);
+    close_model();
+    open_model(images(1));
+    add_input("im_info", DTYPE_F32, pairs(1)); /* not what is known */
+    CHECK_INT(model_inputs_settle(&inputs, &model, &options, graph, pool, &err),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(err.text, "input 'im_info' (1x2 float32) needs a value");
+    model_inputs_release(&inputs);
+    close_model();
+}
+
 TEST(every_image_of_a_batch_has_its_own_size)
 {
     struct model_source model = file_for(2);
