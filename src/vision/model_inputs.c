@@ -299,10 +299,33 @@ static enum assay_status model_inputs_refuse_name(const struct graph *graph,
                      option, name, text);
 }
 
+/* Whether its channels are left free, so that it may take images. */
+static bool may_be_images(const struct graph *graph, size_t input)
+{
+    const struct shape *shape = graph_input_shape(graph, input);
+
+    return shape && shape->rank == 4 &&
+           model_inputs_value(graph, input)->dtype == DTYPE_F32 &&
+           (shape->dims[1] < 0 || shape->dims[3] < 0);
+}
+
 static enum assay_status refuse_photographs(const struct model_source *model,
                                             const struct graph *graph,
                                             struct error *err)
 {
+    for (size_t i = 0; i < graph_input_count(graph); i++) {
+        const char *name = model_inputs_value(graph, i)->name;
+        char text[64];
+
+        if (may_be_images(graph, i))
+            return error_set(
+                err, ASSAY_BAD_USAGE,
+                "input '%s' is %s and leaves its channels (-1) free; if it "
+                "takes images, give it a shape: --shape %s=1x3x640x640",
+                name,
+                shape_text(graph_input_shape(graph, i), text, sizeof text),
+                name);
+    }
     return error_set(err, ASSAY_BAD_USAGE,
                      graph_input_count(graph)
                          ? "the inputs of %s are not images; leave the "

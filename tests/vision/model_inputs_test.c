@@ -120,6 +120,21 @@ TEST(a_sequence_refuses_photographs)
     close_model();
 }
 
+TEST(an_input_with_free_channels_asks_for_its_shape)
+{
+    struct model_source model = file_for(1);
+    struct vision_options options = as_it_is();
+    struct model_inputs inputs = {0};
+
+    open_model(shape_of(4, (int64_t)-1, (int64_t)-1, (int64_t)-1, (int64_t)-1));
+    CHECK_INT(model_inputs_settle(&inputs, &model, &options, graph, pool, &err),
+              ASSAY_BAD_USAGE);
+    CHECK_HAS(err.text, "leaves its channels (-1) free");
+    CHECK_HAS(err.text, "--shape image=1x3x640x640");
+    model_inputs_release(&inputs);
+    close_model();
+}
+
 /* ---- inputs besides the image ---------------------------------------------
  */
 
