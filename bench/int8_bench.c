@@ -1,6 +1,6 @@
-/* bench/int8_bench.c - yolov8n, quantised by ONNX Runtime, compared with ONNX
- * Runtime: two threads, in turn. ASSAY_BENCH_PYTHON names a python3 that has
- * onnxruntime and onnx.
+/* bench/int8_bench.c - quantised models, compared with ONNX Runtime: yolov8n as
+ * ONNX Runtime quantises it, and a published MobileNetV2. Two threads, in turn.
+ * ASSAY_BENCH_PYTHON names a python3 that has onnxruntime and onnx.
  *
  * int8_bench [ROUNDS]: so many turns (21). */
 #include "subject.h"
@@ -11,10 +11,21 @@
 
 enum { n_threads = 2, path_size = 600 };
 
-static const char source[] =
-    BENCH_SOURCE_DIR "/../shared/data/models/onnx/yolov8n/model.onnx";
-static const char *const models[] = {"dynamic", "qdq", "qdq_per_channel"};
+#define SHARED BENCH_SOURCE_DIR "/../shared/data/models/onnx/"
+
+/* The names are those of files in a folder, which the peer knows, too. */
+static const struct {
+    const char *name, *shown;
+    const char *published; /* linked as it is; NULL: the peer makes it */
+} models[] = {
+    {"dynamic", "yolov8n dynamic", NULL},
+    {"qdq", "yolov8n qdq", NULL},
+    {"qdq_per_channel", "yolov8n qdq_per_channel", NULL},
+    {"mobilenetv2_qdq", "mobilenetv2 qdq", SHARED "mobilenetv2_qdq/model.onnx"},
+};
 enum { n_models = sizeof models / sizeof *models };
+
+static const char source[] = SHARED "yolov8n/model.onnx"; /* of the first */
 
 /* Against ONNX Runtime's time. */
 static const double bar = 1.2;
@@ -25,6 +36,7 @@ static enum assay_status open_detector(struct subject *ours, const char *path,
     struct session_options options = {
         .model.name = path,
         .model.is_file = true,
+        .model.build.n_images = 1,
         .vision.is_random = true,
         .n_threads = n_threads,
     };
@@ -37,18 +49,19 @@ static void show_row(const char *model, struct pairs *pairs)
     double ours, theirs, ratio = pairs_ratio(pairs, &ours, &theirs);
     char text[path_size];
 
-    snprintf(text, sizeof text, "yolov8n %s, ours", model);
+    snprintf(text, sizeof text, "%s, ours", model);
     bench_note(text, ours * 1e3, "ms");
-    snprintf(text, sizeof text, "yolov8n %s, ONNX Runtime's", model);
+    snprintf(text, sizeof text, "%s, ONNX Runtime's", model);
     bench_note(text, theirs * 1e3, "ms");
-    snprintf(text, sizeof text, "yolov8n %s / ONNX Runtime's", model);
+    snprintf(text, sizeof text, "%s / ONNX Runtime's", model);
     bench_at_most(text, ratio, bar, "x");
 }
 
-static enum assay_status bench_row(const char *folder, const char *model,
+static enum assay_status bench_row(const char *folder, size_t row,
                                    struct peer *peer, int n_rounds,
                                    struct error *err)
 {
+    const char *model = models[row].name;
     struct pairs pairs = {0};
     struct subject ours;
     char path[path_size];
@@ -59,7 +72,7 @@ static enum assay_status bench_row(const char *folder, const char *model,
     if (!st)
         st = subject_compare(&ours, peer, model, n_rounds, &pairs, err);
     if (!st)
-        show_row(model, &pairs);
+        show_row(models[row].shown, &pairs);
     subject_release(&ours);
     return st;
 }
@@ -69,7 +82,7 @@ static void remove_files(const char *folder)
     char path[path_size];
 
     for (size_t i = 0; i < n_models; i++) {
-        snprintf(path, sizeof path, "%s/%s.onnx", folder, models[i]);
+        snprintf(path, sizeof path, "%s/%s.onnx", folder, models[i].name);
         unlink(path);
     }
     snprintf(path, sizeof path, "%s/source.onnx", folder);
@@ -86,15 +99,30 @@ static enum assay_status bench_all(const char *folder, int n_rounds,
     if (st)
         return st;
     for (size_t i = 0; !st && i < n_models; i++)
-        st = bench_row(folder, models[i], &peer, n_rounds, err);
+        st = bench_row(folder, i, &peer, n_rounds, err);
     peer_stop(&peer);
     return st;
+}
+
+/* Links what is there already into the folder. */
+static bool link_files(const char *folder)
+{
+    char path[path_size];
+    bool is_fine;
+
+    snprintf(path, sizeof path, "%s/source.onnx", folder);
+    is_fine = symlink(source, path) == 0;
+    for (size_t i = 0; is_fine && i < n_models; i++) {
+        snprintf(path, sizeof path, "%s/%s.onnx", folder, models[i].name);
+        is_fine = !models[i].published || !symlink(models[i].published, path);
+    }
+    return is_fine;
 }
 
 int main(int argc, char **argv)
 {
     int n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 21;
-    char folder[] = "/var/tmp/assay-int8-XXXXXX", path[path_size];
+    char folder[] = "/var/tmp/assay-int8-XXXXXX";
     struct error err = {0};
     enum assay_status st;
 
@@ -106,10 +134,9 @@ int main(int argc, char **argv)
         perror("int8_bench: a folder");
         return 1;
     }
-    snprintf(path, sizeof path, "%s/source.onnx", folder);
-    if (symlink(source, path)) {
-        perror("int8_bench: the model");
-        rmdir(folder);
+    if (!link_files(folder)) {
+        perror("int8_bench: the models");
+        remove_files(folder);
         return 1;
     }
     st = bench_all(folder, n_rounds, &err);

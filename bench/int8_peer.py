@@ -4,8 +4,9 @@
 
 Quantises a model, which FOLDER/source.onnx is, in three ways into FOLDER, with
 random values for the calibration. Prints "ready". Then runs the model that each
-line of its input names once and answers with a line: seconds, elements of the
-first output. Exits with 77 if onnxruntime is missing.
+line of its input names, of these or of others in FOLDER, once and answers with
+a line: seconds, elements of the first output. Exits with 77 if onnxruntime is
+missing.
 """
 import logging
 import sys
@@ -42,7 +43,8 @@ def open_session(path):
 def feed_of(session):
     values = numpy.random.default_rng(0)
     return {
-        of.name: values.random(of.shape, numpy.float32)
+        of.name: values.random(
+            [n if isinstance(n, int) else 1 for n in of.shape], numpy.float32)
         for of in session.get_inputs()
     }
 

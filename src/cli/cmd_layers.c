@@ -32,6 +32,9 @@ static const struct option options[] = {
     RUN_BUILD_OPTIONS(RUN_FIELD),
     RUN_BATCH_OPTION(FIELD(run.batch)),
     RUN_SHAPE_OPTIONS(RUN_FIELD),
+    RUN_SET_OPTION(.shown_default = "random numbers, or the image's size if "
+                                    "the name asks for it",
+                   FIELD(run.set)),
     {.kind = OPTION_SECTION, .help = "Times"},
     {OPT_FLAG("run"),
      .help = "run the model on random values and show how long each layer "

@@ -58,7 +58,7 @@ static const struct option options[] = {
      .shown_default = "test", FIELD(dataset.split)},
     {OPT_INTEGER("limit", "N", 1, 1e9), .help = "largest number of samples",
      .shown_default = "all of them", FIELD(dataset.limit)},
-    {OPT_TEXT("input", "KEY=VALUE,..."),
+    {OPT_TEXT("input", "[NAME:]KEY=VALUE,..."),
      .help = "how an image becomes the input of a model file, as in `assay "
              "run`",
      FIELD(dataset.input)},
@@ -72,7 +72,9 @@ static const struct option options[] = {
     {OPT_FLAG("override"),
      .help = "let metrics of the plug-ins replace built-in ones",
      FIELD(is_override)},
-    {OPT_LIST("set", "NAME=VALUE"), .help = "argument for a metric",
+    {OPT_LIST("set", "NAME=VALUE"),
+     .help = "argument for a metric, or numbers for the input of that name, "
+             "as in `assay run`",
      FIELD(arguments)},
     RUN_ITERS_OPTION("passes to measure",
                      .shown_default =

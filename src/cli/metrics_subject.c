@@ -7,6 +7,7 @@
 #include "cli/messages.h"
 #include "cli/recipe_text.h"
 #include "cli/run_settings.h"
+#include "session/public_model.h"
 #include "vision/decoder.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ void metrics_subject_release(struct metrics_subject *subject)
     assay_profiler_free(subject->profiler);
     feed_close(subject->feed);
     assay_model_free(subject->model);
+    input_words_release(&subject->inputs);
 }
 
 /* Turns an error of the public interface into one of ours. */
@@ -112,6 +114,8 @@ static enum assay_status
 metrics_set_ends(const struct dataset_settings *settings, bool is_file,
                  struct feed_options *options, struct error *err)
 {
+    const char *recipe = input_words_recipe(settings->input);
+
     if (!is_file && (settings->input || settings->decode))
         return error_set(err, ASSAY_BAD_USAGE,
                          "--%s is for model files; built-in models need no "
@@ -121,18 +125,19 @@ metrics_set_ends(const struct dataset_settings *settings, bool is_file,
     options->recipe = options->decode == DECODE_NONE
                           ? recipe_defaults()
                           : decoder_of(options->decode)->recipe;
-    return settings->input ? recipe_read(settings->input, &options->recipe, err)
-                           : ASSAY_OK;
+    return recipe ? recipe_read(recipe, &options->recipe, err) : ASSAY_OK;
 }
 
-/* made: options for generated images. Without a dataset *out is NULL, and
+/* made: options for generated images. Without a dataset there is no feed, and
  * options about one are refused. */
-static enum assay_status metrics_open_feed(
-    const struct dataset_settings *settings, const struct model_source *model,
-    const struct synthetic_options *made, struct assay_model *loaded,
-    struct feed **out, struct error *err)
+static enum assay_status
+metrics_open_feed(const struct dataset_settings *settings,
+                  const struct model_source *model,
+                  const struct synthetic_options *made,
+                  struct metrics_subject *subject, struct error *err)
 {
     struct feed_options options = {
+        .image_input = subject->inputs.image,
         .data = {.kind = metrics_choose_kind(settings, model),
                  .split = settings->split ? DATASET_TRAIN : DATASET_TEST,
                  .path = settings->path,
@@ -142,11 +147,10 @@ static enum assay_status metrics_open_feed(
     };
     enum assay_status st;
 
-    *out = NULL;
     if (!settings->path && options.data.kind != DATASET_SYNTHETIC)
         return metrics_check_unused(settings, err);
     st = metrics_set_ends(settings, model->is_file, &options, err);
-    return st ? st : feed_open(loaded, &options, out, err);
+    return st ? st : feed_open(subject->model, &options, &subject->feed, err);
 }
 
 /* ---- the models --------------------------------------------------------- */
@@ -186,6 +190,44 @@ metrics_made_images(const struct metrics_settings *settings,
     };
 }
 
+/* Whether a word of --set is for an input of the model, not for a metric. */
+static bool metrics_is_input(const struct assay_model *model, const char *word)
+{
+    size_t n = strcspn(word, "=");
+
+    for (size_t i = 0; i < assay_model_input_count(model); i++) {
+        const char *name = NULL;
+
+        (void)assay_model_input(model, i, &name);
+        if (strlen(name) == n && memcmp(name, word, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The model keeps what is borrowed from the subject. */
+static enum assay_status
+metrics_set_inputs(const struct metrics_settings *settings,
+                   struct metrics_subject *subject, struct error *err)
+{
+    const struct words *given = &settings->arguments;
+    struct vision_options *vision = &subject->model->options.vision;
+    struct words set = {.items = mem_array(given->n, sizeof *set.items)};
+    enum assay_status st;
+
+    if (!set.items)
+        return error_nomem(err, given->n * sizeof *set.items, "a list");
+    for (size_t i = 0; i < given->n; i++) {
+        if (metrics_is_input(subject->model, given->items[i]))
+            set.items[set.n++] = given->items[i];
+    }
+    st = input_words_read(&subject->inputs, settings->dataset.input, &set, err);
+    vision->settings = subject->inputs.settings;
+    vision->n_settings = subject->inputs.n_settings;
+    mem_free(set.items);
+    return st;
+}
+
 static enum assay_status
 metrics_load_model(const struct metrics_settings *settings,
                    const struct assay_input_shape *shapes, const char *word,
@@ -219,9 +261,11 @@ metrics_load_model(const struct metrics_settings *settings,
     st = metrics_take(
         assay_model_load(model.name, &wanted, &subject->model, &error), &error,
         err);
+    if (!st)
+        st = metrics_set_inputs(settings, subject, err);
     return st ? st
-              : metrics_open_feed(&settings->dataset, &model, &made,
-                                  subject->model, &subject->feed, err);
+              : metrics_open_feed(&settings->dataset, &model, &made, subject,
+                                  err);
 }
 
 /* ---- the metrics -------------------------------------------------------- */
@@ -277,9 +321,12 @@ metrics_open_profiler(const struct metrics_settings *settings,
                                                      settings->plugins.items[i],
                                                      flags, &error),
                           &error, err);
-    for (size_t i = 0; !st && i < settings->arguments.n; i++)
-        st = metrics_set_argument(subject->profiler,
-                                  settings->arguments.items[i], err);
+    for (size_t i = 0; !st && i < settings->arguments.n; i++) {
+        const char *word = settings->arguments.items[i];
+
+        if (!metrics_is_input(subject->model, word))
+            st = metrics_set_argument(subject->profiler, word, err);
+    }
     return st;
 }
 

@@ -5,7 +5,7 @@
 #ifndef CLI_METRICS_SUBJECT_H
 #define CLI_METRICS_SUBJECT_H
 
-#include "cli/options.h"
+#include "cli/input_words.h"
 #include "metrics/feed.h"
 
 #include <assay/profiler.h>
@@ -46,6 +46,7 @@ struct metrics_subject {
     size_t n_standard; /* the first keys are built in */
     size_t *keys;      /* the shown metrics */
     size_t n_keys, keys_capacity;
+    struct input_words inputs; /* what --input and --set say of the model's */
 };
 
 void metrics_subject_release(struct metrics_subject *subject);

@@ -34,12 +34,12 @@ static const char *const run_precisions[] = {"auto", "fp32", "tf32",
                                              "fp16", "bf16", NULL};
 
 /* By the names of the decoders. */
-const char *const run_decodes[] = {"none",        "yolov8",  "yolox",
-                                   "nanodet",     "ssd",     "detr",
-                                   "torchvision", "classes", NULL};
+const char *const run_decodes[] = {
+    "none", "yolov8",      "yolox",  "nanodet", "ssd",
+    "detr", "torchvision", "rtdetr", "classes", NULL};
 static const enum decode decode_kinds[] = {
-    DECODE_NONE, DECODE_YOLOV8, DECODE_YOLOX,       DECODE_NANODET,
-    DECODE_SSD,  DECODE_DETR,   DECODE_TORCHVISION, DECODE_CLASSES};
+    DECODE_NONE, DECODE_YOLOV8,      DECODE_YOLOX,  DECODE_NANODET, DECODE_SSD,
+    DECODE_DETR, DECODE_TORCHVISION, DECODE_RTDETR, DECODE_CLASSES};
 
 enum decode run_decode(int choice)
 {
@@ -64,8 +64,9 @@ const struct option run_options[] = {
      .help = "batch norm of a detector's backbone", .shown_default = "frozen",
      FIELD(norm)},
     {.kind = OPTION_SECTION, .help = "Inputs and outputs of a model file"},
-    {OPT_TEXT("input", "KEY=VALUE,..."),
-     .help = "how a photograph becomes the input: size=, "
+    {OPT_TEXT("input", "[NAME:]KEY=VALUE,..."),
+     .help = "which input takes the photographs, if several could, and how a "
+             "photograph becomes it: size=, "
              "fit=stretch|letterbox|corner|crop, shorter=, pad=, "
              "order=rgb|bgr|grey, scale=, mean=, std=",
      .shown_default = "the model's size, stretch, rgb, scale=1/255, or what "
@@ -73,6 +74,9 @@ const struct option run_options[] = {
      FIELD(input)},
     RUN_DECODE_OPTION(FIELD(decode)),
     RUN_SHAPE_OPTION(FIELD(shapes)),
+    RUN_SET_OPTION(.shown_default = "the photograph's size, if the name asks "
+                                    "for it",
+                   FIELD(set)),
     {OPT_FLAG("random"),
      .help = "random values instead of photographs; for built-in models too",
      FIELD(is_random)},
@@ -378,6 +382,7 @@ run_settings_check_kind(const struct run_settings *settings,
         {"norm", settings->norm, DETECTOR, "detectors"},
         {"decode", settings->decode, MODEL_FILE, files},
         {"shape", settings->shapes.n, MODEL_FILE, files},
+        {"set", settings->set.n, MODEL_FILE, files},
         {"iou", !isnan(settings->iou), MODEL_FILE, files},
         {"allow-outside", settings->may_read_outside, MODEL_FILE, files},
     };
@@ -429,9 +434,11 @@ run_settings_classifier_recipe(const struct model_source *model,
 
 /* How photographs come in and outputs are read. */
 static enum assay_status
-run_settings_set_ends(struct session_options *options,
-                      const struct run_settings *settings, struct error *err)
+run_settings_set_ends(struct run_job *job, const struct run_settings *settings,
+                      struct error *err)
 {
+    struct session_options *options = &job->options.session;
+    const char *recipe = input_words_recipe(settings->input);
     const struct model_source *model = &options->model;
     struct vision_options *vision = &options->vision;
     bool is_classifier = model_is_classifier(model);
@@ -451,8 +458,11 @@ run_settings_set_ends(struct session_options *options,
                          "--input does not apply to %s, which resizes "
                          "photographs itself; use --min-size and --max-size",
                          model->name);
-    return settings->input ? recipe_read(settings->input, &vision->recipe, err)
-                           : ASSAY_OK;
+    if (job->inputs.image && !model->is_file)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--input: %s has one input; leave the name '%s' out",
+                         model->name, job->inputs.image);
+    return recipe ? recipe_read(recipe, &vision->recipe, err) : ASSAY_OK;
 }
 
 /* The score below which nothing counts, and the overlap that is one object. */
@@ -482,7 +492,10 @@ run_settings_set_session(struct run_job *job,
 
     *options = (struct session_options){
         .model = *model,
-        .vision = {.is_random = settings->is_random || job->photos.n == 0,
+        .vision = {.image_input = job->inputs.image,
+                   .settings = job->inputs.settings,
+                   .n_settings = job->inputs.n_settings,
+                   .is_random = settings->is_random || job->photos.n == 0,
                    .labels = job->labels.n ? job->labels.items : NULL,
                    .n_labels = job->labels.n},
         .n_threads = look_threads(settings->threads),
@@ -503,7 +516,7 @@ run_settings_set_session(struct run_job *job,
     run_settings_set_build(&options->model, settings);
     st = look_device(settings->device, &options->device, err);
     if (!st)
-        st = run_settings_set_ends(options, settings, err);
+        st = run_settings_set_ends(job, settings, err);
     run_settings_set_thresholds(options, settings);
     return st;
 }
@@ -594,6 +607,9 @@ enum assay_status run_job_make(struct run_job *job,
         st = labels_read(&job->labels, settings->labels, err);
     if (!st)
         st = shapes_read(&settings->shapes, &job->shapes, err);
+    if (!st)
+        st = input_words_read(&job->inputs, settings->input, &settings->set,
+                              err);
     if (!st) {
         run_find_choices(&job->choices);
         st = run_settings_set_options(job, settings, &model, err);
@@ -606,6 +622,7 @@ void run_job_release(struct run_job *job)
     photos_release(&job->photos);
     labels_release(&job->labels);
     shapes_release(&job->shapes);
+    input_words_release(&job->inputs);
     str_release(&job->choices);
 }
 

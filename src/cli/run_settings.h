@@ -6,6 +6,7 @@
 #define CLI_RUN_SETTINGS_H
 
 #include "cli/file_roles.h"
+#include "cli/input_words.h"
 #include "cli/run_files.h"
 #include "formats/onnx/onnx.h"
 #include "session/profile.h"
@@ -20,7 +21,7 @@ struct run_settings {
     int norm, variant;
     const char *input;
     int decode;
-    struct words shapes;
+    struct words shapes, set;
     bool is_random, may_read_outside;
     const char *device;
     int precision;
@@ -98,6 +99,13 @@ struct run_settings {
             .help = "shape of an input whose sizes a model file leaves open",  \
             __VA_ARGS__                                                        \
     }
+#define RUN_SET_OPTION(...)                                                    \
+    {                                                                          \
+        OPT_LIST("set", "INPUT=NUMBERS"),                                      \
+            .help = "numbers for an input of a model file besides the image: " \
+                    "orig_target_sizes=640x640, threshold=0.5",                \
+            __VA_ARGS__                                                        \
+    }
 #define RUN_DECODE_OPTION(...)                                                 \
     {                                                                          \
         OPT_CHOICE("decode", "KIND", run_decodes),                             \
@@ -160,6 +168,7 @@ struct run_job {
     struct photos photos;
     struct labels labels;
     struct shape_list shapes;
+    struct input_words inputs;
     struct str choices; /* path of the remembered kernel choices */
 };
 

@@ -60,6 +60,14 @@ static enum assay_status sweep_name_point(const struct sweep *sweep,
     return st;
 }
 
+/* What separates --input from one more key. */
+static const char *sweep_before_size(const char *input)
+{
+    if (!input)
+        return "";
+    return input_words_recipe(input) ? "," : ":";
+}
+
 /* The settings of a point. The size is --min-size for a detector, and a part of
  * --input for others, whose text `input` holds. */
 static enum assay_status sweep_set_point(const struct sweep *sweep,
@@ -82,7 +90,8 @@ static enum assay_status sweep_set_point(const struct sweep *sweep,
                 settings->min_size = value;
             else if (str_printf(input, "%s%ssize=%lld",
                                 settings->input ? settings->input : "",
-                                settings->input ? "," : "", (long long)value))
+                                sweep_before_size(settings->input),
+                                (long long)value))
                 return error_nomem(err, input->n, "a text");
             break;
         }

@@ -203,12 +203,16 @@ static enum assay_status score_image(const struct detection_metric *metric,
                                   .pool = session->pool,
                                   .image = at,
                                   .width = slot->width,
-                                  .height = slot->height};
+                                  .height = slot->height,
+                                  .told_width = slot->width,
+                                  .told_height = slot->height};
     struct dataset_target target;
     struct found found = {0};
     struct scene scene = {0};
     enum assay_status st = dataset_target(feed->dataset, image, &target, err);
 
+    model_inputs_size(&feed->inputs, at, &source.told_width,
+                      &source.told_height);
     if (!st)
         st = found_decode(&source, &found, err);
     if (!st)

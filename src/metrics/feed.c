@@ -115,8 +115,11 @@ static enum assay_status feed_fill_input(struct feed *feed,
 
     if (feed->inputs.kind == INPUTS_PHOTOGRAPHS)
         return fill_photograph(&feed->slots[at], picture, &inputs[at], err);
+    for (size_t i = 0; i < feed->inputs.n; i++)
+        model_inputs_describe(&feed->inputs, i, picture->width, picture->height,
+                              at, inputs[i].data);
     return recipe_apply(&feed->inputs.recipe, picture,
-                        (float *)inputs[0].data + at * n, err);
+                        (float *)inputs[feed->inputs.image].data + at * n, err);
 }
 
 static enum assay_status
@@ -235,6 +238,7 @@ static void feed_set_options(struct feed *feed,
     if (feed->model->options.model.is_file) {
         vision->decode = options->decode;
         vision->recipe = options->recipe;
+        vision->image_input = options->image_input;
     }
     decoder = decoder_of(vision->decode);
     vision->iou = decoder ? decoder->iou : 0.45;

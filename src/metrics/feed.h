@@ -21,6 +21,7 @@ struct feed_options {
     /* For ONNX files: what the outputs are, and how pictures become inputs. */
     enum decode decode;
     struct recipe recipe;
+    const char *image_input; /* see struct vision_options */
 };
 
 /* The model must outlive it. Refuses a model that cannot read pictures, or

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "ops/math/cast.h"
+#include "ops/movement/resize.h"
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
 #include "passes/integers_internal.h"
@@ -173,6 +174,16 @@ static bool integers_is_move(const struct op_class *op)
     return false;
 }
 
+/* A Resize that takes the nearest element moves numbers, too. */
+static bool integers_moves(const struct node *node)
+{
+    const struct resize_attrs *resize = node->attrs;
+
+    if (node->op == &op_resize)
+        return resize->mode == RESIZE_NEAREST && resize->place != RESIZE_CROP;
+    return integers_is_move(node->op);
+}
+
 /* All inputs in the step of the result, behind one another. */
 static enum assay_status integers_concat(struct integers *pass,
                                          const struct node *concat,
@@ -306,7 +317,7 @@ static enum assay_status integers_quantised(struct integers *pass,
     if (maker->op == &op_dequantize_linear) {
         if (integers_read_step(pass->graph, maker, &from))
             st = integers_requantise(pass, maker, &from, &to, &out);
-    } else if (integers_is_move(maker->op)) {
+    } else if (integers_moves(maker)) {
         st = integers_move(pass, value, maker, &to, &out);
     } else if (maker->op == &op_add || maker->op == &op_sum ||
                maker->op == &op_mul) {
@@ -319,18 +330,36 @@ static enum assay_status integers_quantised(struct integers *pass,
     return st || out == GRAPH_NONE ? st : integers_replace(pass, &kept, out);
 }
 
-/* A Cast to the type that a QuantizeLinear makes anyway. */
+/* The input of an integer node whose type its result has; GRAPH_NONE: of
+ * another node. */
+static uint32_t integers_typed_by(const struct node *node)
+{
+    enum { quantize_zero = 2, lookup_table = 1 };
+    const struct op_class *op = node->op;
+    size_t input = SIZE_MAX;
+
+    if (op == &op_quantize_linear)
+        input = quantize_zero;
+    else if (op == &op_lookup)
+        input = lookup_table;
+    else if (op == &op_qlinear_conv || op == &op_qlinear_matmul ||
+             op == &op_qlinear_add || op == &op_qlinear_mul)
+        input = QLINEAR_Y_ZERO;
+    return input < node->n_inputs ? node->inputs[input] : GRAPH_NONE;
+}
+
+/* A Cast to the type that the integers before it have anyway. Some exporters
+ * write one after every QuantizeLinear. */
 static enum assay_status integers_drop_cast(struct integers *pass,
                                             const struct node *cast)
 {
     const struct cast_attrs *attrs = cast->attrs;
     const struct node *maker = integers_maker(pass->graph, cast->inputs[0]);
     const struct node kept = *cast;
-    struct step step;
+    uint32_t like = maker ? integers_typed_by(maker) : GRAPH_NONE;
 
-    if (!maker || maker->op != &op_quantize_linear ||
-        !integers_read_step(pass->graph, maker, &step) ||
-        step.dtype != attrs->dtype)
+    if (like == GRAPH_NONE || !integers_data(pass->graph, like, attrs->dtype) ||
+        dtype_bytes(attrs->dtype) != 1)
         return ASSAY_OK;
     return integers_replace(pass, &kept, kept.inputs[0]);
 }

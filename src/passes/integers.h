@@ -10,8 +10,8 @@
  * - Add and Mul become QLinearAdd and QLinearMul;
  * - an activation, and a Mul of a value and an activation of it, become a
  *   Lookup;
- * - ops that only move numbers (Concat, Split, MaxPool2d, ...)
- *   move the integers; a Lookup goes from one scale to another;
+ * - ops that only move numbers (Concat, Split, MaxPool2d, Resize to the
+ *   nearest, ...) move the integers; a Lookup goes from one scale to another;
  * - ConvInteger and MatMulInteger with the Cast, the Mul by both scales, the
  *   Add of a bias and the activation that follow become QLinearConv and
  *   QLinearMatMul with float32 results.

@@ -48,21 +48,46 @@ static enum assay_status make_tensors(struct frame *frame, struct pool *pool,
     return st;
 }
 
-/* One tensor for all, made by the recipe. */
+static enum assay_status check_count(const struct model_inputs *inputs,
+                                     struct error *err)
+{
+    return inputs->n <= FRAME_MAX_TENSORS
+               ? ASSAY_OK
+               : error_set(err, ASSAY_UNSUPPORTED,
+                           "the model has %zu inputs; at most %d are possible",
+                           inputs->n, FRAME_MAX_TENSORS);
+}
+
+/* One image of the batch: the recipe makes it, other inputs describe it. */
+static enum assay_status frame_fill_image(struct frame *frame,
+                                          const struct model_inputs *inputs,
+                                          size_t i, struct error *err)
+{
+    const struct picture *picture = &frame->pictures[i];
+
+    for (size_t k = 0; k < inputs->n; k++)
+        model_inputs_describe(inputs, k, picture->width, picture->height, i,
+                              tensor_data(&frame->tensors[k]));
+    return recipe_apply(&inputs->recipe, picture,
+                        tensor_f32(&frame->tensors[inputs->image]) +
+                            i * recipe_elements(&inputs->recipe),
+                        err);
+}
+
+/* One tensor per input, for all images. */
 static enum assay_status make_batch(struct frame *frame,
                                     const struct model_inputs *inputs,
                                     struct pool *pool, struct error *err)
 {
     uint32_t owner = pool_set_owner(pool, OWNER_IMAGES);
-    enum assay_status st = tensor_new(pool, DTYPE_F32, &inputs->shapes[0],
-                                      &frame->tensors[0], err);
+    enum assay_status st = check_count(inputs, err);
 
+    for (size_t i = 0; !st && i < inputs->n; i++)
+        st = tensor_new(pool, inputs->sides[i].dtype, &inputs->shapes[i],
+                        &frame->tensors[i], err);
     pool_set_owner(pool, owner);
     for (size_t i = 0; !st && i < frame->n; i++)
-        st = recipe_apply(&inputs->recipe, &frame->pictures[i],
-                          tensor_f32(&frame->tensors[0]) +
-                              i * recipe_elements(&inputs->recipe),
-                          err);
+        st = frame_fill_image(frame, inputs, i, err);
     return st;
 }
 
@@ -70,13 +95,11 @@ static enum assay_status share_values(struct frame *frame,
                                       const struct model_inputs *inputs,
                                       struct error *err)
 {
-    if (inputs->n > FRAME_MAX_TENSORS)
-        return error_set(err, ASSAY_UNSUPPORTED,
-                         "the model has %zu inputs; at most %d are possible",
-                         inputs->n, FRAME_MAX_TENSORS);
-    for (size_t i = 0; i < inputs->n; i++)
+    enum assay_status st = check_count(inputs, err);
+
+    for (size_t i = 0; !st && i < inputs->n; i++)
         frame->tensors[i] = tensor_share(&inputs->values[i]);
-    return ASSAY_OK;
+    return st;
 }
 
 enum assay_status frame_preprocess(struct frame *frame, struct session *session,

@@ -159,7 +159,7 @@ static struct found_source source_of(const struct frame *frame, size_t image,
                                      const struct session *session,
                                      const struct profile_options *options)
 {
-    return (struct found_source){
+    struct found_source source = {
         .options = &options->session.vision,
         .outputs = session->outputs,
         .n_outputs = session->n_outputs,
@@ -168,7 +168,13 @@ static struct found_source source_of(const struct frame *frame, size_t image,
         .image = image,
         .width = frame->pictures[image].width,
         .height = frame->pictures[image].height,
+        .told_width = frame->pictures[image].width,
+        .told_height = frame->pictures[image].height,
     };
+
+    model_inputs_size(&session->inputs, image, &source.told_width,
+                      &source.told_height);
+    return source;
 }
 
 static bool is_to_be_drawn(const struct found *found,

@@ -102,6 +102,16 @@ static const struct decoder decoders[] = {
                             .score = 0.5,
                             .iou = 0.45,
                             .recipe = PLAIN_RECIPE},
+    [DECODE_RTDETR] = {.name = "rtdetr",
+                       .run = decode_rtdetr,
+                       .fits = decode_rtdetr_fits,
+                       .classes = decode_rtdetr_classes,
+                       .needs = "boxes [images,n,4], scores [images,n] and "
+                                "int64 labels [images,n]",
+                       .has_boxes = true,
+                       .score = 0.5,
+                       .iou = 0.45,
+                       .recipe = PLAIN_RECIPE},
 };
 
 const struct decoder *decoder_of(enum decode decode)
@@ -114,7 +124,7 @@ enum decode decoder_propose(const struct found_source *source)
     /* The more special ones first. */
     static const enum decode order[] = {
         DECODE_YOLOV8, DECODE_YOLOX, DECODE_NANODET, DECODE_TORCHVISION,
-        DECODE_DETR,   DECODE_SSD,   DECODE_CLASSES};
+        DECODE_RTDETR, DECODE_DETR,  DECODE_SSD,     DECODE_CLASSES};
 
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         const struct decoder *decoder = &decoders[order[i]];

@@ -39,12 +39,14 @@ enum decode decoder_propose(const struct found_source *source);
  */
 
 decode_outputs decode_detector, decode_classes, decode_yolov8, decode_ssd,
-    decode_yolox, decode_nanodet, decode_detr, decode_torchvision;
+    decode_yolox, decode_nanodet, decode_detr, decode_torchvision,
+    decode_rtdetr;
 decode_fits decode_classes_fit, decode_yolov8_fits, decode_ssd_fits,
     decode_yolox_fits, decode_nanodet_fits, decode_detr_fits,
-    decode_detr_is_likely, decode_torchvision_fits, decode_classes_is_likely;
+    decode_detr_is_likely, decode_torchvision_fits, decode_rtdetr_fits,
+    decode_classes_is_likely;
 decode_classes_of decode_yolov8_classes, decode_yolox_classes,
-    decode_nanodet_classes;
+    decode_nanodet_classes, decode_rtdetr_classes;
 
 /* Scores [images, rows, classes] and boxes [images, rows, 4], in either order.
  */

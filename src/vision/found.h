@@ -31,12 +31,14 @@ enum assay_status found_reserve(struct found *found, size_t n,
 /* The input of the decoders. */
 struct found_source {
     const struct vision_options *options;
-    const struct tensor *outputs; /* of the model */
-    size_t n_outputs;             /* 0: not run yet, only for names */
-    const struct recipe *recipe;  /* that made the model's inputs */
-    struct pool *pool;            /* for temporary memory */
-    size_t image;                 /* its index in the batch */
-    int width, height;            /* of the photograph */
+    const struct tensor *outputs;   /* of the model */
+    size_t n_outputs;               /* 0: not run yet, only for names */
+    const struct recipe *recipe;    /* that made the model's inputs */
+    struct pool *pool;              /* for temporary memory */
+    size_t image;                   /* its index in the batch */
+    int width, height;              /* of the photograph */
+    double told_width, told_height; /* what the model takes it for; see
+                                       model_inputs_size() */
 };
 
 /* Decodes the outputs as options.decode says. ASSAY_BAD_USAGE if they have

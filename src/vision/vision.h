@@ -16,10 +16,20 @@ enum decode {
     DECODE_NANODET,     /* three grids: [cells,classes] and [cells,4*8] */
     DECODE_DETR,        /* [n,queries,classes+1] and boxes [n,queries,4] */
     DECODE_TORCHVISION, /* exported: boxes [n,4], scores [n], labels [n] */
+    DECODE_RTDETR,      /* boxes [n,boxes,4], scores and labels [n,boxes] */
     DECODE_NONE
 };
 
+/* Numbers for an input that is not the image. */
+struct input_setting {
+    const char *input; /* its name */
+    const char *text;  /* "640x640" */
+};
+
 struct vision_options {
+    const char *image_input; /* the one for photographs; NULL: to be found */
+    const struct input_setting *settings; /* of other inputs */
+    size_t n_settings;
     struct recipe recipe; /* for models that do not resize images themselves */
     bool is_random;       /* random values instead of photographs */
     enum decode decode;

@@ -247,9 +247,23 @@ TEST(unsupported_settings_of_a_layer_are_named)
         MODEL(LAYER("Activation", "a", ",\"activation\":\"crelu\"", "x"), "a"),
         ASSAY_UNSUPPORTED, PARTS("layer 'a' (Activation)", "'crelu'"));
     check_config(MODEL(LAYER("MaxPooling2D", "p",
-                             ",\"data_format\":\"channels_first\"", "x"),
+                             ",\"data_format\":\"channels_inside\"", "x"),
                        "p"),
-                 ASSAY_UNSUPPORTED, PARTS("channels_first"));
+                 ASSAY_UNSUPPORTED, PARTS("data_format 'channels_inside'"));
+    check_config(
+        MODEL(LAYER("BatchNormalization", "b", ",\"axis\":2", "x"), "b"),
+        ASSAY_UNSUPPORTED, PARTS("axis 2 is not supported"));
+    check_config(MODEL(LAYER("Normalization", "n",
+                             ",\"axis\":[3,1],\"mean\":0,\"variance\":1", "x"),
+                       "n"),
+                 ASSAY_UNSUPPORTED, PARTS("not in ascending order"));
+    check_config(MODEL(LAYER("Normalization", "n",
+                             ",\"axis\":[1,3],\"mean\":[1,2],"
+                             "\"variance\":1",
+                             "x"),
+                       "n"),
+                 ASSAY_UNSUPPORTED,
+                 PARTS("mean has 2 numbers; 1 and 12 are supported"));
     check_config(MODEL(LAYER("Conv2D", "c",
                              ",\"filters\":-4,\"kernel_size\":[3,3]", "x"),
                        "c"),

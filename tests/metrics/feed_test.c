@@ -31,6 +31,32 @@ static const char *colour_model(void)
     return test_path("colour.onnx");
 }
 
+/* The same times the width of the picture, an input of its own. */
+static const char *wide_model(void)
+{
+    struct str graph = {0}, cast = make_node("Cast", "cast", "orig_size", "s");
+    struct str width = make_node("Gather", "width", "s first", "w");
+    const int64_t first = 0, one = 1;
+    struct str index = make_tensor("first", ONNX_INT64, &one, 1);
+
+    put_bytes(&index, TENSOR_RAW, &first, sizeof first);
+    put_message(&graph, GRAPH_INITIALIZER, index);
+    put_int_attribute(&cast, "to", ONNX_FLOAT);
+    put_int_attribute(&width, "axis", 1);
+    put_message(&graph, GRAPH_INPUT,
+                make_value("orig_size", ONNX_INT64, "?x2"));
+    put_message(&graph, GRAPH_INPUT, make_value("x", ONNX_FLOAT, "?x3x2x2"));
+    put_message(&graph, GRAPH_NODE,
+                make_node("GlobalAveragePool", "pool", "x", "p"));
+    put_message(&graph, GRAPH_NODE, make_node("Flatten", "flat", "p", "f"));
+    put_message(&graph, GRAPH_NODE, cast);
+    put_message(&graph, GRAPH_NODE, width);
+    put_message(&graph, GRAPH_NODE, make_node("Mul", "scale", "f w", "y"));
+    put_message(&graph, GRAPH_OUTPUT, make_value("y", ONNX_FLOAT, "?x3"));
+    write_model(test_path("wide.onnx"), graph);
+    return test_path("wide.onnx");
+}
+
 /* Like YOLOv8: a box of class 0 in the middle, one of class 1 near the corner,
  * if anything is white. */
 static const char *box_model(void)
@@ -153,9 +179,9 @@ static double value_of(struct assay_profiler *profiler, const char *key)
     return result->value;
 }
 
-static void check_colours(int64_t batch)
+static void check_colours(const char *path, int64_t batch)
 {
-    struct assay_model *model = load(colour_model(), batch, 0);
+    struct assay_model *model = load(path, batch, 0);
     struct assay_profiler *profiler;
     struct error err = {0};
     struct feed *feed;
@@ -175,12 +201,19 @@ static void check_colours(int64_t batch)
 
 TEST(a_classifier_is_right_if_its_largest_score_is_the_class)
 {
-    check_colours(1);
+    check_colours(colour_model(), 1);
 }
 
 TEST(a_batch_that_is_not_full_counts_only_its_samples)
 {
-    check_colours(3);
+    check_colours(colour_model(), 3);
+}
+
+/* Without a size all scores are 0, and the first class is always the answer. */
+TEST(a_model_is_told_the_size_of_every_picture)
+{
+    check_colours(wide_model(), 1);
+    check_colours(wide_model(), 3);
 }
 
 /* Class a is found; class b is found where it is not and missed where it is. */

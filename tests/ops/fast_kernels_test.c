@@ -6,6 +6,7 @@
 #include "ops/detection/roi_align.h"
 #include "ops/detection/rpn_top_k.h"
 #include "ops/math/score_rank_internal.h"
+#include "ops/product/quantize.h"
 
 #include <math.h>
 
@@ -33,6 +34,29 @@ TEST(many_ranks_are_sorted_too)
     rank_sort(ranks, scratch, 1000);
     for (int i = 1; i < 1000; i++)
         CHECK(ranks[i - 1] < ranks[i]);
+}
+
+/* Lengths with and without whole vectors, and nothing is written after them. */
+TEST(a_table_gives_the_same_at_any_length_and_type)
+{
+    enum { most = 200 };
+    struct random random = random_seed(5);
+    uint8_t table[256], x[most], y[most + 1];
+
+    for (int i = 0; i < 256; i++)
+        table[i] = (uint8_t)random_below(&random, 256);
+    for (int i = 0; i < most; i++)
+        x[i] = (uint8_t)random_below(&random, 256);
+    for (size_t n = 0; n <= most; n++) {
+        y[n] = 77;
+        lookup_row(DTYPE_U8, x, table, y, n);
+        for (size_t i = 0; i < n; i++)
+            CHECK_INT(y[i], table[x[i]]);
+        lookup_row(DTYPE_I8, x, table, y, n);
+        for (size_t i = 0; i < n; i++)
+            CHECK_INT(y[i], table[(int8_t)x[i] + 128]);
+        CHECK_INT(y[n], 77);
+    }
 }
 
 TEST(fast_resizing_equals_the_plain_one_at_any_size)

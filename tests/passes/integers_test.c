@@ -7,6 +7,7 @@
 #include "ops/convolution/conv2d.h"
 #include "ops/math/cast.h"
 #include "ops/movement/concat.h"
+#include "ops/movement/resize.h"
 #include "ops/movement/slice.h"
 #include "ops/ops.h"
 #include "ops/pooling/max_pool2d.h"
@@ -423,6 +424,32 @@ TEST(x_times_its_sigmoid_is_one_table)
     model_free(&model);
 }
 
+/* As some exporters write it, though the type is the same. */
+TEST(a_cast_between_quantising_and_back_is_dropped)
+{
+    static const struct cast_attrs to_u8 = {.dtype = DTYPE_U8};
+    struct model model = model_new();
+    struct conv2d_attrs attrs = conv2d_defaults();
+    uint32_t inputs[CONV2D_INPUTS] = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE,
+                                      GRAPH_NONE};
+    uint32_t x[3] = {image(&model), number(&model, u8.scale),
+                     byte(&model, u8.dtype, u8.zero)};
+
+    for (int64_t from = 3; from <= 16; from += 13) {
+        x[0] = node(&model, &op_quantize_linear, NULL, x, 3);
+        x[0] = node(&model, &op_cast, &to_u8, x, 1);
+        inputs[CONV2D_X] = node(&model, &op_dequantize_linear, NULL, x, 3);
+        inputs[CONV2D_WEIGHT] = weights(
+            &model, shape_of(4, (int64_t)16, from, (int64_t)1, (int64_t)1),
+            &w_small);
+        x[0] = node(&model, &op_conv2d, &attrs, inputs, CONV2D_INPUTS);
+    }
+    check_map(&model, x[0], wide);
+    CHECK_INT(count(&model, &op_cast), 0);
+    CHECK_INT(count(&model, &op_qlinear_conv), 2);
+    model_free(&model);
+}
+
 TEST(a_split_an_addition_and_a_concatenation_stay_integers)
 {
     struct split_attrs split = {.axis = 1};
@@ -441,6 +468,29 @@ TEST(a_split_an_addition_and_a_concatenation_stay_integers)
     CHECK_INT(count(&model, &op_qlinear_add), 1);
     CHECK_INT(count(&model, &op_add), 0);
     model_free(&model);
+}
+
+/* Twice as high and three times as wide, from maps with the channels last. */
+TEST(a_resize_to_the_nearest_stays_an_integer)
+{
+    static const struct resize_attrs ways[] = {
+        {.place = RESIZE_ASYMMETRIC, .nearest = RESIZE_FLOOR},
+        {.place = RESIZE_HALF_PIXEL},
+        {.place = RESIZE_ASYMMETRIC, .nearest = RESIZE_CEIL}};
+    static const float scales[] = {1, 1, 2, 3};
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct model model = model_new();
+        struct tensor list = made(&model, DTYPE_F32, shape_of(1, (int64_t)4));
+        uint32_t inputs[] = {first_layer(&model, 16), GRAPH_NONE, GRAPH_NONE};
+
+        memcpy(tensor_f32(&list), scales, sizeof scales);
+        inputs[2] = constant(&model, list);
+        check_map(&model, node(&model, &op_resize, &ways[i], inputs, 3), wide);
+        CHECK_INT(count(&model, &op_resize), 1);
+        CHECK_INT(count(&model, &op_lookup), 0);
+        model_free(&model);
+    }
 }
 
 /* ---- dynamic quantisation ------------------------------------------------ */

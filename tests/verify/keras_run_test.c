@@ -124,6 +124,16 @@ TEST(a_sequential_model_of_keras_2_computes_what_keras_does)
     check_model("sequential_k2", "keras", 2, 409);
 }
 
+/* Keras stores its archives; whoever unpacks one and zips it again compresses.
+ */
+TEST(an_archive_that_was_compressed_computes_the_same)
+{
+    load(FOLDER "sequential_k2_zipped.keras", ASSAY_OK);
+    CHECK_INT(count_weights(), 409);
+    check_answers(FOLDER "sequential_k2.io", 2, NULL);
+    close_all();
+}
+
 TEST(windows_are_padded_by_tensorflows_rule)
 {
     check_model("windows_k2", "h5", 1, 535);

@@ -269,6 +269,43 @@ TEST(exported_detectors_of_torchvision_are_read_by_type_and_named)
     tear_down(&setting, &found);
 }
 
+/* Told 400x50, the model's boxes lie on a photograph of that size. */
+TEST(boxes_for_a_size_that_the_model_was_told_lie_on_the_photograph)
+{
+    static const float boxes[] = {0, 0, 1, 1, 0,   0,  1,   1,
+                                  0, 0, 1, 1, 100, 10, 200, 20};
+    static const float scores[] = {0.9F, 0.9F, 0.1F, 0.8F};
+    struct shape two = shape_of(2, (int64_t)2, (int64_t)2);
+    struct setting setting;
+    struct found found = {0};
+    struct tensor *labels;
+    char buffer[32];
+
+    set_up(&setting, DECODE_RTDETR);
+    labels = &setting.outputs[setting.source.n_outputs++];
+    CHECK_INT(tensor_new(setting.pool, DTYPE_I64, &two, labels, &err),
+              ASSAY_OK);
+    for (int i = 0; i < 4; i++)
+        tensor_i64(labels)[i] = 16;
+    add_output(&setting, rows(2, 2, 4), boxes);
+    add_output(&setting, two, scores);
+    setting.source.image = 1;
+    setting.source.told_width = 400;
+    setting.source.told_height = 50;
+    CHECK_INT(decoder_propose(&setting.source), DECODE_RTDETR);
+    CHECK_STATUS(found_decode(&setting.source, &found, &err), ASSAY_OK, &err);
+    CHECK_INT(found.n, 1);
+    CHECK_STR(found_name(&setting.source, found.items[0].label, buffer,
+                         sizeof buffer),
+              "dog");
+    check_box(&found.items[0], 50, 20, 100, 40);
+    found_release(&found);
+    setting.source.told_width = 0;
+    CHECK_INT(found_decode(&setting.source, &found, &err), ASSAY_BAD_USAGE);
+    CHECK_HAS(err.text, "was told that the photograph is 0x50");
+    tear_down(&setting, &found);
+}
+
 TEST(a_row_of_scores_is_proposed_as_classes)
 {
     struct setting setting;

@@ -22,6 +22,7 @@
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum integer_way { WAY_FUSED, WAY_SUMS, WAY_FLOAT };
@@ -324,6 +325,33 @@ static void describe_window(const struct integer_job *job,
     }
 }
 
+static bool note_first(const char *name, const struct layout *y, void *context)
+{
+    struct candidate *first = context;
+
+    (void)y;
+    snprintf(first->name, sizeof first->name, "integers %s", name);
+    return false;
+}
+
+/* What runs, for those who ask: the library's first choice. */
+static enum assay_status name_kernel(struct onednn *dn,
+                                     const struct operation *operation,
+                                     struct kernel *kernel, struct error *err)
+{
+    static const char *const ways[] = {
+        [WAY_FUSED] = "one step",
+        [WAY_SUMS] = "sums first",
+        [WAY_FLOAT] = "multiplied as float32",
+    };
+    struct candidate *first = &kernel->candidates.items[0];
+
+    first->ms = -1;
+    kernel->candidates.n = 1;
+    kernel->how = ways[kernel->integers->way];
+    return onednn_list(dn, operation, note_first, first, err);
+}
+
 static enum assay_status make_kernel(struct onednn *dn, struct integer_job *job,
                                      enum dtype result, struct kernel **out,
                                      struct error *err)
@@ -364,7 +392,7 @@ static enum assay_status make_kernel(struct onednn *dn, struct integer_job *job,
     }
     (*out)->integers = job->numbers;
     kernel_keep(dn, own, *out);
-    return ASSAY_OK;
+    return name_kernel(dn, &operation, *out, err);
 }
 
 size_t integer_arguments(struct onednn *dn, const struct kernel *kernel,

@@ -18,7 +18,7 @@ typedef enum assay_status int8_forward_op(struct onednn *dn, struct job *job,
 
 int8_forward_op int8_conv, int8_matmul, int8_quantize, int8_dequantize,
     int8_dynamic, int8_lookup, int8_binary, int8_concat, int8_split,
-    int8_max_pool;
+    int8_max_pool, int8_resize;
 
 /* Whether the kernel takes such inputs. */
 typedef bool int8_takes_op(const struct onednn *dn, const struct node *node,
@@ -26,12 +26,18 @@ typedef bool int8_takes_op(const struct onednn *dn, const struct node *node,
 
 int8_takes_op int8_conv_takes, int8_matmul_takes, int8_quantize_takes,
     int8_dequantize_takes, int8_dynamic_takes, int8_lookup_takes,
-    int8_binary_takes, int8_concat_takes, int8_split_takes, int8_map_takes;
+    int8_binary_takes, int8_concat_takes, int8_split_takes, int8_map_takes,
+    int8_resize_takes;
 
 /* The layout of a map with its channels last. */
 const struct layout *int8_layout(struct onednn *dn, enum dtype dtype,
                                  const struct shape *shape);
 /* Whether a tensor is a map in that layout. */
 bool int8_is_last(const struct tensor *tensor);
+
+/* Turns a map of bytes from one of the two orders into the other; false where
+ * the layouts are others. */
+bool int8_turn(const struct layout *from, const void *data,
+               const struct layout *to, void *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include "backend/dnnl/int8_internal.h"
 
 #include "ops/movement/concat.h"
+#include "ops/movement/resize.h"
 #include "ops/movement/slice.h"
 #include "ops/pooling/max_pool2d.h"
 
@@ -178,6 +179,79 @@ enum assay_status int8_max_pool(struct onednn *dn, struct job *job,
         for (int64_t k = 0; k < dims[3]; k++)
             pool_pixel(attrs, x, i / dims[2], i % dims[2], k,
                        y + (i * dims[3] + k) * dims[1]);
+    }
+    return ASSAY_OK;
+}
+
+/* ---- Resize -------------------------------------------------------------- */
+
+enum { resize_scales = 2 }; /* the input */
+
+/* Whether element i of the result is element i / factor of x, for whole
+ * factors: from the left edges, or the one whose square lies there. */
+static bool resize_repeats(const struct resize_attrs *attrs)
+{
+    return attrs->mode == RESIZE_NEAREST && !attrs->n_axes &&
+           attrs->aspect == RESIZE_STRETCH &&
+           (attrs->place == RESIZE_HALF_PIXEL ||
+            (attrs->place == RESIZE_ASYMMETRIC &&
+             attrs->nearest == RESIZE_FLOOR));
+}
+
+bool int8_resize_takes(const struct onednn *dn, const struct node *node,
+                       const struct tensor *const *inputs)
+{
+    const struct tensor *scales =
+        node->n_inputs > resize_scales ? inputs[resize_scales] : NULL;
+
+    if (!int8_map_takes(dn, node, inputs) || !resize_repeats(node->attrs) ||
+        !scales || scales->dtype != DTYPE_F32 || tensor_elements(scales) != 4)
+        return false;
+    for (size_t i = 0; i < 4; i++) {
+        float scale = tensor_f32(scales)[i];
+
+        if (i < 2 ? scale != 1
+                  : !(scale >= 1 && scale <= 64 && scale == (float)(int)scale))
+            return false;
+    }
+    return true;
+}
+
+/* A row of pixels, each so many times. */
+static void repeat_pixels(const uint8_t *x, uint8_t *y, int64_t pixels,
+                          size_t bytes, int64_t times)
+{
+    for (int64_t i = 0; i < pixels; i++, x += bytes) {
+        for (int64_t k = 0; k < times; k++, y += bytes)
+            memcpy(y, x, bytes);
+    }
+}
+
+enum assay_status int8_resize(struct onednn *dn, struct job *job,
+                              const struct tensor *const *inputs,
+                              struct tensor *outputs, struct error *err)
+{
+    const struct tensor *x = inputs[0];
+    const int64_t *from = x->shape.dims, *to = job->y.dims;
+    size_t pixel = (size_t)from[1], row = pixel * (size_t)to[3];
+    int64_t down = to[2] / from[2], across = to[3] / from[3];
+    enum assay_status st =
+        layout_tensor(job->context->pool, int8_layout(dn, x->dtype, &job->y),
+                      &job->y, outputs, err);
+    const uint8_t *data = tensor_data(x);
+    uint8_t *y;
+
+    if (st)
+        return st;
+    y = tensor_data(outputs);
+#pragma omp parallel for if ((size_t)(to[0] * to[2]) * row > map_bytes)
+    for (int64_t i = 0; i < from[0] * from[2]; i++) {
+        uint8_t *first = y + (size_t)(i * down) * row;
+
+        repeat_pixels(data + (size_t)(i * from[3]) * pixel, first, from[3],
+                      pixel, across);
+        for (int64_t k = 1; k < down; k++)
+            memcpy(first + (size_t)k * row, first, row);
     }
     return ASSAY_OK;
 }

@@ -23,6 +23,7 @@ static const struct {
     {&op_concat, int8_concat_takes, int8_concat},
     {&op_split, int8_split_takes, int8_split},
     {&op_max_pool2d, int8_map_takes, int8_max_pool},
+    {&op_resize, int8_resize_takes, int8_resize},
 };
 
 enum { n_int8_kernels = sizeof int8_kernels / sizeof *int8_kernels };

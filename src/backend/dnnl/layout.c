@@ -2,6 +2,7 @@
  * lie so. */
 #include "backend/dnnl/native_internal.h"
 
+#include "backend/dnnl/int8_internal.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -353,7 +354,7 @@ enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
     owner = pool_set_owner(pool, OWNER_SCRATCH);
     st = layout_tensor(pool, layout, &tensor->shape, out, err);
     pool_set_owner(pool, owner);
-    if (!st)
+    if (!st && !int8_turn(from, tensor_data(tensor), layout, tensor_data(out)))
         st = onednn_reorder(dn, pool, from, tensor_data(tensor), layout,
                             tensor_data(out), err);
     if (st)

@@ -117,14 +117,17 @@ int64_t keras_int(struct keras_call *call, const char *name, int64_t fallback,
     return low;
 }
 
-void keras_check_format(struct keras_call *call)
+bool keras_has_first(struct keras_call *call)
 {
     const char *format = keras_text(call, "data_format", "channels_last");
+    bool is_first = strcmp(format, "channels_first") == 0;
 
-    if (strcmp(format, "channels_last") != 0)
+    if (!is_first && strcmp(format, "channels_last") != 0)
         keras_fail(call, ASSAY_UNSUPPORTED,
-                   "data_format '%.20s' is not supported; channels_last is",
+                   "data_format '%.20s' is not supported; channels_last and "
+                   "channels_first are",
                    format);
+    return is_first;
 }
 
 const struct keras_argument *keras_argument(const struct keras_call *call,
@@ -287,17 +290,54 @@ uint32_t keras_last(struct keras_call *call, struct keras_value *value)
     return value->last;
 }
 
-uint32_t keras_first(struct keras_call *call, struct keras_value *value)
+static bool keras_call_has_four(struct keras_call *call,
+                                const struct keras_value *value)
 {
-    if (value->shape.rank != 4) {
+    if (value->shape.rank != 4)
         keras_fail(call, ASSAY_BAD_INPUT,
                    "its input has %d dimensions instead of 4",
                    value->shape.rank);
+    return value->shape.rank == 4;
+}
+
+uint32_t keras_first(struct keras_call *call, struct keras_value *value)
+{
+    if (!keras_call_has_four(call, value))
         return GRAPH_NONE;
-    }
     if (value->first == GRAPH_NONE)
         value->first = keras_call_turn(call, value->last, to_first);
     return value->first;
+}
+
+/* ---- images -------------------------------------------------------------- */
+
+uint32_t keras_images(struct keras_call *call, struct keras_value *value)
+{
+    if (!keras_has_first(call))
+        return keras_first(call, value);
+    return keras_call_has_four(call, value) ? keras_last(call, value)
+                                            : GRAPH_NONE;
+}
+
+int64_t keras_channels(struct keras_call *call, const struct keras_value *value)
+{
+    if (value->shape.rank < 2)
+        return 0;
+    return value->shape.dims[keras_has_first(call) ? 1 : value->shape.rank - 1];
+}
+
+int64_t keras_side(struct keras_call *call, const struct keras_value *value,
+                   int i)
+{
+    return value->shape.dims[keras_has_first(call) ? 2 + i : 1 + i];
+}
+
+void keras_put_images(struct keras_call *call, uint32_t value)
+{
+    if (keras_has_first(call))
+        keras_put_last(call, value);
+    else
+        keras_put_first(call, value);
 }
 
 bool keras_is_first(const struct keras_value *value)

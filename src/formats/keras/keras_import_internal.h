@@ -1,9 +1,11 @@
 /* formats/keras/keras_import_internal.h - turns layers of a Keras model into
  * nodes of a graph; for the files that map layers (keras_map_*.c).
  *
- * Keras keeps the channels last, the graph's ops need them first. A value of
- * four dimensions is held in one order or in both; the first use of the other
- * order adds a transpose. A mapping need not check every step: the first
+ * Most layers of Keras have the channels last, the graph's ops need them first.
+ * A value of four dimensions is held as Keras has it, turned as a layer with
+ * the channels last needs it for such an op, or in both ways; the first use of
+ * the other adds a transpose. A layer with data_format "channels_first" takes
+ * the value as Keras has it. A mapping need not check every step: the first
  * failure is remembered, nothing is added afterwards, and the importer names
  * the layer in the message.
  *
@@ -16,11 +18,12 @@
 #include "graph/graph.h"
 #include "ops/convolution/window.h"
 
-/* The output of a layer: the value with the channels last, and for four
- * dimensions also with the channels first. GRAPH_NONE: not made yet. */
+/* The output of a layer: the value as Keras has it, and for four dimensions
+ * also with the last one moved to the second place. GRAPH_NONE: not made yet.
+ */
 struct keras_value {
     uint32_t last, first;
-    struct shape shape; /* with the channels last; the batch is 1 */
+    struct shape shape; /* in Keras; the batch is 1 */
     bool is_sized;      /* else sizes are guesses: the model takes any */
 };
 
@@ -103,8 +106,9 @@ void keras_pair(struct keras_call *call, const char *name, int64_t fallback,
 /* An integer between bounds; else fails and returns the lower bound. */
 int64_t keras_int(struct keras_call *call, const char *name, int64_t fallback,
                   int64_t low, int64_t high);
-/* Fails if a layer has its channels first. */
-void keras_check_format(struct keras_call *call);
+/* Whether the layer's data_format is "channels_first"; fails if it is neither
+ * that nor "channels_last". */
+bool keras_has_first(struct keras_call *call);
 /* An argument by name or position; NULL if there is none. */
 const struct keras_argument *keras_argument(const struct keras_call *call,
                                             const char *name, size_t position);
@@ -119,6 +123,13 @@ struct window keras_window(struct keras_call *call, const char *kernel,
 /* The value in one of the orders. */
 uint32_t keras_last(struct keras_call *call, struct keras_value *value);
 uint32_t keras_first(struct keras_call *call, struct keras_value *value);
+/* The value with the channels first, wherever the layer's data_format has
+ * them; how many there are, and the height (0) or width (1). */
+uint32_t keras_images(struct keras_call *call, struct keras_value *value);
+int64_t keras_channels(struct keras_call *call,
+                       const struct keras_value *value);
+int64_t keras_side(struct keras_call *call, const struct keras_value *value,
+                   int i);
 /* Whether the value exists with the channels first. */
 bool keras_is_first(const struct keras_value *value);
 /* An axis as Keras counts it, made non-negative; and the same axis with the
@@ -159,6 +170,8 @@ uint32_t keras_emit(struct keras_call *call, const struct op_class *op,
 /* Set the call's output, which is in the order named. */
 void keras_put_last(struct keras_call *call, uint32_t value);
 void keras_put_first(struct keras_call *call, uint32_t value);
+/* The same for a value with the channels first, by the layer's data_format. */
+void keras_put_images(struct keras_call *call, uint32_t value);
 /* Adds an op of one input, in the order that the input has. */
 void keras_emit_each(struct keras_call *call, const struct op_class *op,
                      const void *attrs);

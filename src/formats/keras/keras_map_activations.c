@@ -187,8 +187,8 @@ static void keras_activations_import_prelu(struct keras_call *call)
     const struct json_value *shared = keras_get(call, "shared_axes");
     struct keras_weight alpha = {.name = "alpha",
                                  .shape = {.rank = x->shape.rank - 1}};
-    bool is_picture = x->shape.rank == 4;
-    uint32_t inputs[2];
+    bool is_first = keras_is_first(x);
+    uint32_t inputs[2], output;
 
     for (int i = 1; i < x->shape.rank; i++)
         alpha.shape.dims[i - 1] = x->shape.dims[i];
@@ -201,11 +201,15 @@ static void keras_activations_import_prelu(struct keras_call *call)
         else
             alpha.shape.dims[axis - 1] = 1;
     }
-    if (is_picture)
+    if (is_first)
         alpha.order = order;
-    inputs[0] = is_picture ? keras_first(call, x) : keras_last(call, x);
+    inputs[0] = is_first ? keras_first(call, x) : keras_last(call, x);
     inputs[1] = keras_weight(call, &alpha);
-    keras_put_first(call, keras_emit(call, &op_prelu, NULL, inputs, 2));
+    output = keras_emit(call, &op_prelu, NULL, inputs, 2);
+    if (is_first)
+        keras_put_first(call, output);
+    else
+        keras_put_last(call, output);
 }
 
 /* ---- functions ---------------------------------------------------------- */

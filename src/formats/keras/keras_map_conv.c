@@ -15,11 +15,6 @@ static const int64_t dense_order[] = {1, 0};
 
 enum { most_filters = 1 << 24 };
 
-static int64_t keras_conv_channels_of(const struct keras_value *x)
-{
-    return x->shape.rank ? x->shape.dims[x->shape.rank - 1] : 0;
-}
-
 /* The bias, or GRAPH_NONE if the layer has none. */
 static uint32_t keras_conv_read_bias(struct keras_call *call, int64_t n)
 {
@@ -52,28 +47,28 @@ static uint32_t emit_conv(struct keras_call *call, uint32_t x,
 static void keras_conv_import(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
-    uint32_t from = keras_first(call, x), weight, bias;
+    uint32_t from = keras_images(call, x), weight, bias;
     int64_t filters = keras_int(call, "filters", 0, 1, most_filters);
     int64_t groups = keras_int(call, "groups", 1, 1, most_filters);
     struct window window = keras_window(call, "kernel_size", x);
 
     if (!keras_failed(call) &&
-        (keras_conv_channels_of(x) % groups != 0 || filters % groups != 0))
+        (keras_channels(call, x) % groups != 0 || filters % groups != 0))
         keras_fail(call, ASSAY_BAD_INPUT,
                    "%lld groups do not divide %lld channels and %lld filters",
-                   (long long)groups, (long long)keras_conv_channels_of(x),
+                   (long long)groups, (long long)keras_channels(call, x),
                    (long long)filters);
     if (keras_failed(call))
         return;
     weight = keras_weight(
-        call,
-        &(struct keras_weight){
-            .name = "kernel",
-            .shape = shape_of(4, window.kernel[0], window.kernel[1],
-                              keras_conv_channels_of(x) / groups, filters),
-            .order = kernel_order});
+        call, &(struct keras_weight){
+                  .name = "kernel",
+                  .shape = shape_of(4, window.kernel[0], window.kernel[1],
+                                    keras_channels(call, x) / groups, filters),
+                  .order = kernel_order});
     bias = keras_conv_read_bias(call, filters);
-    keras_put_first(call, emit_conv(call, from, &window, weight, bias, groups));
+    keras_put_images(call,
+                     emit_conv(call, from, &window, weight, bias, groups));
     keras_activate(call);
 }
 
@@ -96,8 +91,8 @@ static uint32_t read_depthwise(struct keras_call *call,
 static void import_depthwise(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
-    uint32_t from = keras_first(call, x), weight, bias;
-    int64_t channels = keras_conv_channels_of(x);
+    uint32_t from = keras_images(call, x), weight, bias;
+    int64_t channels = keras_channels(call, x);
     int64_t multiplier = keras_int(call, "depth_multiplier", 1, 1, 1 << 16);
     struct window window = keras_window(call, "kernel_size", x);
     bool is_new = call->import->version >= 3;
@@ -106,16 +101,16 @@ static void import_depthwise(struct keras_call *call)
         read_depthwise(call, &window, is_new ? "kernel" : "depthwise_kernel",
                        channels, multiplier);
     bias = keras_conv_read_bias(call, channels * multiplier);
-    keras_put_first(call,
-                    emit_conv(call, from, &window, weight, bias, channels));
+    keras_put_images(call,
+                     emit_conv(call, from, &window, weight, bias, channels));
     keras_activate(call);
 }
 
 static void import_separable(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
-    uint32_t from = keras_first(call, x), depthwise, pointwise, bias;
-    int64_t channels = keras_conv_channels_of(x);
+    uint32_t from = keras_images(call, x), depthwise, pointwise, bias;
+    int64_t channels = keras_channels(call, x);
     int64_t multiplier = keras_int(call, "depth_multiplier", 1, 1, 1 << 16);
     int64_t filters = keras_int(call, "filters", 0, 1, most_filters);
     struct window window = keras_window(call, "kernel_size", x);
@@ -132,7 +127,7 @@ static void import_separable(struct keras_call *call)
                   .order = kernel_order});
     bias = keras_conv_read_bias(call, filters);
     from = emit_conv(call, from, &window, depthwise, GRAPH_NONE, channels);
-    keras_put_first(call, emit_conv(call, from, &point, pointwise, bias, 1));
+    keras_put_images(call, emit_conv(call, from, &point, pointwise, bias, 1));
     keras_activate(call);
 }
 
@@ -176,7 +171,7 @@ static void keras_conv_import_conv_transpose(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     int64_t filters = keras_int(call, "filters", 0, 1, most_filters);
-    uint32_t inputs[3] = {keras_first(call, x)};
+    uint32_t inputs[3] = {keras_images(call, x)};
     struct conv_transpose_nd_attrs attrs = {
         .groups = 1, .window = keras_window(call, "kernel_size", x)};
     const struct window *window = &attrs.window;
@@ -191,10 +186,10 @@ static void keras_conv_import_conv_transpose(struct keras_call *call)
         call, &(struct keras_weight){
                   .name = "kernel",
                   .shape = shape_of(4, window->kernel[0], window->kernel[1],
-                                    filters, keras_conv_channels_of(x)),
+                                    filters, keras_channels(call, x)),
                   .order = kernel_order});
     inputs[2] = keras_conv_read_bias(call, filters);
-    keras_put_first(call, emit_transposed(call, &attrs, inputs));
+    keras_put_images(call, emit_transposed(call, &attrs, inputs));
     keras_activate(call);
 }
 
@@ -208,13 +203,15 @@ static void import_dense(struct keras_call *call)
     int64_t units = keras_int(call, "units", 0, 1, most_filters);
     uint32_t inputs[LINEAR_INPUTS] = {keras_last(call, x)}, output;
 
-    if (x->shape.rank < 2)
+    if (x->shape.rank < 2) {
         keras_fail(call, ASSAY_BAD_INPUT,
                    "its input has no dimension besides the batch");
+        return;
+    }
     inputs[LINEAR_WEIGHT] = keras_weight(
         call, &(struct keras_weight){
                   .name = "kernel",
-                  .shape = shape_of(2, keras_conv_channels_of(x), units),
+                  .shape = shape_of(2, x->shape.dims[x->shape.rank - 1], units),
                   .order = is_flat ? dense_order : NULL});
     inputs[LINEAR_BIAS] = keras_conv_read_bias(call, units);
     if (is_flat) {

@@ -65,31 +65,43 @@ static uint32_t read_statistic(struct keras_call *call, const char *name,
     return keras_weight(call, &weight);
 }
 
+/* Over the last axis, or the second one where that has the channels. */
 static void keras_norms_import_batch_norm(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
     struct batch_norm_attrs attrs = {
         .eps = (float)keras_number(call, "epsilon", 1e-3),
         .momentum = (float)(1 - keras_number(call, "momentum", 0.99))};
-    int64_t n = check_last(call, x);
-    uint32_t inputs[BATCH_NORM_INPUTS];
+    int axis = keras_norms_read_axis(call, x);
+    bool is_turned = x->shape.rank == 4 && axis == 3;
+    uint32_t inputs[BATCH_NORM_INPUTS], output;
+    int64_t n;
 
-    if (keras_failed(call))
-        return;
     if (x->shape.rank != 2 && x->shape.rank != 4)
         keras_fail(call, ASSAY_UNSUPPORTED,
                    "%d dimensions are not supported; only 2 and 4 are",
                    x->shape.rank);
+    if (axis != 1 && !is_turned)
+        keras_fail(call, ASSAY_UNSUPPORTED,
+                   "axis %d is not supported; only 1 and the last one are",
+                   axis);
+    if (keras_failed(call))
+        return;
+    n = x->shape.dims[axis];
     inputs[BATCH_NORM_X] =
-        x->shape.rank == 4 ? keras_first(call, x) : keras_last(call, x);
+        is_turned ? keras_first(call, x) : keras_last(call, x);
     inputs[BATCH_NORM_WEIGHT] =
         keras_norms_read_scale(call, "scale", "gamma", n, 1);
     inputs[BATCH_NORM_BIAS] =
         keras_norms_read_scale(call, "center", "beta", n, 0);
     inputs[BATCH_NORM_MEAN] = read_statistic(call, "moving_mean", n);
     inputs[BATCH_NORM_VARIANCE] = read_statistic(call, "moving_variance", n);
-    keras_put_first(call, keras_emit(call, &op_batch_norm, &attrs, inputs,
-                                     BATCH_NORM_INPUTS));
+    output =
+        keras_emit(call, &op_batch_norm, &attrs, inputs, BATCH_NORM_INPUTS);
+    if (is_turned)
+        keras_put_first(call, output);
+    else
+        keras_put_last(call, output);
 }
 
 static void keras_norms_import_layer_norm(struct keras_call *call)
@@ -112,35 +124,120 @@ static void keras_norms_import_layer_norm(struct keras_call *call)
 
 /* ---- statistics of a dataset -------------------------------------------- */
 
-/* From the configuration, or as adapt() stored it. */
-static uint32_t read_moment(struct keras_call *call, const char *name,
-                            int64_t n)
-{
-    const struct json_value *given = keras_get(call, name);
+/* The axes that keep their own moments: a number, a list, or null for none. */
+struct kept_axes {
+    int axes[SHAPE_MAX_RANK];
+    int n;
+};
 
-    return given && given->kind != JSON_NULL ? keras_constant(call, given)
-                                             : read_statistic(call, name, n);
+static void kept_axes_add(struct keras_call *call, struct kept_axes *kept,
+                          const struct json_value *item,
+                          const struct keras_value *x)
+{
+    int axis = keras_axis(call, json_tree_int(item, -1), x->shape.rank);
+
+    if (axis == 0)
+        keras_fail(call, ASSAY_BAD_INPUT, "axis 0 is the batch");
+    else if (kept->n && axis <= kept->axes[kept->n - 1])
+        keras_fail(call, ASSAY_UNSUPPORTED,
+                   "its axes are not in ascending order");
+    else
+        kept->axes[kept->n++] = axis;
 }
 
-/* (x - mean) / max(deviation, 1e-7) */
+static struct kept_axes kept_axes_read(struct keras_call *call,
+                                       const struct keras_value *x)
+{
+    const struct json_value *value = keras_get(call, "axis");
+    struct kept_axes kept = {0};
+
+    if (!json_tree_is(value, JSON_ARRAY_BEGIN)) {
+        if (!value || value->kind != JSON_NULL)
+            kept_axes_add(call, &kept, value, x);
+        return kept;
+    }
+    for (size_t i = 0; i < value->n && !keras_failed(call); i++)
+        kept_axes_add(call, &kept, json_tree_at(value, i), x);
+    return kept;
+}
+
+/* The moments as adapt() stored them, [sizes of the axes], and as they are
+ * broadcast, with ones for the others. */
+static void kept_axes_shapes(const struct kept_axes *kept,
+                             const struct keras_value *x, struct shape *stored,
+                             struct shape *broadcast)
+{
+    *stored = (struct shape){.rank = kept->n};
+    *broadcast = (struct shape){.rank = x->shape.rank};
+    for (int i = 0; i < broadcast->rank; i++)
+        broadcast->dims[i] = 1;
+    for (int i = 0; i < kept->n; i++) {
+        stored->dims[i] = x->shape.dims[kept->axes[i]];
+        broadcast->dims[kept->axes[i]] = stored->dims[i];
+    }
+}
+
+/* From the configuration: one number for all, or one for each. */
+static uint32_t given_moment(struct keras_call *call, const char *name,
+                             const struct shape *broadcast)
+{
+    uint32_t value = keras_constant(call, keras_get(call, name)), inputs[2];
+    size_t n = 0, needed = 0;
+
+    if (keras_failed(call))
+        return GRAPH_NONE;
+    (void)shape_elements(keras_weight_shape(call, value), &n);
+    (void)shape_elements(broadcast, &needed);
+    if (n == 1)
+        return value;
+    if (n != needed) {
+        keras_fail(call, ASSAY_UNSUPPORTED,
+                   "its %s has %zu numbers; 1 and %zu are supported", name, n,
+                   needed);
+        return GRAPH_NONE;
+    }
+    inputs[0] = value;
+    inputs[1] = keras_new_i64s(call, broadcast->dims, (size_t)broadcast->rank);
+    return keras_emit(call, &op_reshape, NULL, inputs, 2);
+}
+
+static uint32_t read_moment(struct keras_call *call, const char *name,
+                            const struct kept_axes *kept,
+                            const struct keras_value *x)
+{
+    const struct json_value *given = keras_get(call, name);
+    struct shape stored, broadcast;
+    struct keras_weight weight = {.name = name, .is_buffer = true};
+
+    kept_axes_shapes(kept, x, &stored, &broadcast);
+    if (given && given->kind != JSON_NULL)
+        return given_moment(call, name, &broadcast);
+    weight.shape = stored;
+    weight.as = broadcast;
+    return keras_weight(call, &weight);
+}
+
+/* (x - mean) / max(deviation, 1e-7), or back. */
 static void import_normalization(struct keras_call *call)
 {
     struct keras_value *x = call->inputs[0];
-    int64_t n = check_last(call, x);
-    uint32_t pair[2], deviation[2];
+    struct kept_axes kept = kept_axes_read(call, x);
+    bool is_inverse = keras_bool(call, "invert", false);
+    uint32_t mean, pair[2], deviation[2];
 
-    if (keras_bool(call, "invert", false))
-        keras_fail(call, ASSAY_UNSUPPORTED, "invert is not supported");
     if (keras_failed(call))
         return;
     pair[0] = keras_last(call, x);
-    pair[1] = read_moment(call, "mean", n);
-    deviation[0] = read_moment(call, "variance", n);
-    pair[0] = keras_emit(call, &op_sub, NULL, pair, 2);
+    mean = read_moment(call, "mean", &kept, x);
+    deviation[0] = read_moment(call, "variance", &kept, x);
     deviation[0] = keras_emit(call, &op_sqrt, NULL, deviation, 1);
     deviation[1] = keras_new_scalar(call, 1e-7);
-    pair[1] = keras_emit(call, &op_max, NULL, deviation, 2);
-    keras_put_last(call, keras_emit(call, &op_div, NULL, pair, 2));
+    deviation[0] = keras_emit(call, &op_max, NULL, deviation, 2);
+    pair[1] = is_inverse ? deviation[0] : mean;
+    pair[0] = keras_emit(call, is_inverse ? &op_mul : &op_sub, NULL, pair, 2);
+    pair[1] = is_inverse ? mean : deviation[0];
+    keras_put_last(
+        call, keras_emit(call, is_inverse ? &op_sum : &op_div, NULL, pair, 2));
 }
 
 /* x * scale + offset; numbers, or lists with one per channel. */

@@ -24,12 +24,27 @@ static void keras_shapes_import_dropout(struct keras_call *call)
     keras_emit_each(call, &op_dropout, &attrs);
 }
 
+/* With the second dimension, the channels, moved to the end. */
+static uint32_t keras_shapes_turn_last(struct keras_call *call,
+                                       struct keras_value *x)
+{
+    struct transpose_attrs attrs = {.rank = x->shape.rank};
+    uint32_t from = keras_last(call, x);
+
+    for (int i = 1; i < attrs.rank; i++)
+        attrs.order[i] = i + 1 < attrs.rank ? i + 1 : 1;
+    return keras_emit(call, &op_transpose, &attrs, &from, 1);
+}
+
+/* Keras flattens with the channels last, wherever the layer has them. */
 static void keras_shapes_import_flatten(struct keras_call *call)
 {
-    uint32_t x = keras_last(call, call->inputs[0]);
+    struct keras_value *x = call->inputs[0];
+    bool is_turned = keras_has_first(call) && x->shape.rank > 2;
+    uint32_t from =
+        is_turned ? keras_shapes_turn_last(call, x) : keras_last(call, x);
 
-    keras_check_format(call);
-    keras_put_last(call, keras_emit(call, &op_flatten, NULL, &x, 1));
+    keras_put_last(call, keras_emit(call, &op_flatten, NULL, &from, 1));
 }
 
 /* The batch stays as it is. */
@@ -95,32 +110,30 @@ static void import_padding(struct keras_call *call)
 {
     struct pad_attrs attrs = {PAD_CONSTANT};
     int64_t edges[2][2], pads[8] = {0};
-    uint32_t inputs[2] = {keras_first(call, call->inputs[0])};
+    uint32_t inputs[2] = {keras_images(call, call->inputs[0])};
 
-    keras_check_format(call);
     read_edges(call, "padding", 1, edges);
     for (size_t i = 0; i < 2; i++) {
         pads[2 + i] = edges[i][0];
         pads[6 + i] = edges[i][1];
     }
     inputs[1] = keras_new_i64s(call, pads, 8);
-    keras_put_first(call, keras_emit(call, &op_pad, &attrs, inputs, 2));
+    keras_put_images(call, keras_emit(call, &op_pad, &attrs, inputs, 2));
 }
 
 static void import_cropping(struct keras_call *call)
 {
     static const int64_t axes[] = {2, 3};
     int64_t edges[2][2], ends[2];
-    uint32_t inputs[4] = {keras_first(call, call->inputs[0])};
+    uint32_t inputs[4] = {keras_images(call, call->inputs[0])};
 
-    keras_check_format(call);
     read_edges(call, "cropping", 0, edges);
     for (size_t i = 0; i < 2; i++)
         ends[i] = edges[i][1] ? -edges[i][1] : INT64_MAX;
     inputs[1] = keras_new_i64s(call, (int64_t[]){edges[0][0], edges[1][0]}, 2);
     inputs[2] = keras_new_i64s(call, ends, 2);
     inputs[3] = keras_new_i64s(call, axes, 2);
-    keras_put_first(call, keras_emit(call, &op_slice, NULL, inputs, 4));
+    keras_put_images(call, keras_emit(call, &op_slice, NULL, inputs, 4));
 }
 
 static void import_upsampling(struct keras_call *call)
@@ -130,10 +143,9 @@ static void import_upsampling(struct keras_call *call)
                                  .place = RESIZE_ASYMMETRIC,
                                  .nearest = RESIZE_FLOOR};
     struct shape four = shape_of(1, (int64_t)4);
-    uint32_t inputs[3] = {keras_first(call, call->inputs[0]), GRAPH_NONE};
+    uint32_t inputs[3] = {keras_images(call, call->inputs[0]), GRAPH_NONE};
     int64_t size[2];
 
-    keras_check_format(call);
     keras_pair(call, "size", 2, size);
     if (strcmp(mode, "bilinear") == 0) {
         attrs.mode = RESIZE_LINEAR;
@@ -144,7 +156,7 @@ static void import_upsampling(struct keras_call *call)
     }
     inputs[2] = keras_new_f32s(
         call, (float[]){1, 1, (float)size[0], (float)size[1]}, &four);
-    keras_put_first(call, keras_emit(call, &op_resize, &attrs, inputs, 3));
+    keras_put_images(call, keras_emit(call, &op_resize, &attrs, inputs, 3));
 }
 
 /* ---- parts -------------------------------------------------------------- */

@@ -104,9 +104,36 @@ bool onnx_fold(struct onnx_call *call,
  * class of the innermost one. */
 uint32_t onnx_call_scope(struct onnx_call *call, const char *class_name);
 
-/* Fails if the node has an attribute that its mapping did not ask for
- * (onnx_attributes.c). */
+/* ---- onnx_attributes.c: what becomes of attributes ----------------------- */
+
+enum onnx_attribute_fate {
+    ONNX_UNKNOWN,
+    ONNX_HANDLED,
+    ONNX_ONLY_DEFAULT, /* refused with any other number */
+    ONNX_IGNORED,      /* does not change the results */
+    ONNX_REFUSED
+};
+
+enum onnx_attribute_fate onnx_attribute_fate(const char *op_type,
+                                             const char *name);
+
+/* An attribute that is not handled, and why. */
+struct onnx_attribute_rule {
+    const char *op_type; /* NULL: of any op */
+    const char *name;
+    enum onnx_attribute_fate fate;
+    const char *reason;
+};
+
+/* The tables, row by row; false: there is no row i. names: "axis:i mode:s",
+ * each with the letters of its types. */
+bool onnx_attribute_rule(size_t i, struct onnx_attribute_rule *out);
+bool onnx_attribute_handled(size_t i, const char **op_type, const char **names);
+
+/* Fails if the node has an attribute that may not be there. */
 void onnx_attributes_check(struct onnx_call *call);
+/* The same after its mapping, which asks for what is handled in its opset. */
+void onnx_attributes_check_asked(struct onnx_call *call);
 
 /* ---- frames (onnx_frame.c) ---------------------------------------------- */
 

@@ -65,9 +65,9 @@ extern const struct onnx_op onnx_vision_ops[];
 
 /* ---- attributes --------------------------------------------------------
  *
- * A mapping asks for every attribute that it knows. The importer refuses a node
- * with an attribute that nobody asked for, unless it means nothing here
- * (onnx_attributes_check()). */
+ * onnx_attributes.c lists every attribute of an op. A mapping asks for all that
+ * it handles; the importer refuses a node with one that is not in the list, or
+ * that is handled but was not asked for in this opset. */
 
 bool onnx_has(const struct onnx_call *call, const char *name);
 int64_t onnx_int(const struct onnx_call *call, const char *name,

@@ -335,7 +335,6 @@ static void import_linear_attention(struct onnx_call *call)
         .has_decay = rule & 1,
         .is_of_delta = rule & 2};
 
-    (void)onnx_has(call, "chunk_size"); /* how, not what */
     onnx_emit(call, &op_linear_attention, &attrs);
 }
 

@@ -42,7 +42,6 @@ static void onnx_norms_import_layer_norm(struct onnx_call *call)
     struct normalize_attrs attrs = {.eps = onnx_float(call, "epsilon", 1e-5F),
                                     .axis = onnx_int(call, "axis", -1)};
 
-    (void)onnx_int(call, "stash_type", 1);
     onnx_emit(call, &op_layer_norm, &attrs);
 }
 
@@ -69,7 +68,6 @@ static void import_group_norm(struct onnx_call *call)
     uint32_t inputs[] = {onnx_input(call, 0), onnx_input(call, 1),
                          onnx_input(call, 2)};
 
-    (void)onnx_int(call, "stash_type", 1); /* float32, or what x has */
     for (size_t i = 1; call->opset < 21 && i < 3; i++)
         inputs[i] = per_channel(call, i, attrs.groups);
     onnx_emit_inputs(call, &op_group_norm, &attrs, inputs, 3);
@@ -80,7 +78,6 @@ static void import_rms_norm(struct onnx_call *call)
     struct rms_norm_attrs attrs = {.axis = onnx_int(call, "axis", -1),
                                    .eps = onnx_float(call, "epsilon", 1e-5F)};
 
-    (void)onnx_int(call, "stash_type", 1);
     onnx_emit(call, &op_rms_norm, &attrs);
 }
 

@@ -17,7 +17,6 @@ static void import_quantize(struct onnx_call *call)
     if (attrs.block < 0)
         onnx_fail(call, ASSAY_BAD_INPUT, "block_size is %lld",
                   (long long)attrs.block);
-    (void)onnx_int(call, "precision", 0); /* divisions are exact enough */
     onnx_emit_named(call, &attrs);
 }
 

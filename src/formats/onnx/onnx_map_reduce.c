@@ -68,7 +68,6 @@ static void import_top_k(struct onnx_call *call)
     uint32_t inputs[] = {onnx_input(call, 0), onnx_input(call, 1)};
     int64_t k = onnx_int(call, "k", 0);
 
-    (void)onnx_int(call, "sorted", 1); /* any order will do, also this */
     if (call->opset < 10)
         inputs[1] = onnx_new_i64s(call, &k, 1);
     onnx_emit_inputs(call, &op_top_k, &attrs, inputs, 2);

@@ -11,7 +11,6 @@
 
 static void import_sequence_empty(struct onnx_call *call)
 {
-    (void)onnx_has(call, "dtype"); /* an empty list has no type here */
     onnx_emit(call, &op_sequence_construct, NULL);
 }
 
@@ -69,7 +68,6 @@ static void import_sequence_map(struct onnx_call *call)
 /* An optional that has a value is that value. */
 static void import_optional(struct onnx_call *call)
 {
-    (void)onnx_has(call, "type");
     if (onnx_input(call, 0) == GRAPH_NONE)
         onnx_emit_inputs(call, &op_optional_none, NULL, NULL, 0);
     else
@@ -149,7 +147,6 @@ static void import_string_normalizer(struct onnx_call *call)
     uint32_t inputs[] = {onnx_input(call, 0),
                          onnx_sequence_words(call, "stopwords")};
 
-    (void)onnx_has(call, "locale"); /* the case of ASCII is the same in all */
     onnx_emit_inputs(call, &op_string_normalizer, &attrs, inputs, 2);
 }
 

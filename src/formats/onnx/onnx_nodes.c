@@ -138,12 +138,15 @@ static void onnx_nodes_import_call(struct onnx_call *call)
         onnx_nodes_import_function(call, function);
         return;
     }
-    if (!op) /* onnx_check_ops() finds all of them, unless memory runs out */
+    if (!op) { /* onnx_check_ops() finds all, unless memory runs out */
         onnx_fail(call, ASSAY_UNSUPPORTED, "it is not supported");
-    else if (!(call->st = onnx_nodes_check_ends(op, call)))
-        op->import(call);
+        return;
+    }
+    call->st = onnx_nodes_check_ends(op, call);
+    onnx_attributes_check(call);
     if (!call->st)
-        onnx_attributes_check(call);
+        op->import(call);
+    onnx_attributes_check_asked(call);
 }
 
 static enum assay_status onnx_nodes_find_inputs(struct onnx_call *call)

@@ -1,5 +1,6 @@
 /* ops/product/lookup.c - Lookup: a table of what 8-bit numbers become. What
  * activations do to quantised numbers is such a table. */
+#include "base/processor.h"
 #include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
@@ -7,13 +8,53 @@
 
 enum { table_length = 256, lookup_piece = 1 << 14 };
 
+#ifdef __x86_64__
+#include <immintrin.h>
+
+/* Looks up 64 numbers at a time, each half of the table with one instruction.
+ * Returns how many are done. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi"))) static size_t
+lookup_vectors(const uint8_t *x, uint8_t flip, const uint8_t *table, uint8_t *y,
+               size_t n)
+{
+    enum { step = 64 };
+    const __m512i flips = _mm512_set1_epi8((char)flip);
+    __m512i parts[table_length / step];
+    size_t i = 0;
+
+    for (int k = 0; k < table_length / step; k++)
+        parts[k] = _mm512_loadu_si512(table + k * step);
+    for (; i + step <= n; i += step) {
+        __m512i at = _mm512_xor_si512(_mm512_loadu_si512(x + i), flips);
+        __m512i low = _mm512_permutex2var_epi8(parts[0], at, parts[1]);
+        __m512i high = _mm512_permutex2var_epi8(parts[2], at, parts[3]);
+
+        _mm512_storeu_si512(
+            y + i, _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), low, high));
+    }
+    return i;
+}
+
+static bool lookup_has_vectors(void)
+{
+    return processor_level() >= PROCESSOR_AVX512 &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vbmi");
+}
+#endif
+
 void lookup_row(enum dtype dtype, const void *x, const uint8_t *table,
                 uint8_t *y, size_t n)
 {
     const uint8_t *from = x;
     uint8_t flip = dtype == DTYPE_I8 ? 0x80 : 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i++)
+#ifdef __x86_64__
+    if (lookup_has_vectors())
+        i = lookup_vectors(from, flip, table, y, n);
+#endif
+    for (; i < n; i++)
         y[i] = table[from[i] ^ flip];
 }
 

@@ -97,6 +97,11 @@ def main(folder):
     write_set(folder + "/steps/test_data_set_0", [1, 2], [0.13, 0.5],
               [1, 2], [0, 0.5])
     write_set(folder + "/steps/far", [1, 2], [0.13, 0.5], [1, 2], [0, 1])
+    # An image, and a factor that is not one.
+    write(folder + "/two_inputs/model.onnx", model(
+        [node("Mul", "/scale/Mul", ["x", "factor"], "y")],
+        [], [value("x", 1, 3, 4, 4), value("factor", 1)],
+        [value("y", 1, 3, 4, 4)]))
     write(folder + "/missing/model.onnx", model(
         [node("Unheard", "/neck/Unheard", ["x"], "a"),
          node("Nowhere", "/head/Nowhere", ["a"], "b"),
