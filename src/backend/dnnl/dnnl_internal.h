@@ -109,7 +109,14 @@ struct kernel {
 struct choices;
 struct integer_numbers;
 
-enum { N_LAYOUT_LISTS = 256 };
+/* A reorder that is used again. */
+struct made_reorder {
+    struct made_reorder *next;
+    const struct layout *from, *to, *scratch; /* scratch NULL: needs none */
+    struct dnnl_primitive *primitive;
+};
+
+enum { N_LAYOUT_LISTS = 256, N_REORDER_LISTS = 64, MAX_REORDERS = 512 };
 
 struct onednn {
     struct backend base; /* first: the engine sees this */
@@ -118,7 +125,9 @@ struct onednn {
     struct dnnl_engine *engine;
     struct dnnl_stream *stream;
     struct arena memory;
-    struct layout *layouts[N_LAYOUT_LISTS]; /* by their shape */
+    struct layout *layouts[N_LAYOUT_LISTS];         /* by their shape */
+    struct made_reorder *reorders[N_REORDER_LISTS]; /* of maps */
+    size_t n_reorders;
     struct kernel **kernels; /* a list for each direction and node */
     /* In training: of the first input of each node when it ran last. */
     const struct layout **x_layouts;
@@ -274,6 +283,10 @@ enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
                                       const void *data, const struct layout *to,
                                       int64_t first, void *out,
                                       struct error *err);
+
+/* See backend.h; one step of each matrix must be 1. */
+bool onednn_multiply(const struct op_context *context,
+                     const struct float_product *product);
 
 /* ---- layout.c ------------------------------------------------------------ */
 
@@ -509,7 +522,8 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
     forward_relu, forward_activation, forward_clip, forward_sigmoid,
     forward_add, forward_mul, forward_batch_norm, forward_batch_norm_training,
-    forward_resize_nearest, forward_roi_align, forward_concat, forward_dropout;
+    forward_resize_nearest, forward_resize, forward_roi_align, forward_concat,
+    forward_pick_channels, forward_dropout;
 
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,
@@ -598,6 +612,19 @@ enum assay_status gradient_before_relu(struct onednn *dn, const struct job *job,
 
 /* On dense copies of the inputs; y has its type already. */
 onednn_forward own_kernel;
+/* Copies, or shares, of the first n inputs in that order of elements. The
+ * caller releases them with passing_release(), also after a failure. */
+enum { MAX_PASSED = 64 };
+enum assay_status passing_convert(struct onednn *dn, const struct job *job,
+                                  const struct tensor *const *inputs, size_t n,
+                                  enum order order, struct tensor *own,
+                                  const struct tensor **list,
+                                  struct error *err);
+void passing_release(struct tensor *own, size_t n);
+/* The layout of the first blocked one among n maps; false where none is, or
+ * its channels are last. */
+bool passing_find_blocks(const struct tensor *const *inputs, size_t n,
+                         struct channel_blocks *blocks);
 /* Of an op with one output. */
 onednn_backward own_backward;
 
