@@ -640,6 +640,22 @@ void executed_backward(const struct onednn *dn, const struct node *node,
                        size_t at, const struct op_backward *pass,
                        struct cost *cost);
 
+/* ---- pool_blocks.c ------------------------------------------------------- */
+
+/* Windows as oneDNN describes them: `after` is what has to be behind the input
+ * so that the last one fits. */
+struct windows {
+    enum algorithm algorithm;
+    int64_t kernel[2], stride[2], before[2], after[2];
+};
+
+/* Whether pool_blocks() can do the job: means, for inference, of a map that is
+ * dense or in blocks as wide as the processor's vectors. */
+bool pool_takes(const struct job *job, const struct windows *windows);
+enum assay_status pool_blocks(struct onednn *dn, const struct job *job,
+                              const struct windows *windows, struct tensor *y,
+                              struct error *err);
+
 /* ---- own_winograd.c: kernels of ours among oneDNN's ---------------------- */
 
 /* Adds those that can do the job. */
