@@ -36,6 +36,7 @@ static const struct {
     {&op_gelu, forward_activation, 0},
     {&op_tanh, forward_activation, 0},
     {&op_add, forward_add, 0},
+    {&op_sum, forward_sum, 0},
     {&op_mul, forward_mul, 0},
     {&op_batch_norm, forward_batch_norm, 0},
     {&op_batch_norm_training, forward_batch_norm_training, 0},

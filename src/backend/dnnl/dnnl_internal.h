@@ -29,7 +29,8 @@ enum order {
     ORDER_CHANNELS_LAST, /* nhwc */
     ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
-    ORDER_WINOGRAD_2X3
+    ORDER_WINOGRAD_2X3,
+    ORDER_GROUPED /* weights for grouped.c */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -85,6 +86,7 @@ enum direction {
     N_DIRECTIONS
 };
 
+struct grouped;
 struct own_winograd;
 
 /* A primitive of a node, good for one shape and layout of its input. */
@@ -94,6 +96,7 @@ struct kernel {
     const struct layout *x_layout;
     struct dnnl_primitive *primitive;
     struct own_winograd *own; /* instead of a primitive */
+    struct grouped *grouped;  /* instead of a primitive */
     const struct layout *weights, *scratch, *workspace; /* NULL: has none */
     const struct layout *src, *dst;           /* of the whole tensors */
     const struct layout *part_src, *part_dst; /* as the primitive sees them */
@@ -521,9 +524,9 @@ typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
 onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
     forward_relu, forward_activation, forward_clip, forward_sigmoid,
-    forward_add, forward_mul, forward_batch_norm, forward_batch_norm_training,
-    forward_resize_nearest, forward_resize, forward_roi_align, forward_concat,
-    forward_pick_channels, forward_dropout;
+    forward_add, forward_sum, forward_mul, forward_batch_norm,
+    forward_batch_norm_training, forward_resize_nearest, forward_resize,
+    forward_roi_align, forward_concat, forward_pick_channels, forward_dropout;
 
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,
@@ -670,6 +673,16 @@ void own_winograd_pack(const struct kernel *kernel, const float *weights,
                        float *packed);
 void own_winograd_run(const struct job *job, const struct kernel *kernel,
                       const struct operands *operands, void *scratch);
+
+/* ---- grouped.c: convolutions of 1x1 in groups ---------------------------- */
+
+bool grouped_takes(const struct onednn *dn, const struct job *job);
+enum assay_status grouped_make(struct onednn *dn, const struct job *job,
+                               struct kernel **out, struct error *err);
+void grouped_pack(const struct kernel *kernel, const float *weights,
+                  float *packed);
+void grouped_run(const struct job *job, const struct kernel *kernel,
+                 const struct operands *operands);
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 
