@@ -252,6 +252,11 @@ struct backend_class {
     void (*memory)(const struct backend *backend, size_t *weights_bytes,
                    size_t *scratch_bytes);
 
+    /* Optional: multiplies matrices in the host's memory for the ops' own
+     * kernels; false where it cannot. */
+    bool (*multiply)(const struct op_context *context,
+                     const struct float_product *product);
+
     /* Optional (PRECISION_FP32): what its products are computed in. */
     enum precision (*precision)(const struct backend *backend);
 

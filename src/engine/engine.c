@@ -94,6 +94,7 @@ static enum assay_status make_backend(struct engine *engine,
     if (!st)
         st = class->make(device, engine->graph, &options->backend_options,
                          &engine->backend, err);
+    engine->context.multiply = class->multiply;
     return st;
 }
 

@@ -97,7 +97,7 @@ static enum assay_status run_node_run_portable(struct engine *engine,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < node->n_inputs; i++) {
-        if (inputs[i] && inputs[i]->layout)
+        if (inputs[i] && inputs[i]->layout && !node->op->reads_shapes)
             st = engine_make_dense(engine,
                                    &engine->values[node->inputs[i]].made, err);
     }
@@ -287,7 +287,7 @@ enum assay_status engine_run_node(struct engine *engine, size_t at,
 {
     const struct node *node = graph_node(engine->graph, at);
     const struct tensor *inputs[ENGINE_MAX_INPUTS];
-    struct tensor outputs[ENGINE_MAX_INPUTS] = {{0}};
+    struct tensor outputs[ENGINE_MAX_INPUTS];
     uint32_t owner = OWNER_MODULE + 1 + node->scope; /* GRAPH_NONE: the model */
     enum place place;
     enum assay_status st;
@@ -295,6 +295,8 @@ enum assay_status engine_run_node(struct engine *engine, size_t at,
     engine_set_owner(engine, owner);
     for (size_t i = 0; i < node->n_inputs; i++)
         inputs[i] = engine_value(engine, node->inputs[i]);
+    for (size_t i = 0; i < node->n_outputs; i++)
+        outputs[i] = (struct tensor){0};
     set_context(engine, at, is_again);
     place = find_place(engine, node, inputs);
     st = run_in_place(engine, at, place, inputs, outputs, err);

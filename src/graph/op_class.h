@@ -48,6 +48,15 @@ static inline void cost_touches(struct cost *cost, const struct tensor *input,
 /* The bit of an input in a mask of them. */
 #define OP_INPUT(i) (UINT64_C(1) << (i))
 
+/* y = a b in float32: y is dense, m x n, and k is the length of the sums. Steps
+ * are in elements. */
+struct float_product {
+    int64_t m, n, k;
+    const float *a, *b;
+    int64_t a_row, a_column, b_row, b_column;
+    float *y;
+};
+
 /* What a kernel may use while it runs. */
 struct op_context {
     struct pool *pool;
@@ -55,6 +64,11 @@ struct op_context {
     uint64_t dying;    /* bit i: nobody needs input i after this node */
     bool is_reference; /* for tests: the plain kernel, not the fast one */
     uint32_t tag;      /* for the timings of what is queued; the engine's */
+
+    /* How a library multiplies matrices; false: it has not, for these steps.
+     * NULL: there is none. */
+    bool (*multiply)(const struct op_context *context,
+                     const struct float_product *product);
 
     /* In training, what backward() needs beside inputs and outputs goes here
      * (workspaces, means, what was drawn) and comes back to it; the engine

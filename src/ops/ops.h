@@ -138,6 +138,7 @@
     X(op_or)                                                                   \
     X(op_pad)                                                                  \
     X(op_paste_masks)                                                          \
+    X(op_pick_channels)                                                        \
     X(op_pow)                                                                  \
     X(op_prelu)                                                                \
     X(op_qlinear_add)                                                          \

@@ -28,9 +28,8 @@ static bool scope_lies_in(const struct graph *graph, uint32_t scope,
     return scope == outer;
 }
 
-/* Notes that a node stands for a scope, unless it lies in that. */
-static enum assay_status note_scope(struct graph *graph, size_t at,
-                                    uint32_t scope, struct error *err)
+enum assay_status fuse_note_scope(struct graph *graph, size_t at,
+                                  uint32_t scope, struct error *err)
 {
     const struct node *node = graph_node(graph, at);
 
@@ -68,7 +67,7 @@ enum assay_status fuse_into(struct graph *graph, size_t at, uint32_t maker,
     *node = *graph_node(graph, maker);
     node->outputs = outputs;
     graph_node_edit(graph, maker)->n_inputs = 0; /* they moved */
-    return note_scope(graph, at, scope, err);
+    return fuse_note_scope(graph, at, scope, err);
 }
 
 /* Whether a node is a ReLU, or a Clip that begins at 0 such as a ReLU6; *limit:
@@ -130,7 +129,7 @@ static enum assay_status drop_dropout(struct graph *graph, size_t at,
 
     if (made->kind != VALUE_COMPUTED)
         return ASSAY_OK;
-    st = note_scope(graph, made->producer, node->scope, err);
+    st = fuse_note_scope(graph, made->producer, node->scope, err);
     graph_replace_uses(graph, node->outputs[0], x);
     graph_inputs_drop(graph, at);
     return st;
@@ -479,7 +478,7 @@ static enum assay_status norm_stand_in(struct graph *graph, size_t at,
 
     graph_replace_uses(graph, node->outputs[0],
                        graph_node(graph, norm)->outputs[0]);
-    return note_scope(graph, norm, node->scope, err);
+    return fuse_note_scope(graph, norm, node->scope, err);
 }
 
 static enum assay_status fuse_norm_relu(struct graph *graph, size_t at,

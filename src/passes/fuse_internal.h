@@ -16,6 +16,9 @@ uint32_t fuse_sole_maker(const struct graph *graph, uint32_t value,
  * one loses its inputs, so that the counts of readers stay right. */
 enum assay_status fuse_into(struct graph *graph, size_t at, uint32_t maker,
                             struct error *err);
+/* Notes that a node stands for a scope, unless it lies in that. */
+enum assay_status fuse_note_scope(struct graph *graph, size_t at,
+                                  uint32_t scope, struct error *err);
 /* Whether it is a convolution without a ReLU and a residual; GRAPH_NONE is
  * not. */
 bool fuse_conv_is_open(const struct graph *graph, uint32_t maker);

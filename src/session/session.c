@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "passes/fuse.h"
 #include "passes/integers.h"
+#include "passes/pick_channels.h"
 
 #include <assay/span.h>
 
@@ -36,6 +37,8 @@ static enum assay_status settle_graph(const struct session_options *options,
     st = fuse_graph(session->graph, session->pool, err);
     if (!st && session_device(options)->space->is_host)
         st = integers_fuse(session->graph, session->pool, err);
+    if (!st && session_device(options)->space->is_host)
+        st = pick_channels_fuse(session->graph, session->pool, err);
     return st;
 }
 

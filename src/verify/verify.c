@@ -9,6 +9,7 @@
 #include "ops/sequence/packed_list.h"
 #include "passes/fuse.h"
 #include "passes/integers.h"
+#include "passes/pick_channels.h"
 #include "tensor/convert.h"
 
 #include <math.h>
@@ -218,6 +219,9 @@ static enum assay_status verify_open_model(struct subject *subject,
     if (!st && !options->is_plain &&
         (!options->device || options->device->space->is_host))
         st = integers_fuse(subject->graph, subject->pool, err);
+    if (!st && !options->is_plain &&
+        (!options->device || options->device->space->is_host))
+        st = pick_channels_fuse(subject->graph, subject->pool, err);
     return st ? st
               : engine_new(subject->graph, subject->pool, &engine,
                            &subject->engine, err);

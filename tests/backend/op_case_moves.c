@@ -99,6 +99,25 @@ static enum assay_status add_gather(struct case_builder *b,
     return add_told(b, &op_gather, &attrs, x, indices, lengths, 1, y);
 }
 
+/* Of x and of a map of o channels, every k-th channel of both from s on, and
+ * then the first ones. */
+static enum assay_status add_pick(struct case_builder *b,
+                                  const struct op_case *c, uint32_t x,
+                                  struct tensor *second, uint32_t *y)
+{
+    enum { most = 256 };
+    struct shape other = shape_of(4, c->n, c->o, c->h, c->w);
+    int64_t channels = c->c + c->o, list[most];
+    uint32_t inputs[3] = {x};
+    enum assay_status st = case_input(b, "other", &other, second, &inputs[1]);
+
+    for (int64_t i = 0; i < channels; i++)
+        list[i] = (c->s + i * c->k) % channels;
+    if (!st)
+        st = case_integers(b, "list", list, channels, &inputs[2]);
+    return st ? st : case_append(b, &op_pick_channels, NULL, inputs, 3, y);
+}
+
 /* By a condition of the same shape or (k=2) a broadcast one. */
 static enum assay_status add_where(struct case_builder *b,
                                    const struct op_case *c, uint32_t x,
@@ -286,6 +305,7 @@ const struct case_maker case_moves[] = {
     {"transpose", add_transpose},
     {"pad", add_pad},
     {"gather", add_gather},
+    {"pick_channels", add_pick},
     {"where", add_where},
     {"expand", add_repeat},
     {"tile", add_repeat},

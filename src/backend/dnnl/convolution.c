@@ -1,6 +1,7 @@
 /* backend/dnnl/convolution.c - Conv2d. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/winograd/winograd.h"
 #include "ops/convolution/conv2d.h"
 
 /* The weight as oneDNN counts its dimensions: groups first where there are
@@ -68,13 +69,28 @@ static bool describe_conv2d(struct onednn *dn, const struct job *job,
     return true;
 }
 
+/* Blocks as wide as the processor's vectors: for others the library has plain
+ * code alone. */
+static const struct layout *depthwise_src(struct onednn *dn,
+                                          const struct job *job)
+{
+    const struct layout *src = layout_of(dn, job->x);
+
+    if ((src->order != ORDER_BLOCKS_OF_4 && src->order != ORDER_BLOCKS_OF_8) ||
+        !winograd_lanes())
+        return src;
+    return layout_ordered(dn, &job->x->shape,
+                          winograd_lanes() == 16 ? ORDER_BLOCKS_OF_16
+                                                 : ORDER_BLOCKS_OF_8);
+}
+
 /* A convolution of each channel for itself, left to choose, takes channels
  * last; between convolutions on blocked channels it has to be told that these
  * will do. */
 static bool describe_depthwise(struct onednn *dn, const struct job *job,
                                struct operation *out)
 {
-    const struct layout *src = layout_of(dn, job->x);
+    const struct layout *src = depthwise_src(dn, job);
     const struct layout *dst = layout_like(dn, src, &job->y);
 
     if (dst)
@@ -93,6 +109,8 @@ static bool is_depthwise(const struct job *job)
 static enum assay_status choose(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err)
 {
+    if (grouped_takes(dn, job))
+        return grouped_make(dn, job, out, err);
     if (is_depthwise(job) && job->x->layout &&
         !tuning_choose(dn, job, describe_depthwise, out, NULL))
         return ASSAY_OK;

@@ -23,6 +23,7 @@ static const struct {
     {&op_avg_pool2d, forward_avg_pool2d, 0},
     {&op_adaptive_avg_pool2d, forward_adaptive_avg_pool2d, 0},
     {&op_concat, forward_concat, 0},
+    {&op_pick_channels, forward_pick_channels, 0},
     {&op_dropout, forward_dropout, 0},
     {&op_clip, forward_clip, 0},
     {&op_sigmoid, forward_sigmoid, 0},
@@ -35,10 +36,12 @@ static const struct {
     {&op_gelu, forward_activation, 0},
     {&op_tanh, forward_activation, 0},
     {&op_add, forward_add, 0},
+    {&op_sum, forward_sum, 0},
     {&op_mul, forward_mul, 0},
     {&op_batch_norm, forward_batch_norm, 0},
     {&op_batch_norm_training, forward_batch_norm_training, 0},
     {&op_resize_nearest, forward_resize_nearest, 0},
+    {&op_resize, forward_resize, 0},
     {&op_roi_align, forward_roi_align, 0},
 };
 
@@ -355,6 +358,7 @@ const struct backend_class backend_dnnl = {
     .executed = dn_executed,
     .executed_backward = dn_executed_backward,
     .memory = dn_memory,
+    .multiply = onednn_multiply,
     .library = onednn_version,
 };
 

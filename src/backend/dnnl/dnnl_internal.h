@@ -29,7 +29,8 @@ enum order {
     ORDER_CHANNELS_LAST, /* nhwc */
     ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
-    ORDER_WINOGRAD_2X3
+    ORDER_WINOGRAD_2X3,
+    ORDER_GROUPED /* weights for grouped.c */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -85,6 +86,7 @@ enum direction {
     N_DIRECTIONS
 };
 
+struct grouped;
 struct own_winograd;
 
 /* A primitive of a node, good for one shape and layout of its input. */
@@ -94,6 +96,7 @@ struct kernel {
     const struct layout *x_layout;
     struct dnnl_primitive *primitive;
     struct own_winograd *own; /* instead of a primitive */
+    struct grouped *grouped;  /* instead of a primitive */
     const struct layout *weights, *scratch, *workspace; /* NULL: has none */
     const struct layout *src, *dst;           /* of the whole tensors */
     const struct layout *part_src, *part_dst; /* as the primitive sees them */
@@ -109,7 +112,14 @@ struct kernel {
 struct choices;
 struct integer_numbers;
 
-enum { N_LAYOUT_LISTS = 256 };
+/* A reorder that is used again. */
+struct made_reorder {
+    struct made_reorder *next;
+    const struct layout *from, *to, *scratch; /* scratch NULL: needs none */
+    struct dnnl_primitive *primitive;
+};
+
+enum { N_LAYOUT_LISTS = 256, N_REORDER_LISTS = 64, MAX_REORDERS = 512 };
 
 struct onednn {
     struct backend base; /* first: the engine sees this */
@@ -118,7 +128,9 @@ struct onednn {
     struct dnnl_engine *engine;
     struct dnnl_stream *stream;
     struct arena memory;
-    struct layout *layouts[N_LAYOUT_LISTS]; /* by their shape */
+    struct layout *layouts[N_LAYOUT_LISTS];         /* by their shape */
+    struct made_reorder *reorders[N_REORDER_LISTS]; /* of maps */
+    size_t n_reorders;
     struct kernel **kernels; /* a list for each direction and node */
     /* In training: of the first input of each node when it ran last. */
     const struct layout **x_layouts;
@@ -274,6 +286,10 @@ enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
                                       const void *data, const struct layout *to,
                                       int64_t first, void *out,
                                       struct error *err);
+
+/* See backend.h; one step of each matrix must be 1. */
+bool onednn_multiply(const struct op_context *context,
+                     const struct float_product *product);
 
 /* ---- layout.c ------------------------------------------------------------ */
 
@@ -508,8 +524,9 @@ typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
 onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
     forward_relu, forward_activation, forward_clip, forward_sigmoid,
-    forward_add, forward_mul, forward_batch_norm, forward_batch_norm_training,
-    forward_resize_nearest, forward_roi_align, forward_concat, forward_dropout;
+    forward_add, forward_sum, forward_mul, forward_batch_norm,
+    forward_batch_norm_training, forward_resize_nearest, forward_resize,
+    forward_roi_align, forward_concat, forward_pick_channels, forward_dropout;
 
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,
@@ -598,6 +615,19 @@ enum assay_status gradient_before_relu(struct onednn *dn, const struct job *job,
 
 /* On dense copies of the inputs; y has its type already. */
 onednn_forward own_kernel;
+/* Copies, or shares, of the first n inputs in that order of elements. The
+ * caller releases them with passing_release(), also after a failure. */
+enum { MAX_PASSED = 64 };
+enum assay_status passing_convert(struct onednn *dn, const struct job *job,
+                                  const struct tensor *const *inputs, size_t n,
+                                  enum order order, struct tensor *own,
+                                  const struct tensor **list,
+                                  struct error *err);
+void passing_release(struct tensor *own, size_t n);
+/* The layout of the first blocked one among n maps; false where none is, or
+ * its channels are last. */
+bool passing_find_blocks(const struct tensor *const *inputs, size_t n,
+                         struct channel_blocks *blocks);
 /* Of an op with one output. */
 onednn_backward own_backward;
 
@@ -613,6 +643,22 @@ void executed_backward(const struct onednn *dn, const struct node *node,
                        size_t at, const struct op_backward *pass,
                        struct cost *cost);
 
+/* ---- pool_blocks.c ------------------------------------------------------- */
+
+/* Windows as oneDNN describes them: `after` is what has to be behind the input
+ * so that the last one fits. */
+struct windows {
+    enum algorithm algorithm;
+    int64_t kernel[2], stride[2], before[2], after[2];
+};
+
+/* Whether pool_blocks() can do the job: means, for inference, of a map that is
+ * dense or in blocks as wide as the processor's vectors. */
+bool pool_takes(const struct job *job, const struct windows *windows);
+enum assay_status pool_blocks(struct onednn *dn, const struct job *job,
+                              const struct windows *windows, struct tensor *y,
+                              struct error *err);
+
 /* ---- own_winograd.c: kernels of ours among oneDNN's ---------------------- */
 
 /* Adds those that can do the job. */
@@ -627,6 +673,16 @@ void own_winograd_pack(const struct kernel *kernel, const float *weights,
                        float *packed);
 void own_winograd_run(const struct job *job, const struct kernel *kernel,
                       const struct operands *operands, void *scratch);
+
+/* ---- grouped.c: convolutions of 1x1 in groups ---------------------------- */
+
+bool grouped_takes(const struct onednn *dn, const struct job *job);
+enum assay_status grouped_make(struct onednn *dn, const struct job *job,
+                               struct kernel **out, struct error *err);
+void grouped_pack(const struct kernel *kernel, const float *weights,
+                  float *packed);
+void grouped_run(const struct job *job, const struct kernel *kernel,
+                 const struct operands *operands);
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 

@@ -41,6 +41,7 @@ void kernel_free(struct kernel *kernel)
         return;
     onednn_destroy(kernel->primitive);
     mem_free(kernel->own);
+    mem_free(kernel->grouped);
     integer_numbers_free(kernel->integers);
     mem_free(kernel);
 }
@@ -203,6 +204,10 @@ enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
 
     if (st)
         return st;
+    if (kernel->grouped) {
+        grouped_run(job, kernel, operands);
+        return ASSAY_OK;
+    }
     if (kernel->own) {
         own_winograd_run(job, kernel, operands, buffer_data(scratch));
         buffer_release(scratch);

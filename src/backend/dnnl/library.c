@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <dnnl_debug.h>
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,8 +42,19 @@ enum assay_status onednn_open(struct onednn *dn, struct error *err)
     return st;
 }
 
+static void forget_reorders(struct onednn *dn)
+{
+    for (size_t i = 0; i < N_REORDER_LISTS; i++) {
+        for (struct made_reorder *at = dn->reorders[i]; at; at = at->next)
+            dnnl_primitive_destroy(at->primitive);
+        dn->reorders[i] = NULL;
+    }
+    dn->n_reorders = 0;
+}
+
 void onednn_close(struct onednn *dn)
 {
+    forget_reorders(dn);
     if (dn->stream)
         dnnl_stream_destroy(dn->stream);
     if (dn->engine)
@@ -453,21 +465,19 @@ static enum assay_status make_reorder(struct onednn *dn, const void *from,
     return st;
 }
 
-static enum assay_status reorder(struct onednn *dn, struct pool *pool,
-                                 const void *from, const void *data,
-                                 const void *to, void *out, struct error *err)
+static enum assay_status
+run_reorder(struct onednn *dn, struct pool *pool, dnnl_primitive_t primitive,
+            const struct layout *scratch, const void *from, const void *data,
+            const void *to, void *out, struct error *err)
 {
     struct place places[] = {
         {.argument = DNNL_ARG_FROM, .native = from, .data = (void *)data},
         {.argument = DNNL_ARG_TO, .native = to, .data = out},
         {.argument = DNNL_ARG_SCRATCHPAD}};
-    const struct layout *scratch = NULL;
-    dnnl_primitive_t primitive = NULL;
     struct buffer *memory = NULL;
-    enum assay_status st =
-        make_reorder(dn, from, to, &primitive, &scratch, err);
+    enum assay_status st = ASSAY_OK;
 
-    if (!st && scratch) {
+    if (scratch) {
         st = pool_take(pool, scratch->bytes, "a reorder's scratch memory",
                        &memory, err);
         places[2].native = layout_native(scratch);
@@ -476,8 +486,75 @@ static enum assay_status reorder(struct onednn *dn, struct pool *pool,
     if (!st)
         st = run_primitive(dn, primitive, places, scratch ? 3 : 2, err);
     buffer_release(memory);
+    return st;
+}
+
+/* Made for one use. */
+static enum assay_status reorder_once(struct onednn *dn, struct pool *pool,
+                                      const void *from, const void *data,
+                                      const void *to, void *out,
+                                      struct error *err)
+{
+    const struct layout *scratch = NULL;
+    dnnl_primitive_t primitive = NULL;
+    enum assay_status st =
+        make_reorder(dn, from, to, &primitive, &scratch, err);
+
+    if (!st)
+        st =
+            run_reorder(dn, pool, primitive, scratch, from, data, to, out, err);
     dnnl_primitive_destroy(primitive);
     return st;
+}
+
+static struct made_reorder **reorder_list(struct onednn *dn,
+                                          const struct layout *from,
+                                          const struct layout *to)
+{
+    uint64_t hash = (uintptr_t)from * UINT64_C(0x9e3779b97f4a7c15);
+
+    hash = (hash ^ (uintptr_t)to) * UINT64_C(0x9e3779b97f4a7c15);
+    return &dn->reorders[(hash >> 32) % N_REORDER_LISTS];
+}
+
+/* Weights are reordered once, and the shapes of some models never end. */
+static bool is_worth_keeping(const struct onednn *dn,
+                             const struct made_reorder *wanted)
+{
+    return wanted->from->order != ORDER_OTHER &&
+           wanted->to->order != ORDER_OTHER && dn->n_reorders < MAX_REORDERS;
+}
+
+/* Making one takes longer than moving a small map. *out NULL: it is not kept.
+ */
+static enum assay_status keep_reorder(struct onednn *dn,
+                                      const struct layout *from,
+                                      const struct layout *to,
+                                      const struct made_reorder **out,
+                                      struct error *err)
+{
+    struct made_reorder wanted = {.from = from, .to = to};
+    struct made_reorder **list = reorder_list(dn, from, to), *made = *list;
+    enum assay_status st;
+
+    while (made && (made->from != from || made->to != to))
+        made = made->next;
+    *out = made;
+    if (made || !is_worth_keeping(dn, &wanted))
+        return ASSAY_OK;
+    made = arena_alloc(&dn->memory, sizeof *made);
+    if (!made)
+        return error_nomem(err, sizeof *made, "a reorder");
+    wanted.next = *list;
+    *made = wanted;
+    st = make_reorder(dn, from->native, to->native, &made->primitive,
+                      &made->scratch, err);
+    if (st)
+        return st;
+    dn->n_reorders++;
+    *list = made;
+    *out = made;
+    return ASSAY_OK;
 }
 
 static enum assay_status check_both(const struct layout *from,
@@ -493,10 +570,17 @@ enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
                                  const struct layout *to, void *out,
                                  struct error *err)
 {
+    const struct made_reorder *made;
     enum assay_status st = check_both(from, to, err);
 
-    return st ? st
-              : reorder(dn, pool, from->native, data, to->native, out, err);
+    if (!st)
+        st = keep_reorder(dn, from, to, &made, err);
+    if (st)
+        return st;
+    return made ? run_reorder(dn, pool, made->primitive, made->scratch,
+                              from->native, data, to->native, out, err)
+                : reorder_once(dn, pool, from->native, data, to->native, out,
+                               err);
 }
 
 enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
@@ -514,7 +598,42 @@ enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
             onednn_status(native_part(to->native, &from->shape, offsets, &part),
                           "cut weights into rows", err);
     if (!st)
-        st = reorder(dn, pool, from->native, data, part, out, err);
+        st = reorder_once(dn, pool, from->native, data, part, out, err);
     native_free(part);
     return st;
+}
+
+/* ---- products of matrices ------------------------------------------------ */
+
+/* How a matrix lies for a BLAS: in rows, or in columns. */
+struct blas_matrix {
+    char is_transposed; /* 'T' or 'N' */
+    dnnl_dim_t step;
+};
+
+static bool blas_matrix(int64_t row_step, int64_t column_step, int64_t rows,
+                        int64_t columns, struct blas_matrix *out)
+{
+    if (column_step == 1 && row_step >= columns)
+        *out = (struct blas_matrix){'N', row_step};
+    else if (row_step == 1 && column_step >= rows)
+        *out = (struct blas_matrix){'T', column_step};
+    else
+        return false;
+    return true;
+}
+
+bool onednn_multiply(const struct op_context *context,
+                     const struct float_product *product)
+{
+    int64_t m = product->m, n = product->n, k = product->k;
+    struct blas_matrix a, b;
+
+    if (context->n_threads > 0)
+        omp_set_num_threads(context->n_threads);
+    return blas_matrix(product->a_row, product->a_column, m, k, &a) &&
+           blas_matrix(product->b_row, product->b_column, k, n, &b) &&
+           dnnl_sgemm(a.is_transposed, b.is_transposed, m, n, k, 1, product->a,
+                      a.step, product->b, b.step, 0, product->y,
+                      n) == dnnl_success;
 }

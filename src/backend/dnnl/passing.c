@@ -1,23 +1,25 @@
-/* backend/dnnl/passing.c - Concat and Dropout, which pass values on as they
- * are, and the ops' own kernels on maps in a layout of oneDNN's. */
+/* backend/dnnl/passing.c - Concat, Resize and Dropout, which pass values on,
+ * and the ops' own kernels on maps in a layout of oneDNN's. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/movement/concat.h"
+#include "ops/movement/resize.h"
 
 #include <string.h>
 
-enum { max_inputs = 64 };
-
-/* Copies, or shares, of the inputs in that order of elements. */
-static enum assay_status convert_all(struct onednn *dn, const struct job *job,
-                                     const struct tensor *const *inputs,
-                                     enum order order, struct tensor *own,
-                                     const struct tensor **list,
-                                     struct error *err)
+enum assay_status passing_convert(struct onednn *dn, const struct job *job,
+                                  const struct tensor *const *inputs, size_t n,
+                                  enum order order, struct tensor *own,
+                                  const struct tensor **list, struct error *err)
 {
-    for (size_t i = 0; i < job->node->n_inputs; i++) {
+    for (size_t i = 0; i < n; i++)
+        own[i] = (struct tensor){0};
+    for (size_t i = 0; i < n; i++) {
         enum assay_status st = ASSAY_OK;
 
+        list[i] = NULL;
+        if (!inputs[i])
+            continue;
         /* Only float32 has layouts; the rest is dense already. */
         if (inputs[i]->layout || order != ORDER_DENSE)
             st = layout_convert(dn, job->context->pool, inputs[i],
@@ -32,7 +34,7 @@ static enum assay_status convert_all(struct onednn *dn, const struct job *job,
     return ASSAY_OK;
 }
 
-static void passing_release_all(struct tensor *own, size_t n)
+void passing_release(struct tensor *own, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         tensor_release(&own[i]);
@@ -43,16 +45,17 @@ enum assay_status own_kernel(struct onednn *dn, struct job *job,
                              struct tensor *y, struct error *err)
 {
     const struct node *node = job->node;
-    struct tensor own[max_inputs] = {{0}};
-    const struct tensor *list[max_inputs];
+    struct tensor own[MAX_PASSED];
+    const struct tensor *list[MAX_PASSED];
     enum assay_status st;
 
-    st = convert_all(dn, job, inputs, ORDER_DENSE, own, list, err);
+    st = passing_convert(dn, job, inputs, node->n_inputs, ORDER_DENSE, own,
+                         list, err);
     if (!st)
         st = tensor_new(job->context->pool, y->dtype, &job->y, y, err);
     if (!st)
         st = node->op->forward(job->context, node, list, y, err);
-    passing_release_all(own, node->n_inputs);
+    passing_release(own, node->n_inputs);
     return st;
 }
 
@@ -96,8 +99,8 @@ enum assay_status own_backward(struct onednn *dn, struct job *job,
                                struct error *err)
 {
     const struct node *node = job->node;
-    struct tensor own[max_inputs] = {{0}}, y = {0}, dy = {0};
-    const struct tensor *list[max_inputs] = {0}, *gradients = &dy;
+    struct tensor own[MAX_PASSED] = {{0}}, y = {0}, dy = {0};
+    const struct tensor *list[MAX_PASSED] = {0}, *gradients = &dy;
     struct op_backward dense = *pass;
     enum assay_status st = make_gradients(job, pass, err);
 
@@ -115,26 +118,23 @@ enum assay_status own_backward(struct onednn *dn, struct job *job,
     dense.dy = &gradients;
     if (!st)
         st = node->op->backward(job->context, node, &dense, err);
-    passing_release_all(own, node->n_inputs);
+    passing_release(own, node->n_inputs);
     tensor_release(&y);
     tensor_release(&dy);
     return st;
 }
 
-/* The layout that all maps can be put behind one another in: that of the first
- * blocked one. */
-static bool passing_find_blocks(const struct node *node,
-                                const struct tensor *const *inputs,
-                                struct channel_blocks *blocks)
+bool passing_find_blocks(const struct tensor *const *inputs, size_t n,
+                         struct channel_blocks *blocks)
 {
     const struct tensor *first = NULL;
 
-    for (size_t i = 0; !first && i < node->n_inputs; i++) {
+    for (size_t i = 0; !first && i < n; i++) {
         if (inputs[i]->layout)
             first = inputs[i];
     }
-    return first && first->shape.rank == 4 && concat_axis(node, 4) == 1 &&
-           layout_blocks(first, blocks) && blocks->order != ORDER_CHANNELS_LAST;
+    return first && first->shape.rank == 4 && layout_blocks(first, blocks) &&
+           blocks->order != ORDER_CHANNELS_LAST;
 }
 
 static void put_behind(const struct node *node,
@@ -155,22 +155,59 @@ enum assay_status forward_concat(struct onednn *dn, struct job *job,
                                  const struct tensor *const *inputs,
                                  struct tensor *y, struct error *err)
 {
-    struct tensor own[max_inputs] = {{0}};
-    const struct tensor *list[max_inputs];
+    struct tensor own[MAX_PASSED];
+    const struct tensor *list[MAX_PASSED];
     struct channel_blocks blocks;
     enum assay_status st;
 
-    if (!passing_find_blocks(job->node, inputs, &blocks))
+    if (job->y.rank != 4 || concat_axis(job->node, 4) != 1 ||
+        !passing_find_blocks(inputs, job->node->n_inputs, &blocks))
         return own_kernel(dn, job, inputs, y, err);
-    st = convert_all(dn, job, inputs, blocks.order, own, list, err);
+    st = passing_convert(dn, job, inputs, job->node->n_inputs, blocks.order,
+                         own, list, err);
     if (!st)
         st = layout_tensor(job->context->pool,
                            layout_ordered(dn, &job->y, blocks.order), &job->y,
                            y, err);
     if (!st)
         put_behind(job->node, list, y);
-    passing_release_all(own, job->node->n_inputs);
+    passing_release(own, job->node->n_inputs);
     return st;
+}
+
+/* A map in channel blocks as the dense tensor that its memory is. */
+static struct tensor in_blocks(const struct tensor *map,
+                               const struct channel_blocks *blocks)
+{
+    struct tensor seen = *map;
+
+    seen.layout = NULL;
+    seen.shape =
+        shape_of(5, map->shape.dims[0],
+                 (map->shape.dims[1] + blocks->block - 1) / blocks->block,
+                 map->shape.dims[2], map->shape.dims[3], blocks->block);
+    return seen;
+}
+
+enum assay_status forward_resize(struct onednn *dn, struct job *job,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *y, struct error *err)
+{
+    struct channel_blocks blocks;
+    struct tensor from, to;
+    enum assay_status st;
+
+    if (!passing_find_blocks(inputs, 1, &blocks) ||
+        !resize_keeps_channels(job->node, inputs))
+        return own_kernel(dn, job, inputs, y, err);
+    st = layout_tensor(job->context->pool,
+                       layout_ordered(dn, &job->y, blocks.order), &job->y, y,
+                       err);
+    if (st)
+        return st;
+    from = in_blocks(job->x, &blocks);
+    to = in_blocks(y, &blocks);
+    return resize_blocks(job->context, job->node, inputs, &from, &to, err);
 }
 
 enum assay_status forward_dropout(struct onednn *dn, struct job *job,

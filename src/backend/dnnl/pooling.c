@@ -6,13 +6,6 @@
 #include "ops/pooling/avg_pool2d.h"
 #include "ops/pooling/max_pool2d.h"
 
-/* Windows as oneDNN describes them: `after` is what has to be behind the input
- * so that the last one fits. */
-struct windows {
-    enum algorithm algorithm;
-    int64_t kernel[2], stride[2], before[2], after[2];
-};
-
 static struct windows windows_of(const struct shape *x, const struct shape *y,
                                  enum algorithm algorithm,
                                  const int64_t kernel[2],
@@ -114,10 +107,13 @@ static enum assay_status pool(struct onednn *dn, struct job *job,
                               const struct windows *windows, struct tensor *y,
                               struct error *err)
 {
-    struct kernel *kernel = kernel_find(dn, job);
+    struct kernel *kernel;
     struct tensor workspace = {0};
     enum assay_status st = ASSAY_OK;
 
+    if (pool_takes(job, windows))
+        return pool_blocks(dn, job, windows, y, err);
+    kernel = kernel_find(dn, job);
     if (!kernel)
         st = pooling_make_kernel(dn, job, windows, layout_of(dn, job->x),
                                  layout_any(dn, &job->y), &kernel, err);

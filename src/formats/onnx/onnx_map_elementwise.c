@@ -198,6 +198,15 @@ static void import_add(struct onnx_call *call)
     onnx_elementwise_emit_pair(call, is_plain ? &op_add : &op_sum, NULL);
 }
 
+/* Of two, it is an Add. */
+static void import_sum(struct onnx_call *call)
+{
+    if (onnx_input(call, 1) != GRAPH_NONE && onnx_input(call, 2) == GRAPH_NONE)
+        import_add(call);
+    else
+        onnx_import_named(call);
+}
+
 static void import_mod(struct onnx_call *call)
 {
     onnx_elementwise_emit_pair(
@@ -341,7 +350,7 @@ const struct onnx_op onnx_elementwise_ops[] = {
     {"Softsign", 1, ONNX_NOW, 1, 1, onnx_import_named},
     {"Sqrt", 1, ONNX_NOW, 1, 1, onnx_import_named},
     {"Sub", 1, ONNX_NOW, 2, 2, import_pair},
-    {"Sum", 1, ONNX_NOW, 1, ONNX_ANY, onnx_import_named},
+    {"Sum", 1, ONNX_NOW, 1, ONNX_ANY, import_sum},
     {"Swish", 24, ONNX_NOW, 1, 1, import_swish},
     {"Tan", 7, ONNX_NOW, 1, 1, onnx_import_named},
     {"Tanh", 1, ONNX_NOW, 1, 1, onnx_import_named},

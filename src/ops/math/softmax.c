@@ -21,6 +21,7 @@
 
 enum {
     block = 64, /* neighbouring lines */
+    lanes = 16,
     parallel_elements = 1 << 13
 };
 
@@ -107,6 +108,38 @@ VARIANT_PART float fast_exp(float x)
 KERNELS(float, fast_exp, logf)
 KERNELS(double, exp, log)
 
+/* One line whose values are neighbours, in `lanes` sums. */
+VARIANTS(void, softmax_line, (int64_t n, const float *x, float *y), (n, x, y))
+{
+    float largest = x[0], sums[lanes] = {0}, sum = 0, most[lanes];
+    int64_t whole = n / lanes * lanes;
+
+    for (int64_t l = 0; l < lanes; l++)
+        most[l] = largest;
+    for (int64_t i = 0; i < whole; i += lanes) {
+        for (int64_t l = 0; l < lanes; l++)
+            most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
+    }
+    for (int64_t i = whole; i < n; i++)
+        largest = x[i] > largest ? x[i] : largest;
+    for (int64_t l = 0; l < lanes; l++)
+        largest = most[l] > largest ? most[l] : largest;
+    for (int64_t i = 0; i < whole; i += lanes) {
+        for (int64_t l = 0; l < lanes; l++) {
+            y[i + l] = vector_exp(x[i + l] - largest);
+            sums[l] += y[i + l];
+        }
+    }
+    for (int64_t i = whole; i < n; i++) {
+        y[i] = vector_exp(x[i] - largest);
+        sum += y[i];
+    }
+    for (int64_t l = 0; l < lanes; l++)
+        sum += sums[l];
+    for (int64_t i = 0; i < n; i++)
+        y[i] /= sum;
+}
+
 static enum assay_status softmax_get_axis(const struct node *node,
                                           const struct shape *x, int *axis,
                                           struct error *err)
@@ -135,7 +168,9 @@ static enum assay_status softmax_infer(const struct node *node,
 static void softmax_run_f32(const struct op_class *op,
                             const struct lines *lines, const float *x, float *y)
 {
-    if (op == &op_softmax)
+    if (op == &op_softmax && lines->width == 1 && lines->step == 1)
+        softmax_line(lines->n, x, y);
+    else if (op == &op_softmax)
         softmax_float(lines, x, y);
     else if (op == &op_log_softmax)
         log_softmax_float(lines, x, y);

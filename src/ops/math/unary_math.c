@@ -25,33 +25,49 @@ typedef void unary_row(const struct unary_attrs *attrs, const void *from,
 /* The functions of the math library by type. */
 #define BY_TYPE(x, for_float, for_double)                                      \
     _Generic((x), float : for_float, default : for_double)(x)
-#define ACOS(x)    BY_TYPE(x, acosf, acos)
-#define ACOSH(x)   BY_TYPE(x, acoshf, acosh)
-#define ASIN(x)    BY_TYPE(x, asinf, asin)
-#define ASINH(x)   BY_TYPE(x, asinhf, asinh)
-#define ATAN(x)    BY_TYPE(x, atanf, atan)
-#define ATANH(x)   BY_TYPE(x, atanhf, atanh)
-#define CEIL(x)    BY_TYPE(x, ceilf, ceil)
-#define COS(x)     BY_TYPE(x, cosf, cos)
-#define COSH(x)    BY_TYPE(x, coshf, cosh)
-#define ERF(x)     BY_TYPE(x, erff, erf)
-#define EXP(x)     BY_TYPE(x, vector_exp, exp)
-#define EXPM1(x)   BY_TYPE(x, expm1f, expm1)
-#define FLOOR(x)   BY_TYPE(x, floorf, floor)
-#define LOG(x)     BY_TYPE(x, logf, log)
-#define LOG1P(x)   BY_TYPE(x, log1pf, log1p)
-#define RINT(x)    BY_TYPE(x, rintf, rint)
-#define SIGMOID(x) BY_TYPE(x, vector_sigmoid, sigmoid)
-#define SIN(x)     BY_TYPE(x, sinf, sin)
-#define SINH(x)    BY_TYPE(x, sinhf, sinh)
-#define SQRT(x)    BY_TYPE(x, sqrtf, sqrt)
-#define TAN(x)     BY_TYPE(x, tanf, tan)
-#define TANH(x)    BY_TYPE(x, vector_tanh, tanh)
-#define ABS(x)     ((x) < 0 ? -(x) : (x))
-#define SIGN(x)    ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) == 0 ? 0 : (x))
+#define ACOS(x)      BY_TYPE(x, acosf, acos)
+#define ACOSH(x)     BY_TYPE(x, acoshf, acosh)
+#define ASIN(x)      BY_TYPE(x, asinf, asin)
+#define ASINH(x)     BY_TYPE(x, asinhf, asinh)
+#define ATAN(x)      BY_TYPE(x, atanf, atan)
+#define ATANH(x)     BY_TYPE(x, atanhf, atanh)
+#define CEIL(x)      BY_TYPE(x, ceilf, ceil)
+#define COS(x)       BY_TYPE(x, cosf, cos)
+#define COSH(x)      BY_TYPE(x, coshf, cosh)
+#define ERF(x)       BY_TYPE(x, vector_erf, erf)
+#define EXP(x)       BY_TYPE(x, vector_exp, exp)
+#define EXPM1(x)     BY_TYPE(x, vector_expm1, expm1)
+#define FLOOR(x)     BY_TYPE(x, floorf, floor)
+#define LOG(x)       BY_TYPE(x, logf, log)
+#define LOG1P(x)     BY_TYPE(x, log1pf, log1p)
+#define MISH_GATE(x) BY_TYPE(x, mish_gate_f32, mish_gate_f64)
+#define RINT(x)      BY_TYPE(x, rintf, rint)
+#define SIGMOID(x)   BY_TYPE(x, vector_sigmoid, sigmoid)
+#define SIN(x)       BY_TYPE(x, sinf, sin)
+#define SINH(x)      BY_TYPE(x, sinhf, sinh)
+#define SQRT(x)      BY_TYPE(x, sqrtf, sqrt)
+#define TAN(x)       BY_TYPE(x, tanf, tan)
+#define TANH(x)      BY_TYPE(x, vector_tanh, tanh)
+#define ABS(x)       ((x) < 0 ? -(x) : (x))
+#define SIGN(x)      ((x) > 0 ? 1 : (x) < 0 ? -1 : (x) == 0 ? 0 : (x))
 /* Written without exp() of large numbers, which would overflow. */
 #define SOFTPLUS(x)        (((x) > 0 ? (x) : 0) + LOG1P(EXP(-ABS(x))))
 #define HELD(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
+
+/* tanh(log(1 + exp(x))); from 20 on it is 1. */
+VARIANT_PART float mish_gate_f32(float x)
+{
+    float e = vector_exp(x < 20 ? x : 20), n = e * (e + 2);
+
+    return n / (n + 2);
+}
+
+static double mish_gate_f64(double x)
+{
+    double e = exp(x < 20 ? x : 20), n = e * (e + 2);
+
+    return n / (n + 2);
+}
 
 static double sigmoid(double x)
 {
@@ -85,7 +101,7 @@ static double sigmoid(double x)
               : x / 3 + half)                                                  \
     X(leaky_relu, x < 0 ? a * x : x, x, x < 0 ? a : 1)                         \
     X(log, LOG(x), x, 1 / x)                                                   \
-    X(mish, x *TANH(SOFTPLUS(x)), x, slope_of_mish(x))                         \
+    X(mish, x *MISH_GATE(x), x, slope_of_mish(x))                              \
     X(reciprocal, 1 / x, y, -y * y)                                            \
     X(round, RINT(x), none, 0)                                                 \
     X(selu, b *(x > 0 ? x : a * EXPM1(x)), y, y > 0 ? b : y + a * b)           \

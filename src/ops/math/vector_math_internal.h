@@ -1,8 +1,8 @@
-/* ops/math/vector_math_internal.h - exp, tanh and the logistic function in a
- * form that compilers vectorise.
+/* ops/math/vector_math_internal.h - exp, tanh, the logistic function, exp - 1
+ * and erf in a form that compilers vectorise.
  *
- * Accurate to 2 units in the last place; NaNs are kept. The polynomials are
- * those of the Cephes library.
+ * Accurate to 2 units in the last place, exp - 1 and erf to 4; NaNs are kept.
+ * The polynomials are those of the Cephes library, those of erf Eigen's.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_MATH_VECTOR_MATH_INTERNAL_H
@@ -75,6 +75,30 @@ VARIANT_PART float vector_tanh(float x)
     p = p * square - 3.33332819422e-1F;
     p = p * square * x + x;
     return size < 0.625F ? p : far;
+}
+
+VARIANT_PART float vector_expm1(float x)
+{
+    return vector_tanh(x / 2) * (vector_exp(x) + 1);
+}
+
+/* It is 1 from 3.92 on. */
+VARIANT_PART float vector_erf(float x)
+{
+    float held = x > 4 ? 4 : x < -4 ? -4 : x, square = held * held;
+    float p = -2.72614225801306e-10F, q = -1.45660718464996e-05F;
+
+    p = p * square + 2.77068142495902e-08F;
+    p = p * square - 2.10102402082508e-06F;
+    p = p * square - 5.69250639462346e-05F;
+    p = p * square - 7.34990630326855e-04F;
+    p = p * square - 2.95459980854025e-03F;
+    p = p * square - 1.60960333262415e-02F;
+    q = q * square - 2.13374055278905e-04F;
+    q = q * square - 1.68282697438203e-03F;
+    q = q * square - 7.37332916720468e-03F;
+    q = q * square - 1.42647390514189e-02F;
+    return held * p / q;
 }
 
 #endif

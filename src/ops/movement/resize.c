@@ -405,9 +405,33 @@ static void copy_line(const struct pass *pass, const char *x, char *y)
                bytes);
 }
 
+/* Two taps at a time; `inner` is a constant where it is small. */
+VARIANT_PART void blend_pairs(const struct pass *pass, int64_t inner,
+                              const float *x, float *y)
+{
+    for (int64_t i = 0; i < pass->to; i++, y += inner) {
+        const int64_t *at = pass->table.at + 2 * i;
+        float first = pass->table.weights[2 * i];
+        float second = pass->table.weights[2 * i + 1];
+        const float *a = x + at[0] * inner, *b = x + at[1] * inner;
+
+        for (int64_t k = 0; k < inner; k++)
+            y[k] = first * a[k] + second * b[k];
+    }
+}
+
 VARIANTS(void, blend_line, (const struct pass *pass, const float *x, float *y),
          (pass, x, y))
 {
+    if (pass->table.n == 2) {
+        if (pass->inner == 16)
+            blend_pairs(pass, 16, x, y);
+        else if (pass->inner == 8)
+            blend_pairs(pass, 8, x, y);
+        else
+            blend_pairs(pass, pass->inner, x, y);
+        return;
+    }
     for (int64_t i = 0; i < pass->to; i++, y += pass->inner) {
         const int64_t *at = pass->table.at + i * pass->table.n;
         const float *weights = pass->table.weights + i * pass->table.n;
@@ -495,6 +519,41 @@ static bool resize_is_kept(const struct resize_axis *axis)
            axis->end == 1;
 }
 
+/* Bit i: axis i changes. */
+static unsigned resize_changed(const struct resize_axis *axes, int rank)
+{
+    unsigned changed = 0;
+
+    for (int i = 0; i < rank; i++) {
+        if (!resize_is_kept(&axes[i]))
+            changed |= 1U << i;
+    }
+    return changed;
+}
+
+/* Releases x. */
+static enum assay_status resize_run(const struct op_context *context,
+                                    const struct node *node,
+                                    const struct resize_axis *axes, int rank,
+                                    struct tensor x, const struct tensor *y,
+                                    struct error *err)
+{
+    unsigned changed = resize_changed(axes, rank);
+    enum assay_status st = ASSAY_OK;
+
+    for (int i = rank - 1; !st && i >= 0; i--) {
+        unsigned left = changed & ((1U << i) - 1);
+
+        if (changed >> i & 1 && tensor_elements(y))
+            st = change_axis(context, node, &axes[i], i, left ? NULL : y, &x,
+                             err);
+    }
+    if (!st && !changed)
+        memcpy(tensor_data(y), tensor_data(&x), tensor_bytes(&x));
+    tensor_release(&x);
+    return st;
+}
+
 static enum assay_status resize_kernel(const struct op_context *context,
                                        const struct node *node,
                                        const struct tensor *const *inputs,
@@ -502,29 +561,40 @@ static enum assay_status resize_kernel(const struct op_context *context,
                                        struct error *err)
 {
     const struct resize_attrs *attrs = node->attrs;
-    struct tensor x = tensor_share(inputs[RESIZE_X]);
+    const struct tensor *x = inputs[RESIZE_X];
     struct resize_axis axes[SHAPE_MAX_RANK];
-    unsigned changed = 0;
     enum assay_status st = resize_axes(node, inputs, axes, err);
 
-    if (!st && attrs->mode != RESIZE_NEAREST && x.dtype != DTYPE_F32)
+    if (!st && attrs->mode != RESIZE_NEAREST && x->dtype != DTYPE_F32)
         st = error_set(err, ASSAY_UNSUPPORTED, "cannot interpolate %s",
-                       dtype_name(x.dtype));
-    for (int i = 0; !st && i < x.shape.rank; i++) {
-        if (!resize_is_kept(&axes[i]))
-            changed |= 1U << i;
-    }
-    for (int i = x.shape.rank - 1; !st && i >= 0; i--) {
-        unsigned left = changed & ((1U << i) - 1);
+                       dtype_name(x->dtype));
+    return st ? st
+              : resize_run(context, node, axes, x->shape.rank, tensor_share(x),
+                           &outputs[0], err);
+}
 
-        if (changed >> i & 1 && tensor_elements(&outputs[0]))
-            st = change_axis(context, node, &axes[i], i,
-                             left ? NULL : &outputs[0], &x, err);
-    }
-    if (!st && !changed)
-        memcpy(tensor_data(&outputs[0]), tensor_data(&x), tensor_bytes(&x));
-    tensor_release(&x);
-    return st;
+bool resize_keeps_channels(const struct node *node,
+                           const struct tensor *const *inputs)
+{
+    const struct resize_attrs *attrs = node->attrs;
+    struct resize_axis axes[SHAPE_MAX_RANK];
+
+    return inputs[RESIZE_X]->shape.rank == 4 && attrs->place != RESIZE_CROP &&
+           !resize_axes(node, inputs, axes, NULL) &&
+           !(resize_changed(axes, 4) & 3);
+}
+
+enum assay_status resize_blocks(const struct op_context *context,
+                                const struct node *node,
+                                const struct tensor *const *inputs,
+                                const struct tensor *x, const struct tensor *y,
+                                struct error *err)
+{
+    struct resize_axis axes[SHAPE_MAX_RANK];
+    enum assay_status st = resize_axes(node, inputs, axes, err);
+
+    return st ? st
+              : resize_run(context, node, axes, 4, tensor_share(x), y, err);
 }
 
 WIDEN_FORWARD(resize_forward, resize_kernel)

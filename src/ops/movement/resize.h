@@ -47,4 +47,16 @@ struct resize_attrs {
     int64_t axes[SHAPE_MAX_RANK];
 };
 
+/* Whether only the rows and columns of a map [n,c,h,w] change, and a channel
+ * that is 0 stays so. */
+bool resize_keeps_channels(const struct node *node,
+                           const struct tensor *const *inputs);
+/* The op for such a map that lies in channel blocks: x and y are seen as
+ * float32 [n,blocks,h,w,block], inputs as the map is. */
+enum assay_status resize_blocks(const struct op_context *context,
+                                const struct node *node,
+                                const struct tensor *const *inputs,
+                                const struct tensor *x, const struct tensor *y,
+                                struct error *err);
+
 #endif

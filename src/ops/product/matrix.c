@@ -52,10 +52,33 @@ ROW(row_f32, float)
 ROW(row_f64, double)
 ROW(row_u64, uint64_t) /* for signed integers too */
 
+/* By a library, where that is worth the call. */
+static bool matrix_hand_over(const struct op_context *context, int64_t m,
+                             int64_t n, int64_t k, const struct matrix *a,
+                             const struct matrix *b, void *y)
+{
+    enum { few_products = 1 << 12 };
+    struct float_product product = {.m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .a = a->data,
+                                    .b = b->data,
+                                    .a_row = a->row_step,
+                                    .a_column = a->column_step,
+                                    .b_row = b->row_step,
+                                    .b_column = b->column_step,
+                                    .y = y};
+
+    return context->multiply && !context->is_reference &&
+           m * n * k > few_products && context->multiply(context, &product);
+}
+
 void matrix_multiply(const struct op_context *context, enum dtype dtype,
                      int64_t m, int64_t n, int64_t k, const struct matrix *a,
                      const struct matrix *b, void *y)
 {
+    if (dtype == DTYPE_F32 && matrix_hand_over(context, m, n, k, a, b, y))
+        return;
 #pragma omp parallel for num_threads(                                          \
     op_threads(context)) if (m * n * k > parallel_products && m > 1)
     for (int64_t i = 0; i < m; i++) {

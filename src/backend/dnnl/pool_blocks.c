@@ -1,0 +1,150 @@
+/* backend/dnnl/pool_blocks.c - means of windows, of maps in channel blocks: for
+ * dense maps oneDNN has plain code alone with AVX2. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "base/processor.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+/* One row of outputs of one block. */
+struct pool_row {
+    const struct windows *windows;
+    const float *plane; /* of the input */
+    int64_t height, width, row, n;
+};
+
+/* Where a window meets the input. */
+struct pool_span {
+    int64_t first, end;
+};
+
+static struct pool_span pool_span(const struct windows *windows, int axis,
+                                  int64_t at, int64_t size)
+{
+    int64_t first = at * windows->stride[axis] - windows->before[axis];
+    int64_t end = first + windows->kernel[axis];
+
+    return (struct pool_span){first > 0 ? first : 0, end < size ? end : size};
+}
+
+/* What the sum of a window is divided by. */
+static float pool_divisor(const struct windows *windows, struct pool_span rows,
+                          struct pool_span columns)
+{
+    if (windows->algorithm == ALGORITHM_MEAN_WITH_PADDING)
+        return (float)(windows->kernel[0] * windows->kernel[1]);
+    return (float)((rows.end - rows.first) * (columns.end - columns.first));
+}
+
+#ifdef __x86_64__
+#define POOL_ROW(name, sets, vec, lanes_of, load, store, splat, add, divide)   \
+    __attribute__((target(sets))) static void name(const struct pool_row *row, \
+                                                   float *y)                   \
+    {                                                                          \
+        const struct windows *windows = row->windows;                          \
+        struct pool_span rows = pool_span(windows, 0, row->row, row->height);  \
+                                                                               \
+        for (int64_t k = 0; k < row->n; k++) {                                 \
+            struct pool_span columns = pool_span(windows, 1, k, row->width);   \
+            vec sum = splat(0);                                                \
+                                                                               \
+            for (int64_t i = rows.first; i < rows.end; i++) {                  \
+                const float *x = row->plane + i * row->width * (lanes_of);     \
+                                                                               \
+                for (int64_t j = columns.first; j < columns.end; j++)          \
+                    sum = add(sum, load(x + j * (lanes_of)));                  \
+            }                                                                  \
+            store(y + k * (lanes_of),                                          \
+                  divide(sum, splat(pool_divisor(windows, rows, columns))));   \
+        }                                                                      \
+    }
+POOL_ROW(pool_avx512, "avx512f", __m512, 16, _mm512_loadu_ps, _mm512_storeu_ps,
+         _mm512_set1_ps, _mm512_add_ps, _mm512_div_ps)
+POOL_ROW(pool_avx2, "avx2", __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps,
+         _mm256_set1_ps, _mm256_add_ps, _mm256_div_ps)
+#endif
+
+typedef void pool_kernel(const struct pool_row *row, float *y);
+
+/* NULL: there is none for these blocks on this processor. */
+static pool_kernel *pool_find(int64_t block)
+{
+#ifdef __x86_64__
+    if (block == 16 && processor_level() >= PROCESSOR_AVX512)
+        return pool_avx512;
+    if (block == 8 && processor_level() >= PROCESSOR_AVX2)
+        return pool_avx2;
+#endif
+    return NULL;
+}
+
+/* Blocks that convolutions leave on this processor. */
+static enum order pool_order(void)
+{
+    return processor_level() >= PROCESSOR_AVX512 ? ORDER_BLOCKS_OF_16
+                                                 : ORDER_BLOCKS_OF_8;
+}
+
+bool pool_takes(const struct job *job, const struct windows *windows)
+{
+    enum { few = 8 }; /* channels that fill no block */
+    struct channel_blocks blocks;
+
+    if (job->is_training || windows->algorithm == ALGORITHM_MAX ||
+        job->x->shape.dims[1] < few || !layout_blocks(job->x, &blocks) ||
+        processor_level() < PROCESSOR_AVX2)
+        return false;
+    return pool_find(blocks.block) || blocks.order == ORDER_DENSE;
+}
+
+static void pool_all(const struct windows *windows, const struct tensor *from,
+                     const struct tensor *made)
+{
+    const int64_t *x = from->shape.dims, *y = made->shape.dims;
+    struct channel_blocks blocks;
+    pool_kernel *kernel;
+    int64_t n;
+
+    if (!layout_blocks(from, &blocks))
+        return; /* pool_takes() has seen to it */
+    n = blocks.images * blocks.n_blocks;
+    kernel = pool_find(blocks.block);
+#pragma omp parallel for collapse(2) if (n * y[2] * y[3] * blocks.block >      \
+                                         parallel_elements)
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < y[2]; k++)
+            kernel(&(struct pool_row){.windows = windows,
+                                      .plane = tensor_f32(from) +
+                                               i * blocks.plane * blocks.block,
+                                      .height = x[2],
+                                      .width = x[3],
+                                      .row = k,
+                                      .n = y[3]},
+                   tensor_f32(made) + (i * y[2] + k) * y[3] * blocks.block);
+    }
+}
+
+enum assay_status pool_blocks(struct onednn *dn, const struct job *job,
+                              const struct windows *windows, struct tensor *y,
+                              struct error *err)
+{
+    struct channel_blocks blocks;
+    enum order order = pool_order();
+    struct tensor x;
+    enum assay_status st;
+
+    if (layout_blocks(job->x, &blocks) && blocks.order != ORDER_DENSE)
+        order = blocks.order;
+    st = layout_convert(dn, job->context->pool, job->x,
+                        layout_ordered(dn, &job->x->shape, order), &x, err);
+    if (st)
+        return st;
+    st = layout_tensor(job->context->pool, layout_ordered(dn, &job->y, order),
+                       &job->y, y, err);
+    if (!st)
+        pool_all(windows, &x, y);
+    tensor_release(&x);
+    return st;
+}
