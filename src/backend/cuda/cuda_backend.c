@@ -213,6 +213,7 @@ static void cuda_free(struct backend *backend)
     chosen_free(cuda);
     cuda_packed_forget(cuda);
     cuda_choices_close(cuda);
+    cuda_numbers_release(cuda);
     mem_free(cuda->packed);
     mem_free(cuda->kernels);
     mem_free(cuda);
@@ -349,6 +350,8 @@ const struct backend_class backend_cuda = {
     .recording_end = cuda_recording_end,
     .recording_run = cuda_recording_run,
     .recording_free = cuda_recording_free,
+    .keep_rooms = cuda_keep_rooms,
+    .rows = cuda_rows,
     .to_dense = cuda_to_dense,
     .parameters_changed = cuda_parameters_changed,
     .pass_over = cuda_pass_over,

@@ -356,7 +356,8 @@ enum assay_status cuda_run_box_detections(struct cuda_call *call)
     int64_t most = d.n_images * attrs->keep;
     enum assay_status st;
 
-    if (most > d.rows * d.classes)
+    /* Room for `keep` of each image, so that who cuts it knows where. */
+    if (!call->cuda->keeps_rooms && most > d.rows * d.classes)
         most = d.rows * d.classes;
     st = list_new(call, BOX_DETECTIONS_BOXES, DTYPE_F32, most, 4);
     if (!st)
