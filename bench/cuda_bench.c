@@ -58,7 +58,7 @@ static enum assay_status open_row(struct subject *ours, const struct row *row,
         .precision = row->precision,
         .may_replay = true,
         .n_threads = 2,
-        .tuning_seconds = 20,
+        .tuning_seconds = 8,
         .choices_path = "", /* a GPU's are beside its kernels */
     };
 
@@ -141,6 +141,7 @@ static enum assay_status bench_row(const struct row *row, struct peer *peer,
                theirs);
     if (!st && !engine_was_replayed(ours.session.engine))
         printf("  launched one by one: the host has a part in the pass\n");
+    fflush(stdout);
     if (!st && row->memory_bar > 0)
         st = compare_memory(row, peer, taken, err);
     subject_release(&ours);

@@ -121,6 +121,8 @@ static enum assay_status open_detector(const char *model,
                                        struct session *session,
                                        struct error *err)
 {
+    const char *folder = getenv("ASSAY_PARITY_WEIGHTS");
+    char weights[600];
     struct session_options options = {
         .model.name = model,
         .model.build = model_options_for(model, MODEL_IMAGENET),
@@ -134,6 +136,11 @@ static enum assay_status open_detector(const char *model,
         .choices_path = "",
     };
 
+    if (folder) {
+        snprintf(weights, sizeof weights, "%s/%s.pth", folder,
+                 strcmp(model, model_list[0]) == 0 ? "faster" : "mask");
+        options.model.weights = weights;
+    }
     if (size) {
         options.model.build.min_size = size;
         options.model.build.max_size = 2 * size;
@@ -297,11 +304,14 @@ static enum assay_status compare_model(const char *model,
                                        bool *is_good, struct error *err)
 {
     struct agreement agreements[n_bars];
+    bool is_random = !getenv("ASSAY_PARITY_WEIGHTS");
+    const char *limit = getenv("ASSAY_PARITY_PRECISIONS");
+    size_t n = limit ? strtoul(limit, NULL, 10) : n_bars;
     struct session cpu = {0}, gpu = {0};
     enum assay_status st =
         open_detector(model, device_cpu(), PRECISION_AUTO, size, &cpu, err);
 
-    for (size_t b = 0; !st && b < n_bars; b++) {
+    for (size_t b = 0; !st && b < n && b < n_bars; b++) {
         struct agreement *agreement = &agreements[b];
 
         *agreement = (struct agreement){.least_iou = 1};
@@ -320,7 +330,8 @@ static enum assay_status compare_model(const char *model,
         session_close(&gpu);
         if (!st)
             print_agreement(model, &bars[b], agreement);
-        *is_good &= !agreement->reasons[REASON_NONE] && !agreement->n_different;
+        *is_good &= !agreement->n_different &&
+                    (!agreement->reasons[REASON_NONE] || (b && is_random));
     }
     session_close(&cpu);
     return st;

@@ -135,30 +135,31 @@ __device__ inline void group_rows(const int64_t *counts, int64_t n_levels,
     *n = counts[image * n_levels + level];
 }
 
-/* Blocks (row of blocks, level, image) of 64 threads: bit k of word w of a row
- * is set where the box overlaps the better one of the row too much. Groups are
- * sorted, best first. */
+/* Blocks (row of blocks, level, image and part of the row) of 64 threads: bit k
+ * of word w of a row is set where the box overlaps the better one of the row too
+ * much. Groups are sorted, best first. */
 extern "C" __global__ void proposal_overlaps(
     const box *boxes, const float *scores, const float *shifts,
     const int64_t *counts, int64_t n_levels, float iou, uint64_t *masks,
-    int64_t words)
+    int64_t words, int64_t parts)
 {
     __shared__ box others[BLOCK];
     __shared__ float areas[BLOCK];
     int64_t first, n, row = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    int64_t image = blockIdx.z / parts, part = blockIdx.z % parts;
     float by;
     box own = {0, 0, 0, 0};
     float area = 0;
 
-    group_rows(counts, n_levels, blockIdx.z, blockIdx.y, &first, &n);
-    if ((int64_t)blockIdx.x * BLOCK >= n)
+    group_rows(counts, n_levels, image, blockIdx.y, &first, &n);
+    if ((blockIdx.x + part) * BLOCK >= n)
         return;
-    by = mul((float)blockIdx.y, shifts[blockIdx.z]);
+    by = mul((float)blockIdx.y, shifts[image]);
     if (row < n) {
         own = shifted(boxes[first + row], by);
         area = area_of(own);
     }
-    for (int64_t at = blockIdx.x; at * BLOCK < n; at++) {
+    for (int64_t at = blockIdx.x + part; at * BLOCK < n; at += parts) {
         int64_t other = at * BLOCK + threadIdx.x;
         uint64_t mask = 0;
 
@@ -394,27 +395,52 @@ extern "C" __global__ void detection_scores(view logits, int64_t rows,
     }
 }
 
-/* Block (image) of 256 threads. */
-extern "C" __global__ void detection_shift(const float *scores,
+/* What the shift of an image comes from; all zero at first. Sums of whole
+ * numbers and maxima are the same in any order. */
+struct candidates {
+    int n;
+    uint32_t most; /* the largest coordinate, as a key that orders as it does */
+};
+
+__device__ inline float shift_of(candidates of)
+{
+    float most = __uint_as_float(of.most >> 31 ? of.most ^ 0x80000000
+                                               : ~of.most);
+
+    return of.n > MAX_MOVED || !of.n ? 0 : add(most, 1);
+}
+
+/* Blocks (part, image) of 256 threads. */
+extern "C" __global__ void detection_count(const float *scores,
                                            const box *boxes,
                                            const int64_t *counts,
-                                           int64_t classes, float *shifts)
+                                           int64_t classes, candidates *of)
 {
     int64_t first, end;
-    float most = -INFINITY_F, shift;
+    uint32_t most = 0;
     int n = 0;
 
-    image_rows(counts, 1, blockIdx.x, &first, &end);
-    for (int64_t i = first * classes + threadIdx.x; i < end * classes;
-         i += blockDim.x) {
+    image_rows(counts, 1, blockIdx.y, &first, &end);
+    for (int64_t i = first * classes + FIRST; i < end * classes; i += STEP) {
+        uint32_t bits, key;
+
         if (scores[i] != scores[i])
             continue;
         n++;
-        most = larger_of(most, boxes[i]);
+        bits = __float_as_uint(larger_of(-INFINITY_F, boxes[i]));
+        key = bits >> 31 ? ~bits : bits | 0x80000000;
+        most = key > most ? key : most;
     }
-    shift = find_shift(n, most);
-    if (!threadIdx.x)
-        shifts[blockIdx.x] = shift;
+    for (int k = 16; k; k /= 2) {
+        uint32_t other = __shfl_xor_sync(0xffffffff, most, k);
+
+        n += __shfl_xor_sync(0xffffffff, n, k);
+        most = other > most ? other : most;
+    }
+    if (threadIdx.x % 32 || !n)
+        return;
+    atomicAdd(&of[blockIdx.y].n, n);
+    atomicMax(&of[blockIdx.y].most, most);
 }
 
 /* The candidates of a class, in order, to `ranks`. A whole block. */
@@ -478,7 +504,7 @@ __device__ void sort_class(uint64_t *ranks, int n, uint64_t *own)
  * `keep` of them at most. ranks has room for 2 * rows * classes; the kept ones
  * of a class are moved to its front. */
 extern "C" __global__ void detection_keep(const float *scores, const box *boxes,
-                                          const float *shifts,
+                                          const candidates *of,
                                           const int64_t *counts,
                                           int64_t classes, float iou,
                                           int64_t keep, uint64_t *ranks,
@@ -491,7 +517,7 @@ extern "C" __global__ void detection_keep(const float *scores, const box *boxes,
     __shared__ unsigned is_gone[BLOCK];
     int64_t image = blockIdx.y, c = blockIdx.x, first, end, n_rows;
     uint64_t *mine;
-    float by = mul((float)c, shifts[image]);
+    float by = mul((float)c, shift_of(of[image]));
     int n, n_kept = 0;
 
     image_rows(counts, 1, image, &first, &end);
