@@ -203,8 +203,9 @@ struct cuda {
     struct cuda_numbers *numbers; /* cuda_rooms.c */
     size_t n_numbers, numbers_capacity;
     int64_t tuning_left_ns;
-    const char **kernels;        /* one per node: what ran it last; or NULL */
-    struct cuda_chosen **chosen; /* a list per node: cuda_choice.c */
+    const char **kernels; /* one per node: what ran it last; or NULL */
+    struct cuda_launched *launched; /* one per node: our own kernels */
+    struct cuda_chosen **chosen;    /* a list per node: cuda_choice.c */
     struct cuda_choices *choices;
     struct packed_parameter *packed; /* cuda_packed.c */
     size_t n_packed, packed_capacity;
@@ -285,6 +286,15 @@ struct cuda_grid {
     unsigned x, y, z;      /* blocks */
     unsigned threads;      /* of a block, in x */
     unsigned shared_bytes; /* dynamic */
+};
+
+/* Our own kernels of a node in the last pass that was recorded: the first, how
+ * many there are, and both for people. */
+struct cuda_launched {
+    char name[40];
+    struct cuda_grid grid;
+    int n;
+    char text[96]; /* "proposal_scores 8 blocks of 256 + 5 more" */
 };
 
 /* Enough blocks of 256 threads for n elements, `each` per thread; at most as
