@@ -15,7 +15,8 @@
 enum { piece_bytes = 512 }; /* what sizes are rounded to */
 static const size_t segment_bytes = (size_t)64
                                     << 20; /* least from the driver */
-static const size_t staging_bytes = (size_t)4 << 20;
+static const size_t staging_bytes = (size_t)2 << 20;
+enum { n_staging = 4 };
 
 /* A part of a segment, free or not; neighbours are in order of address. */
 struct piece {
@@ -35,7 +36,7 @@ struct staging {
 struct cuda_memory {
     struct piece *first;
     struct cuda_memory_usage usage;
-    struct staging staging[2];
+    struct staging staging[n_staging];
     unsigned turn;
     pthread_mutex_t lock;
 };
@@ -219,7 +220,7 @@ static enum assay_status staging_wait(struct cuda_device *device,
 {
     const struct driver_api *cu = cuda_driver();
     struct staging *staging =
-        &device->memory->staging[device->memory->turn++ % 2];
+        &device->memory->staging[device->memory->turn++ % n_staging];
     enum assay_status st = ASSAY_OK;
 
     *out = staging;

@@ -122,6 +122,18 @@ static const struct cuda_op cuda_ops[] = {
     {&op_gather_nd, cuda_run_gather_nd, cuda_can_gather, 0},
     {&op_cast, cuda_run_cast, cuda_can_move, CUDA_ALL_INPUTS},
     {&op_top_k, cuda_run_top_k, cuda_can_top_k, 0},
+    /* numbers of 8 bits */
+    {&op_quantize_linear, cuda_run_quantize, cuda_can_quantize, 0},
+    {&op_dequantize_linear, cuda_run_quantize, cuda_can_quantize, 0},
+    {&op_lookup, cuda_run_lookup, cuda_can_lookup, 0},
+    {&op_qlinear_add, cuda_run_qlinear_pair, cuda_can_qlinear_pair, 0},
+    {&op_qlinear_mul, cuda_run_qlinear_pair, cuda_can_qlinear_pair, 0},
+    {&op_matmul_integer, cuda_run_quantized_matmul, cuda_can_quantized_matmul,
+     0},
+    {&op_qlinear_matmul, cuda_run_quantized_matmul, cuda_can_quantized_matmul,
+     0},
+    {&op_conv_integer, cuda_run_quantized_conv, cuda_can_quantized_conv, 0},
+    {&op_qlinear_conv, cuda_run_quantized_conv, cuda_can_quantized_conv, 0},
     /* detection */
     {&op_detection_transform, cuda_run_detection_transform, NULL, 0},
     {&op_anchor_grid, cuda_run_anchor_grid, cuda_can_any, CUDA_ALL_INPUTS},
