@@ -142,6 +142,7 @@ static const struct cuda_op cuda_ops[] = {
     {&op_rpn_nms, cuda_run_rpn_nms, cuda_can_rpn_nms, 0},
     {&op_roi_align, cuda_run_roi_align, cuda_can_roi_align, ~UINT64_C(0x7)},
     {&op_box_detections, cuda_run_box_detections, cuda_can_box_detections, 3},
+    {&op_box_select, cuda_run_box_select, cuda_can_box_select, 0},
     {&op_resize_boxes, cuda_run_resize_boxes, cuda_can_any, 0},
     {&op_mask_select, cuda_run_mask_select, cuda_can_any, 1},
     {&op_paste_masks, cuda_run_paste_masks, cuda_can_any, 0},
