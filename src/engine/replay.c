@@ -32,24 +32,37 @@ struct replay {
     struct backend_recording *recording;
 };
 
-static void replay_free(struct engine *engine, struct replay *replay)
+/* Gives back all memory of the device; the sizes of the inputs stay. */
+static void replay_give_up(struct engine *engine, struct replay *replay)
 {
-    if (!replay)
-        return;
     if (replay->recording)
         engine->backend->class->recording_free(engine->backend,
                                                replay->recording);
     for (size_t i = 0; replay->inputs && i < graph_input_count(engine->graph);
-         i++)
+         i++) {
+        struct tensor like = {.dtype = replay->inputs[i].dtype,
+                              .shape = replay->inputs[i].shape};
+
         tensor_release(&replay->inputs[i]);
+        replay->inputs[i] = like;
+    }
     for (uint32_t i = 0; replay->made && i < graph_value_count(engine->graph);
          i++)
         tensor_release(&replay->made[i]);
+    pool_free(replay->pool);
+    replay->pool = NULL;
+    replay->recording = NULL;
+}
+
+static void replay_free(struct engine *engine, struct replay *replay)
+{
+    if (!replay)
+        return;
+    replay_give_up(engine, replay);
     mem_free(replay->inputs);
     mem_free(replay->made);
     mem_free(replay->counts);
     mem_free(replay->rows);
-    pool_free(replay->pool);
     mem_free(replay);
 }
 
@@ -433,10 +446,13 @@ bool engine_replay(struct engine *engine, const struct tensor *inputs,
         replay = replay_find(engine, inputs);
     if (!replay)
         return false;
-    if (replay->state == REPLAY_SEEN)
+    if (replay->state == REPLAY_SEEN) {
         replay->state = replay_record(engine, replay, inputs, &ignored)
                             ? REPLAY_IMPOSSIBLE
                             : REPLAY_READY;
+        if (replay->state == REPLAY_IMPOSSIBLE)
+            replay_give_up(engine, replay);
+    }
     if (replay->state != REPLAY_READY)
         return false;
     *st = replay_run(engine, replay, inputs, outputs, err);
