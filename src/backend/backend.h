@@ -119,6 +119,19 @@ static inline struct device_look device_look_unknown(void)
 
 struct backend_recording; /* a backend's own */
 
+/* What the rows of an output are while lists keep their room. */
+enum backend_rows_kind {
+    ROWS_AS_INPUTS, /* fixed if those of all inputs are */
+    ROWS_FIXED,
+    ROWS_COUNTED
+};
+
+struct backend_rows {
+    enum backend_rows_kind kind;
+    uint32_t counts; /* the value that counts them: int64, one per image */
+    int64_t image;   /* whose they are; negative: of all images */
+};
+
 typedef void queue_visit(void *context, const struct queue_timing *timing);
 
 struct backend_class {
@@ -206,6 +219,12 @@ struct backend_class {
         struct error *err);
     void (*recording_free)(struct backend *backend,
                            struct backend_recording *recording);
+    /* Optional, with the one that follows (lengths of lists are never data):
+     * whether lists whose length is data keep the room of the longest from now
+     * on. No count is read back then, and a pass over them can be recorded. */
+    void (*keep_rooms)(struct backend *backend, bool keeps_rooms);
+    struct backend_rows (*rows)(const struct backend *backend,
+                                const struct node *node, size_t output);
 
     /* A dense copy of a tensor that is in a layout of this backend. */
     enum assay_status (*to_dense)(struct backend *backend,

@@ -51,6 +51,9 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
 
 /* Whether the last pass was one launch: see engine_options.may_replay. */
 bool engine_was_replayed(const struct engine *engine);
+/* Whether that may be at all, and whether it may from now on. */
+bool engine_can_replay(const struct engine *engine);
+void engine_allow_replay(struct engine *engine, bool is_allowed);
 
 /* Where a module of the graph (GRAPH_NONE: the model) is in the recorded tree;
  * good once a forward pass was recorded. */

@@ -63,6 +63,7 @@ struct engine {
     struct node_bodies *bodies;  /* one per node */
     struct tape *tape;           /* NULL: no training */
     bool may_replay, was_replayed;
+    bool is_replay_off;     /* for now */
     struct replay *replays; /* replay.c */
     struct watch *watch;    /* NULL: nobody looks for what is not finite */
 };
@@ -93,6 +94,28 @@ bool engine_replay(struct engine *engine, const struct tensor *inputs,
 /* After a pass that was launched one by one, while its values are there. */
 void engine_replay_note(struct engine *engine, const struct tensor *inputs);
 void engine_replays_free(struct engine *engine);
+
+/* ---- rooms.c: lists whose length is data, in a recorded pass --------------
+ */
+
+/* What is known of the rows of a value. */
+struct value_rows {
+    bool is_list;    /* no longer than its room, shorter by data */
+    bool is_unknown; /* made from a list, and nobody says how long it is */
+    uint32_t counts; /* of a list: see struct backend_rows */
+    int64_t image;
+    bool counts_others; /* replay.c: a list that is handed out */
+    bool is_held;       /* replay.c: kept for that while it is recorded */
+};
+
+/* One for each value of the graph. Returns whether there is a list. */
+bool engine_rows_find(const struct engine *engine, struct value_rows *rows);
+/* A tensor with the rows of a list that there are, from its counts on the
+ * host. Borrowed from `list`. */
+enum assay_status engine_rows_cut(const struct value_rows *rows,
+                                  const struct tensor *counts,
+                                  const struct tensor *list, struct tensor *out,
+                                  struct error *err);
 
 /* ---- moves.c: values in one place or the other ----------------------------
  */

@@ -4,7 +4,8 @@
  * the device, in the same order. Where nothing in it had to be looked at or
  * computed on the host, a backend that can do so records it once, and from then
  * on the host copies the inputs in, launches the whole, and copies the outputs
- * out. What a recorded pass works in belongs to it alone: a pool of its own. */
+ * out. What a recorded pass works in belongs to it alone: a pool of its own.
+ * Lists whose length is data are as long as they can be in it (rooms.c). */
 #include "engine/engine_internal.h"
 
 #include "base/mem.h"
@@ -23,27 +24,45 @@ struct replay {
     struct replay *next; /* less recently used */
     enum replay_state state;
     struct tensor *inputs; /* on the device; before that, types and shapes */
-    struct tensor *made;   /* outputs, then kept values; on the device */
+    struct tensor *made;   /* what is wanted of the values; on the device */
+    struct tensor
+        *counts; /* of lists, on the host, while they are handed out */
+    struct value_rows *rows; /* one per value; NULL: no list is among them */
     struct pool *pool;
     struct backend_recording *recording;
 };
+
+/* Gives back all memory of the device; the sizes of the inputs stay. */
+static void replay_give_up(struct engine *engine, struct replay *replay)
+{
+    if (replay->recording)
+        engine->backend->class->recording_free(engine->backend,
+                                               replay->recording);
+    for (size_t i = 0; replay->inputs && i < graph_input_count(engine->graph);
+         i++) {
+        struct tensor like = {.dtype = replay->inputs[i].dtype,
+                              .shape = replay->inputs[i].shape};
+
+        tensor_release(&replay->inputs[i]);
+        replay->inputs[i] = like;
+    }
+    for (uint32_t i = 0; replay->made && i < graph_value_count(engine->graph);
+         i++)
+        tensor_release(&replay->made[i]);
+    pool_free(replay->pool);
+    replay->pool = NULL;
+    replay->recording = NULL;
+}
 
 static void replay_free(struct engine *engine, struct replay *replay)
 {
     if (!replay)
         return;
-    if (replay->recording)
-        engine->backend->class->recording_free(engine->backend,
-                                               replay->recording);
-    for (size_t i = 0; replay->inputs && i < graph_input_count(engine->graph);
-         i++)
-        tensor_release(&replay->inputs[i]);
-    for (uint32_t i = 0; replay->made && i < graph_value_count(engine->graph);
-         i++)
-        tensor_release(&replay->made[i]);
+    replay_give_up(engine, replay);
     mem_free(replay->inputs);
     mem_free(replay->made);
-    pool_free(replay->pool);
+    mem_free(replay->counts);
+    mem_free(replay->rows);
     mem_free(replay);
 }
 
@@ -87,6 +106,24 @@ static struct replay *replay_find(struct engine *engine,
     return found;
 }
 
+/* Whether somebody wants to see the value after the pass. */
+static bool replay_hands_out(const struct engine *engine, uint32_t value)
+{
+    for (size_t i = 0; i < graph_output_count(engine->graph); i++) {
+        if (graph_output_at(engine->graph, i, NULL) == value)
+            return true;
+    }
+    return engine->values[value].is_kept;
+}
+
+/* The same, or to know how long a list is. */
+static bool replay_wants(const struct engine *engine,
+                         const struct replay *replay, uint32_t value)
+{
+    return replay_hands_out(engine, value) ||
+           (replay->rows && replay->rows[value].counts_others);
+}
+
 /* ---- a pass that was launched one by one --------------------------------- */
 
 /* Whether the host had no part in the pass that just ran. */
@@ -117,12 +154,55 @@ static bool is_all_on_device(const struct engine *engine)
     return true;
 }
 
+/* Finds the lists of the pass. False: one is wanted that nobody counts. */
+static bool replay_find_rows(const struct engine *engine, struct replay *replay)
+{
+    size_t n = graph_value_count(engine->graph);
+    bool has_list;
+
+    replay->rows = mem_array(n, sizeof *replay->rows);
+    if (!replay->rows)
+        return false;
+    has_list = engine_rows_find(engine, replay->rows);
+    for (uint32_t i = 0; has_list && i < n; i++) {
+        const struct value_rows *rows = &replay->rows[i];
+
+        if (!replay_hands_out(engine, i))
+            continue;
+        if (rows->is_unknown)
+            return false;
+        if (rows->is_list)
+            replay->rows[rows->counts].counts_others = true;
+    }
+    if (!has_list) {
+        mem_free(replay->rows);
+        replay->rows = NULL;
+    }
+    return true;
+}
+
+static void replays_limit(struct engine *engine)
+{
+    size_t n = 0;
+
+    for (struct replay **at = &engine->replays; *at; at = &(*at)->next) {
+        if (++n > most_replays) {
+            struct replay *oldest = *at;
+
+            *at = oldest->next;
+            replay_free(engine, oldest);
+            return;
+        }
+    }
+}
+
 void engine_replay_note(struct engine *engine, const struct tensor *inputs)
 {
-    size_t n = graph_input_count(engine->graph), n_replays = 0;
+    size_t n = graph_input_count(engine->graph);
     struct replay *replay;
 
-    if (!engine->may_replay || replay_find(engine, inputs))
+    if (!engine->may_replay || engine->is_replay_off ||
+        replay_find(engine, inputs))
         return;
     replay = mem_zalloc(sizeof *replay);
     if (replay)
@@ -134,18 +214,12 @@ void engine_replay_note(struct engine *engine, const struct tensor *inputs)
     for (size_t i = 0; i < n; i++)
         replay->inputs[i] =
             (struct tensor){.dtype = inputs[i].dtype, .shape = inputs[i].shape};
-    replay->state = is_all_on_device(engine) ? REPLAY_SEEN : REPLAY_IMPOSSIBLE;
+    replay->state = is_all_on_device(engine) && replay_find_rows(engine, replay)
+                        ? REPLAY_SEEN
+                        : REPLAY_IMPOSSIBLE;
     replay->next = engine->replays;
     engine->replays = replay;
-    for (struct replay **at = &engine->replays; *at; at = &(*at)->next) {
-        if (++n_replays > most_replays) {
-            struct replay *oldest = *at;
-
-            *at = oldest->next;
-            replay_free(engine, oldest);
-            return;
-        }
-    }
+    replays_limit(engine);
 }
 
 /* ---- recording ----------------------------------------------------------- */
@@ -167,16 +241,6 @@ static enum assay_status replay_make_inputs(struct engine *engine,
     return st;
 }
 
-/* Whether somebody wants to see the value after the pass. */
-static bool replay_wants(const struct engine *engine, uint32_t value)
-{
-    for (size_t i = 0; i < graph_output_count(engine->graph); i++) {
-        if (graph_output_at(engine->graph, i, NULL) == value)
-            return true;
-    }
-    return engine->values[value].is_kept;
-}
-
 static enum assay_status keep_made(struct engine *engine, struct replay *replay,
                                    struct error *err)
 {
@@ -185,7 +249,7 @@ static enum assay_status keep_made(struct engine *engine, struct replay *replay,
     for (uint32_t i = 0; !st && i < graph_value_count(engine->graph); i++) {
         struct engine_value *entry = &engine->values[i];
 
-        if (!entry->made.buffer || !replay_wants(engine, i))
+        if (!entry->made.buffer || !replay_wants(engine, replay, i))
             continue;
         st = engine_make_dense(engine, &entry->made, err);
         if (!st)
@@ -215,32 +279,120 @@ static enum assay_status record_pass(struct engine *engine,
     return st;
 }
 
-static enum assay_status replay_record(struct engine *engine,
-                                       struct replay *replay, struct error *err)
+/* A pass with lists of their full room, one by one: kernels for those shapes
+ * are chosen and set up, which cannot be recorded. */
+static enum assay_status replay_rehearse(struct engine *engine,
+                                         const struct tensor *inputs,
+                                         struct error *err)
+{
+    enum assay_status st;
+
+    engine_begin_run(engine, inputs);
+    st = engine_run_nodes(engine, err);
+    engine_forget_values(engine);
+    return st;
+}
+
+/* Values that count lists stay until the end of the pass. */
+static enum assay_status
+record_counting(struct engine *engine, struct replay *replay, struct error *err)
+{
+    size_t n = replay->rows ? graph_value_count(engine->graph) : 0;
+    enum assay_status st;
+
+    for (size_t i = 0; i < n; i++) {
+        struct value_rows *rows = &replay->rows[i];
+
+        rows->is_held = rows->counts_others && !engine->values[i].is_kept;
+        engine->values[i].is_kept |= rows->is_held;
+    }
+    st = record_pass(engine, replay, err);
+    for (size_t i = 0; i < n; i++)
+        engine->values[i].is_kept &= !replay->rows[i].is_held;
+    return st;
+}
+
+static enum assay_status replay_make(struct engine *engine,
+                                     struct replay *replay, struct error *err)
 {
     struct pool *pool = engine->pools[PLACE_DEVICE];
     enum assay_status st = pool_new_in(pool_space(pool), &replay->pool, err);
 
     if (!st) {
         pool_report(replay->pool, true);
-        replay->made =
-            mem_array(graph_value_count(engine->graph), sizeof *replay->made);
-        if (!replay->made)
+        size_t n = graph_value_count(engine->graph);
+
+        replay->made = mem_array(n, sizeof *replay->made);
+        replay->counts = mem_array(n, sizeof *replay->counts);
+        if (!replay->made || !replay->counts)
             st = error_nomem(err, sizeof *replay->made, "a recorded pass");
     }
     if (!st)
         st = replay_make_inputs(engine, replay, err);
     if (st)
         return st;
+    pool_trim(pool); /* what passes that are launched one by one need */
     engine->pools[PLACE_DEVICE] = replay->pool;
-    st = record_pass(engine, replay, err);
+    st = record_counting(engine, replay, err);
     engine->pools[PLACE_DEVICE] = pool;
+    return st;
+}
+
+static enum assay_status replay_record(struct engine *engine,
+                                       struct replay *replay,
+                                       const struct tensor *inputs,
+                                       struct error *err)
+{
+    const struct backend_class *class = engine->backend->class;
+    enum assay_status st = ASSAY_OK;
+
+    if (replay->rows)
+        class->keep_rooms(engine->backend, true);
+    if (replay->rows)
+        st = replay_rehearse(engine, inputs, err);
     if (!st)
-        pool_trim(pool); /* what passes that are launched one by one need */
+        st = replay_make(engine, replay, err);
+    if (replay->rows)
+        class->keep_rooms(engine->backend, false);
     return st;
 }
 
 /* ---- replaying ----------------------------------------------------------- */
+
+static enum assay_status replay_fetch_counts(struct engine *engine,
+                                             const struct replay *replay,
+                                             struct error *err)
+{
+    size_t n = replay->rows ? graph_value_count(engine->graph) : 0;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < n; i++) {
+        if (replay->rows[i].counts_others)
+            st = tensor_copy(engine->pools[PLACE_HOST], &replay->made[i],
+                             &replay->counts[i], err);
+    }
+    return st;
+}
+
+/* A value on the host, of a list what there is. */
+static enum assay_status replay_fetch(struct engine *engine,
+                                      const struct replay *replay,
+                                      uint32_t value, struct tensor *out,
+                                      struct error *err)
+{
+    const struct value_rows *rows = replay->rows ? &replay->rows[value] : NULL;
+    struct tensor cut = replay->made[value];
+    enum assay_status st = ASSAY_OK;
+
+    if (replay->counts[value].buffer) {
+        *out = tensor_share(&replay->counts[value]);
+        return ASSAY_OK;
+    }
+    if (rows && rows->is_list)
+        st = engine_rows_cut(rows, &replay->counts[rows->counts],
+                             &replay->made[value], &cut, err);
+    return st ? st : tensor_copy(engine->pools[PLACE_HOST], &cut, out, err);
+}
 
 static enum assay_status replay_outputs(struct engine *engine,
                                         const struct replay *replay,
@@ -248,17 +400,18 @@ static enum assay_status replay_outputs(struct engine *engine,
                                         struct error *err)
 {
     const struct graph *graph = engine->graph;
-    struct pool *host = engine->pools[PLACE_HOST];
-    enum assay_status st = ASSAY_OK;
+    size_t n = graph_value_count(graph);
+    enum assay_status st = replay_fetch_counts(engine, replay, err);
 
     for (size_t i = 0; !st && i < graph_output_count(graph); i++)
-        st = tensor_copy(host, &replay->made[graph_output_at(graph, i, NULL)],
-                         &outputs[i], err);
-    for (uint32_t i = 0; !st && i < graph_value_count(graph); i++) {
+        st = replay_fetch(engine, replay, graph_output_at(graph, i, NULL),
+                          &outputs[i], err);
+    for (uint32_t i = 0; !st && i < n; i++) {
         if (engine->values[i].is_kept && replay->made[i].buffer)
-            st = tensor_copy(host, &replay->made[i], &engine->values[i].made,
-                             err);
+            st = replay_fetch(engine, replay, i, &engine->values[i].made, err);
     }
+    for (size_t i = 0; i < n; i++)
+        tensor_release(&replay->counts[i]);
     for (size_t i = 0; st && i < graph_output_count(graph); i++)
         tensor_release(&outputs[i]);
     return st;
@@ -289,14 +442,17 @@ bool engine_replay(struct engine *engine, const struct tensor *inputs,
     struct replay *replay = NULL;
     struct error ignored = {0};
 
-    if (engine->may_replay && !assay_is_recording())
+    if (engine->may_replay && !engine->is_replay_off && !assay_is_recording())
         replay = replay_find(engine, inputs);
     if (!replay)
         return false;
-    if (replay->state == REPLAY_SEEN)
-        replay->state = replay_record(engine, replay, &ignored)
+    if (replay->state == REPLAY_SEEN) {
+        replay->state = replay_record(engine, replay, inputs, &ignored)
                             ? REPLAY_IMPOSSIBLE
                             : REPLAY_READY;
+        if (replay->state == REPLAY_IMPOSSIBLE)
+            replay_give_up(engine, replay);
+    }
     if (replay->state != REPLAY_READY)
         return false;
     *st = replay_run(engine, replay, inputs, outputs, err);
@@ -306,4 +462,14 @@ bool engine_replay(struct engine *engine, const struct tensor *inputs,
 bool engine_was_replayed(const struct engine *engine)
 {
     return engine->was_replayed;
+}
+
+bool engine_can_replay(const struct engine *engine)
+{
+    return engine->may_replay;
+}
+
+void engine_allow_replay(struct engine *engine, bool is_allowed)
+{
+    engine->is_replay_off = !is_allowed;
 }

@@ -66,6 +66,7 @@ static enum assay_status run_frame(struct profile *profile, size_t first,
         frame_release(&frame);
     *duration_ns = clock_now(&profile->clock) - began_ns;
     assay_iteration_end();
+    profile->device.n_images += frame.n;
     if (!st && is_drawn)
         st = run_draw(profile, &frame, err);
     if (is_drawn)
@@ -185,6 +186,7 @@ enum assay_status profile_measure(struct profile *profile, struct error *err)
     profile->tally.n_photos = profile->intake.n;
     if (profile->options->has_found)
         profile->tally.found = profile->observer.run;
+    device_watch_begin(profile);
     while (!st && !measure_is_stopped(profile) &&
            pacing_goes_on(&profile->pacing)) {
         st = run_next(profile, err);
@@ -192,5 +194,8 @@ enum assay_status profile_measure(struct profile *profile, struct error *err)
         if (profile->options->progress)
             progress_update(profile->options->progress, profile->n_measured);
     }
+    device_watch_end(profile);
+    if (!st && !measure_is_stopped(profile))
+        st = device_compare_launches(profile, err);
     return st;
 }

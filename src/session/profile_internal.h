@@ -14,6 +14,14 @@
 #include "session/observer.h"
 #include "session/warm_up_internal.h"
 
+/* What a device beside the host did while iterations were measured. */
+struct device_watch {
+    double joules; /* that it used; NaN: it does not say */
+    uint64_t n_images, n_before;
+    struct device_look last;
+    int64_t one_launch_ns, one_by_one_ns; /* the model; 0: not compared */
+};
+
 struct profile {
     const struct profile_options *options;
     struct clock clock;
@@ -35,11 +43,21 @@ struct profile {
     struct photo_times times; /* empty if frames have several images */
     struct machine machine;
     bool has_machine;
+    struct device_watch device;
 };
 
 /* measure.c: runs the warm-up, then measures until the pacing or the user stops
  * it. A recording must be running. */
 enum assay_status profile_measure(struct profile *profile, struct error *err);
+
+/* device_facts.c: around the measured iterations; afterwards, what the model
+ * takes as one launch, as programs run it whose passes are not recorded. */
+void device_watch_begin(struct profile *profile);
+void device_watch_end(struct profile *profile);
+enum assay_status device_compare_launches(struct profile *profile,
+                                          struct error *err);
+enum assay_status device_state_facts(const struct profile *profile,
+                                     struct run *run, struct error *err);
 
 /* annotate.c: adds what the recorder cannot know to the run: the arithmetic of
  * every module, the model, the settings. Seals the run and saves it to its

@@ -11,6 +11,8 @@
 
 #include <assay/span.h>
 
+#include <stdio.h>
+
 static const struct device *
 session_device(const struct session_options *options)
 {
@@ -193,11 +195,62 @@ void session_close(struct session *session)
     *session = (struct session){0};
 }
 
+int64_t session_batch_limit(const struct session_shortage *shortage)
+{
+    double fixed = (double)shortage->fixed_bytes;
+    double per_image =
+        ((double)shortage->peak_bytes - fixed) / (double)shortage->batch;
+    double room = (double)shortage->available_bytes - fixed;
+
+    if (room <= 0)
+        return 0;
+    if (!(per_image > 0) || room / per_image >= (double)shortage->batch)
+        return shortage->batch - 1;
+    return (int64_t)(room / per_image);
+}
+
+/* Images of one pass. */
+static int64_t session_batch(const struct session *session)
+{
+    const struct model_inputs *inputs = &session->inputs;
+
+    return inputs->kind == INPUTS_PHOTOGRAPHS || !inputs->n
+               ? (int64_t)graph_input_count(session->graph)
+               : model_inputs_images(&inputs->shapes[0]);
+}
+
+static void session_hint_batch(const struct session *session, struct error *err)
+{
+    struct pool *pool = engine_pool(session->engine);
+    struct space *space = pool_space(pool);
+    struct session_shortage shortage = {.batch = session_batch(session)};
+    size_t total_bytes;
+    char hint[80];
+    int64_t n;
+
+    if (shortage.batch < 2 || !space->room ||
+        !space->room(space, &shortage.available_bytes, &total_bytes))
+        return;
+    shortage.available_bytes += pool_usage(pool).held_bytes;
+    shortage.fixed_bytes =
+        pool_live_of(pool, OWNER_WEIGHTS) + pool_live_of(pool, OWNER_PACKED);
+    shortage.peak_bytes = pool_usage(pool).peak_bytes;
+    n = session_batch_limit(&shortage);
+    snprintf(hint, sizeof hint, "a batch of %lld is the most that could fit",
+             (long long)n);
+    error_hint(err, n ? hint : "not even one image fits");
+}
+
 enum assay_status session_run(struct session *session,
                               const struct tensor *images, struct error *err)
 {
+    enum assay_status st;
+
     forget_outputs(session);
-    return engine_run(session->engine, images, session->outputs, err);
+    st = engine_run(session->engine, images, session->outputs, err);
+    if (st == ASSAY_NOMEM)
+        session_hint_batch(session, err);
+    return st;
 }
 
 /* Values may share a buffer: whether this one is the first to hold it. */

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- stages of a model's run -------------------------------------------- */
@@ -153,6 +154,31 @@ static enum assay_status summary_idle_text(struct str *text,
     return st ? st : str_append(text, " ms");
 }
 
+/* What it takes as one launch, what it used, and who else was there. */
+static void summary_device_facts(const struct summary *summary,
+                                 struct line *line)
+{
+    const struct run *run = summary->run;
+    const char *one = run_fact(run, "device.one_launch_ms");
+    const char *each = run_fact(run, "device.one_by_one_ms");
+    const char *joules = run_fact(run, "device.joules_per_image");
+    const char *others = run_fact(run, "device.others");
+    const char *bytes = run_fact(run, "device.others_bytes");
+    const char *throttling = run_fact(run, "device.throttling");
+
+    if (one && each)
+        line_printf(line, "model as one launch %s ms, one by one %s ms", one,
+                    each);
+    if (joules)
+        line_printf(line, "%s J per image", joules);
+    if (others)
+        line_printf(line, "%s other process%s on it, with %.0f MiB", others,
+                    strcmp(others, "1") == 0 ? "" : "es",
+                    bytes ? strtod(bytes, NULL) / (1 << 20) : 0.0);
+    if (throttling)
+        line_printf(line, "slowed down: %s", throttling);
+}
+
 enum assay_status summary_device(const struct summary *summary,
                                  struct error *err)
 {
@@ -181,6 +207,7 @@ enum assay_status summary_device(const struct summary *summary,
         line_item(&line, str_text(&reasons));
     if (timed_by)
         line_printf(&line, "timed by %s", timed_by);
+    summary_device_facts(summary, &line);
     line_end(&line);
     str_release(&text);
     str_release(&reasons);

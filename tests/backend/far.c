@@ -22,6 +22,8 @@ struct far_device {
     struct pool *scratch; /* of the worker */
     uint64_t n_jobs;
     struct backend_recording *recording; /* NULL: jobs are queued at once */
+    const struct op_class *list_op;      /* see far_device_lists() */
+    bool keeps_rooms;
 };
 
 struct far_backend {
@@ -231,6 +233,40 @@ static enum assay_status far_job_queue(struct far_job *job,
     return st;
 }
 
+/* ---- lists -----------------------------------------------------------------
+ */
+
+static void far_keep_rooms(struct backend *backend, bool keeps_rooms)
+{
+    device_of(backend)->keeps_rooms = keeps_rooms;
+}
+
+static struct backend_rows far_rows(const struct backend *backend,
+                                    const struct node *node, size_t output)
+{
+    if (node->op != device_of(backend)->list_op)
+        return (struct backend_rows){.kind = ROWS_AS_INPUTS};
+    if (output)
+        return (struct backend_rows){.kind = ROWS_FIXED};
+    return (struct backend_rows){ROWS_COUNTED, node->outputs[1], -1};
+}
+
+/* Waits for the length of a list, unless it keeps its room. */
+static enum assay_status far_cut_list(struct far_device *device,
+                                      const struct node *node,
+                                      struct tensor *outputs, struct error *err)
+{
+    enum assay_status st;
+
+    if (node->op != device->list_op || device->keeps_rooms)
+        return ASSAY_OK;
+    st = far_wait(device->far, err);
+    if (!st)
+        outputs[0].shape.dims[0] =
+            *(const int64_t *)far_near(device->far, tensor_data(&outputs[1]));
+    return st;
+}
+
 /* ---- forward ---------------------------------------------------------------
  */
 
@@ -328,7 +364,8 @@ static enum assay_status far_forward(struct backend *backend,
         st = near_add(device, &job->outputs, &outputs[i], err);
     if (!st && context->saved && saves(node))
         return forward_saving(job, context, err);
-    return far_job_queue(job, st, err);
+    st = far_job_queue(job, st, err);
+    return st ? st : far_cut_list(device, node, outputs, err);
 }
 
 /* ---- backward --------------------------------------------------------------
@@ -683,6 +720,8 @@ static const struct backend_class backend_far = {
     .recording_end = far_recording_end,
     .recording_run = far_recording_run,
     .recording_free = far_recording_free,
+    .keep_rooms = far_keep_rooms,
+    .rows = far_rows,
 };
 
 struct far_device *far_device_new(const char *refused)
@@ -708,6 +747,11 @@ void far_device_free(struct far_device *device)
     far_free(device->far);
     pool_free(device->scratch);
     mem_free(device);
+}
+
+void far_device_lists(struct far_device *device, const struct op_class *op)
+{
+    device->list_op = op;
 }
 
 const struct device *far_device(const struct far_device *device)

@@ -17,6 +17,9 @@ struct far_device;
 struct far_device *far_device_new(const char *refused);
 /* All engines on it must be gone; aborts if memory was not given back. */
 void far_device_free(struct far_device *device);
+/* Output 0 of the op, as it infers it, is room for a list whose length is the
+ * number in output 1. */
+void far_device_lists(struct far_device *device, const struct op_class *op);
 const struct device *far_device(const struct far_device *device);
 /* Kernels, copies and arithmetic that ran on it so far. */
 uint64_t far_device_jobs(const struct far_device *device);

@@ -480,3 +480,152 @@ TEST(values_that_are_kept_are_there_after_a_replay)
     CHECK(engine_was_replayed(scene.engine));
     scene_free(&scene);
 }
+
+/* ---- lists whose length is data --------------------------------------------
+ */
+
+static enum assay_status infer_positive(const struct node *node,
+                                        const struct tensor *const *inputs,
+                                        struct tensor *outputs,
+                                        struct error *error)
+{
+    (void)node, (void)error;
+    outputs[0].dtype = DTYPE_F32;
+    outputs[0].shape = inputs[0]->shape;
+    outputs[1].dtype = DTYPE_I64;
+    outputs[1].shape = shape_of(1, (int64_t)1);
+    return ASSAY_OK;
+}
+
+/* The numbers of a vector that are positive, in order, and how many. */
+static enum assay_status run_positive(const struct op_context *context,
+                                      const struct node *node,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *outputs,
+                                      struct error *error)
+{
+    int64_t n = 0;
+
+    (void)context, (void)node, (void)error;
+    memset(tensor_data(&outputs[0]), 0, tensor_bytes(&outputs[0]));
+    for (size_t i = 0; i < tensor_elements(inputs[0]); i++) {
+        if (tensor_f32(inputs[0])[i] > 0)
+            tensor_f32(&outputs[0])[n++] = tensor_f32(inputs[0])[i];
+    }
+    *(int64_t *)tensor_data(&outputs[1]) = n;
+    return ASSAY_OK;
+}
+
+static const struct op_class positive_op = {.name = "Positive",
+                                            .min_inputs = 1,
+                                            .max_inputs = 1,
+                                            .min_outputs = 2,
+                                            .max_outputs = 2,
+                                            .infer = infer_positive,
+                                            .forward = run_positive};
+
+/* A graph whose first output is the list of an input's positive numbers, or
+ * what an op makes of it; the count is an output where it is asked for. */
+static void lists_graph(struct scene *scene, const struct op_class *after,
+                        bool has_count)
+{
+    uint32_t x = small_input(&scene->small), made[2];
+    struct node_description node = {.op = &positive_op,
+                                    .scope = GRAPH_NONE,
+                                    .inputs = &x,
+                                    .n_inputs = 1,
+                                    .n_outputs = 2};
+    struct engine_options options = {.device = far_device(scene->far),
+                                     .may_replay = true};
+
+    far_device_lists(scene->far, &positive_op);
+    CHECK_STATUS(graph_node_add(scene->small.graph, &node, made, &err),
+                 ASSAY_OK, &err);
+    small_output(&scene->small, after ? small_op(&scene->small, after,
+                                                 GRAPH_NONE, "after", made[0])
+                                      : made[0]);
+    if (has_count)
+        small_output(&scene->small, made[1]);
+    CHECK_STATUS(engine_new(scene->small.graph, scene->small.pool, &options,
+                            &scene->engine, &err),
+                 ASSAY_OK, &err);
+}
+
+/* Runs on six numbers of which n are positive: 1, 2, ... */
+static void lists_run(struct scene *scene, int64_t n, bool has_count)
+{
+    struct tensor x, y[2] = {{0}};
+
+    x = small_ones(&scene->small, shape_of(1, (int64_t)n_floats));
+    for (int64_t i = 0; i < n_floats; i++)
+        tensor_f32(&x)[i] = i < n ? (float)(i + 1) : -1;
+    CHECK_STATUS(engine_run(scene->engine, &x, y, &err), ASSAY_OK, &err);
+    CHECK_INT(y[0].shape.dims[0], n);
+    for (int64_t i = 0; i < n; i++)
+        CHECK_NEAR(tensor_f32(&y[0])[i], (double)(i + 1), 0);
+    if (has_count)
+        CHECK_INT(*(const int64_t *)tensor_data(&y[1]), n);
+    tensor_release(&x);
+    tensor_release(&y[0]);
+    tensor_release(&y[1]);
+}
+
+static void lists_check(bool has_count)
+{
+    static const int64_t lengths[] = {4, 4, 2, 6, 0, 1};
+    struct scene scene = scene_new(NULL);
+
+    lists_graph(&scene, NULL, has_count);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        lists_run(&scene, lengths[i], has_count);
+        CHECK_INT(engine_was_replayed(scene.engine), i > 0);
+    }
+    scene_free(&scene);
+}
+
+TEST(a_list_of_a_pass_that_is_one_launch_is_as_long_as_its_data)
+{
+    lists_check(true);
+}
+
+TEST(a_list_is_cut_by_a_count_that_nobody_else_reads)
+{
+    lists_check(false);
+}
+
+TEST(a_pass_with_a_result_of_unknown_length_is_launched_one_by_one)
+{
+    struct scene scene = scene_new(NULL);
+
+    lists_graph(&scene, &op_relu, false);
+    for (int64_t n = 1; n < 4; n++) {
+        lists_run(&scene, n, false);
+        CHECK(!engine_was_replayed(scene.engine));
+    }
+    scene_free(&scene);
+}
+
+static void lists_run_without_memory(long nth)
+{
+    struct scene scene = scene_new(NULL);
+    struct tensor x, y = {0};
+    enum assay_status st;
+
+    lists_graph(&scene, NULL, false);
+    lists_run(&scene, 3, false);
+    x = small_ones(&scene.small, shape_of(1, (int64_t)n_floats));
+    mem_fail_at(nth);
+    st = engine_run(scene.engine, &x, &y, &err);
+    mem_fail_at(-1);
+    CHECK(st == ASSAY_OK || st == ASSAY_NOMEM);
+    tensor_release(&x);
+    tensor_release(&y);
+    lists_run(&scene, 2, false);
+    scene_free(&scene);
+}
+
+TEST(recording_a_list_without_memory_leaves_nothing_behind)
+{
+    for (long nth = 0; nth < 40; nth++)
+        lists_run_without_memory(nth);
+}

@@ -33,6 +33,41 @@ struct cuda_grid cuda_grid_for(const struct cuda_device *device, size_t n,
                               0};
 }
 
+/* For tables and traces, where somebody records. */
+static void launch_note(const struct cuda_call *call, const char *name,
+                        struct cuda_grid grid)
+{
+    struct cuda_launched *launched;
+
+    if (!call->node || !call->context->tag)
+        return;
+    launched = &call->cuda->launched[call->at];
+    if (launched->n++)
+        return;
+    launched->grid = grid;
+    snprintf(launched->name, sizeof launched->name, "%s", name);
+}
+
+static const char *launch_text(struct cuda_launched *launched)
+{
+    const struct cuda_grid *grid = &launched->grid;
+    char blocks[40], more[24] = "";
+
+    if (!launched->n)
+        return NULL;
+    if (grid->z > 1)
+        snprintf(blocks, sizeof blocks, "%ux%ux%u", grid->x, grid->y, grid->z);
+    else if (grid->y > 1)
+        snprintf(blocks, sizeof blocks, "%ux%u", grid->x, grid->y);
+    else
+        snprintf(blocks, sizeof blocks, "%u", grid->x);
+    if (launched->n > 1)
+        snprintf(more, sizeof more, " + %d more", launched->n - 1);
+    snprintf(launched->text, sizeof launched->text, "%.30s %s blocks of %u%s",
+             launched->name, blocks, grid->threads, more);
+    return launched->text;
+}
+
 enum assay_status cuda_launch(struct cuda_call *call, const char *source,
                               const char *name, struct cuda_grid grid,
                               void **arguments)
@@ -57,6 +92,7 @@ enum assay_status cuda_launch(struct cuda_call *call, const char *source,
                                           grid.threads, 1, 1, grid.shared_bytes,
                                           device->stream, arguments, NULL),
                        name, call->err);
+    launch_note(call, name, grid);
     return st;
 }
 
@@ -121,6 +157,8 @@ static enum assay_status cuda_forward(struct backend *backend,
         st = node->op->infer(node, inputs, outputs, err);
     if (st)
         return st;
+    if (context->tag)
+        cuda->launched[at].n = 0;
     cuda_timing_begin(cuda->device, context->tag);
     st = settle_inputs(&call, op, dense, settled);
     if (!st)
@@ -213,8 +251,10 @@ static void cuda_free(struct backend *backend)
     chosen_free(cuda);
     cuda_packed_forget(cuda);
     cuda_choices_close(cuda);
+    cuda_numbers_release(cuda);
     mem_free(cuda->packed);
     mem_free(cuda->kernels);
+    mem_free(cuda->launched);
     mem_free(cuda);
 }
 
@@ -224,7 +264,8 @@ static enum assay_status cuda_make_lists(struct cuda *cuda, struct error *err)
 
     cuda->kernels = mem_array(n, sizeof *cuda->kernels);
     cuda->chosen = mem_array(n, sizeof *cuda->chosen);
-    if (!cuda->kernels || !cuda->chosen)
+    cuda->launched = mem_array(n, sizeof *cuda->launched);
+    if (!cuda->kernels || !cuda->chosen || !cuda->launched)
         return error_nomem(err, n * sizeof *cuda->kernels, "a backend");
     return cuda_choices_open(cuda, err);
 }
@@ -292,8 +333,11 @@ static enum precision cuda_precision(const struct backend *backend)
 static const char *cuda_kernel(const struct backend *backend,
                                const struct node *node, size_t at)
 {
+    const struct cuda *cuda = cuda_of(backend);
+
     (void)node;
-    return cuda_of(backend)->kernels[at];
+    return cuda->kernels[at] ? cuda->kernels[at]
+                             : launch_text(&cuda->launched[at]);
 }
 
 static void cuda_timings(struct backend *backend, queue_visit *visit,
@@ -349,6 +393,8 @@ const struct backend_class backend_cuda = {
     .recording_end = cuda_recording_end,
     .recording_run = cuda_recording_run,
     .recording_free = cuda_recording_free,
+    .keep_rooms = cuda_keep_rooms,
+    .rows = cuda_rows,
     .to_dense = cuda_to_dense,
     .parameters_changed = cuda_parameters_changed,
     .pass_over = cuda_pass_over,

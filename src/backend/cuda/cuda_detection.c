@@ -13,6 +13,7 @@
 #include "ops/ops.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- DetectionTransform -------------------------------------------------- */
 
@@ -77,6 +78,9 @@ enum assay_status cuda_run_detection_transform(struct cuda_call *call)
     if (!st)
         st = cuda_put_numbers(call, original, 2 * n,
                               &call->outputs[TRANSFORM_ORIGINAL]);
+    if (!st)
+        st = cuda_numbers_keep(call, call->node->outputs[TRANSFORM_ORIGINAL],
+                               original, 2 * n);
     mem_free(sizes);
     return st;
 }
@@ -297,18 +301,17 @@ enum assay_status cuda_run_mask_select(struct cuda_call *call)
         logits, labels, y, n, classes, height, width);
 }
 
+/* Room for `room` masks of photograph i, and the masks that there are. */
 static enum assay_status cuda_paste_image(struct cuda_call *call, size_t i,
-                                          int64_t first, int64_t count,
-                                          const int64_t *size)
+                                          int64_t room, const int64_t *size)
 {
     const struct paste_masks_attrs *attrs = call->node->attrs;
-    int64_t plane = size[0] * size[1];
+    int64_t plane = size[0] * size[1], image = (int64_t)i;
     int side = (int)call->inputs[0]->shape.dims[2];
     int height = (int)size[0], width = (int)size[1];
-    cu_pointer masks = cuda_at(call->inputs[0]) +
-                       (size_t)(first * side * side) * sizeof(float);
-    cu_pointer boxes =
-        cuda_at(call->inputs[1]) + (size_t)first * 4 * sizeof(float);
+    cu_pointer masks = cuda_at(call->inputs[0]);
+    cu_pointer boxes = cuda_at(call->inputs[1]);
+    cu_pointer counts = cuda_at(call->inputs[2]);
     struct cuda_grid grid =
         cuda_grid_for(call->cuda->device, (size_t)plane, 16);
     cu_pointer to;
@@ -316,44 +319,50 @@ static enum assay_status cuda_paste_image(struct cuda_call *call, size_t i,
 
     call->outputs[i] = (struct tensor){
         .dtype = attrs->is_soft ? DTYPE_F32 : DTYPE_U8,
-        .shape = shape_of(4, count, (int64_t)1, size[0], size[1])};
+        .shape = shape_of(4, room, (int64_t)1, size[0], size[1])};
     st = cuda_output(call, i, NULL);
-    if (st || !plane || !count)
+    if (st || !plane || !room)
         return st;
     to = cuda_at(&call->outputs[i]);
-    grid.y = (unsigned)count;
+    grid.y = (unsigned)room;
     return CUDA_LAUNCH(call, "photo",
                        attrs->is_soft ? "paste_soft" : "paste_hard", grid,
-                       masks, boxes, to, side, height, width);
+                       masks, boxes, counts, image, to, side, height, width);
 }
 
-/* The shapes of the outputs are data: counts and sizes are read back. */
+/* How many masks each photograph has, or has room for; their sizes. */
+static enum assay_status paste_shapes(struct cuda_call *call, int64_t *counts,
+                                      int64_t *sizes)
+{
+    size_t n = call->node->n_outputs;
+    const int64_t *known =
+        cuda_numbers_find(call, call->node->inputs[3], 2 * n);
+    enum assay_status st = ASSAY_OK;
+
+    if (known)
+        memcpy(sizes, known, 2 * n * sizeof *sizes);
+    else
+        st = cuda_read_back(call, cuda_at(call->inputs[3]), sizes,
+                            2 * n * sizeof *sizes);
+    for (size_t i = 0; i < n; i++)
+        counts[i] = call->inputs[0]->shape.dims[0] / (int64_t)n;
+    if (!st && !call->cuda->keeps_rooms)
+        st = cuda_read_back(call, cuda_at(call->inputs[2]), counts,
+                            n * sizeof *counts);
+    return st;
+}
+
 enum assay_status cuda_run_paste_masks(struct cuda_call *call)
 {
     size_t n = call->node->n_outputs;
-    cu_pointer counts = cuda_at(call->inputs[2]);
-    cu_pointer original = cuda_at(call->inputs[3]), both;
-    int64_t *numbers = mem_array(3 * n, sizeof *numbers), first = 0;
-    int64_t n_images = (int64_t)n;
-    struct buffer *scratch = NULL;
+    int64_t *numbers = mem_array(3 * n, sizeof *numbers);
     enum assay_status st;
 
     if (!numbers)
         return error_nomem(call->err, 3 * n * sizeof *numbers, "sizes");
-    st = cuda_scratch(call, 3 * n * sizeof *numbers, &scratch);
-    if (!st) {
-        both = (cu_pointer)(uintptr_t)buffer_data(scratch);
-        st = CUDA_LAUNCH(call, "photo", "paste_sizes",
-                         cuda_grid_for(call->cuda->device, 3 * n, 1), counts,
-                         original, both, n_images);
-        if (!st)
-            st = cuda_read_back(call, both, numbers, 3 * n * sizeof *numbers);
-    }
-    for (size_t i = 0; !st && i < n; i++) {
-        st = cuda_paste_image(call, i, first, numbers[i], numbers + n + 2 * i);
-        first += numbers[i];
-    }
-    buffer_release(scratch);
+    st = paste_shapes(call, numbers, numbers + n);
+    for (size_t i = 0; !st && i < n; i++)
+        st = cuda_paste_image(call, i, numbers[i], numbers + n + 2 * i);
     mem_free(numbers);
     return st;
 }

@@ -200,9 +200,12 @@ struct cuda {
     /* Lists whose length is data (proposals, detections) keep the room of the
      * longest, zero after the last: no count is read back. */
     bool keeps_rooms;
+    struct cuda_numbers *numbers; /* cuda_rooms.c */
+    size_t n_numbers, numbers_capacity;
     int64_t tuning_left_ns;
-    const char **kernels;        /* one per node: what ran it last; or NULL */
-    struct cuda_chosen **chosen; /* a list per node: cuda_choice.c */
+    const char **kernels; /* one per node: what ran it last; or NULL */
+    struct cuda_launched *launched; /* one per node: our own kernels */
+    struct cuda_chosen **chosen;    /* a list per node: cuda_choice.c */
     struct cuda_choices *choices;
     struct packed_parameter *packed; /* cuda_packed.c */
     size_t n_packed, packed_capacity;
@@ -225,6 +228,19 @@ struct cuda_call {
     struct tensor *outputs; /* type and shape where the op infers them */
     struct error *err;
 };
+
+/* cuda_rooms.c: see struct backend_class. */
+void cuda_keep_rooms(struct backend *backend, bool keeps_rooms);
+struct backend_rows cuda_rows(const struct backend *backend,
+                              const struct node *node, size_t output);
+/* Small values that kernels get from the host, for who needs them there: the
+ * sizes of photographs. */
+enum assay_status cuda_numbers_keep(struct cuda_call *call, uint32_t value,
+                                    const int64_t *numbers, size_t n);
+/* Those of a value in this pass; NULL: the host does not know them. */
+const int64_t *cuda_numbers_find(const struct cuda_call *call, uint32_t value,
+                                 size_t n);
+void cuda_numbers_release(struct cuda *cuda);
 
 typedef bool cuda_can(const struct cuda *cuda, const struct node *node,
                       const struct tensor *const *inputs);
@@ -270,6 +286,15 @@ struct cuda_grid {
     unsigned x, y, z;      /* blocks */
     unsigned threads;      /* of a block, in x */
     unsigned shared_bytes; /* dynamic */
+};
+
+/* Our own kernels of a node in the last pass that was recorded: the first, how
+ * many there are, and both for people. */
+struct cuda_launched {
+    char name[40];
+    struct cuda_grid grid;
+    int n;
+    char text[96]; /* "proposal_scores 8 blocks of 256 + 5 more" */
 };
 
 /* Enough blocks of 256 threads for n elements, `each` per thread; at most as

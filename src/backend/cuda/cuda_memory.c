@@ -15,7 +15,8 @@
 enum { piece_bytes = 512 }; /* what sizes are rounded to */
 static const size_t segment_bytes = (size_t)64
                                     << 20; /* least from the driver */
-static const size_t staging_bytes = (size_t)4 << 20;
+static const size_t staging_bytes = (size_t)2 << 20;
+enum { n_staging = 4 };
 
 /* A part of a segment, free or not; neighbours are in order of address. */
 struct piece {
@@ -35,7 +36,7 @@ struct staging {
 struct cuda_memory {
     struct piece *first;
     struct cuda_memory_usage usage;
-    struct staging staging[2];
+    struct staging staging[n_staging];
     unsigned turn;
     pthread_mutex_t lock;
 };
@@ -219,7 +220,7 @@ static enum assay_status staging_wait(struct cuda_device *device,
 {
     const struct driver_api *cu = cuda_driver();
     struct staging *staging =
-        &device->memory->staging[device->memory->turn++ % 2];
+        &device->memory->staging[device->memory->turn++ % n_staging];
     enum assay_status st = ASSAY_OK;
 
     *out = staging;
@@ -241,7 +242,7 @@ static enum assay_status staging_wait(struct cuda_device *device,
 /* Between pinned memory and the rest: one thread copies slower than the bus. */
 static void staging_copy(char *to, const char *from, size_t bytes)
 {
-    enum { most_threads = 4 };
+    enum { most_threads = 8 };
     const size_t part = (size_t)256 << 10;
     long n = (long)((bytes + part - 1) / part);
     int threads =
@@ -296,29 +297,71 @@ static enum assay_status cuda_copy_in(struct space *space, void *to,
     return st;
 }
 
-static enum assay_status copy_out_part(struct cuda_device *device, void *to,
-                                       cu_pointer from, size_t bytes,
-                                       struct error *err)
+/* A part of a copy to the host that is on its way. */
+struct copied_out {
+    struct staging *staging;
+    char *to;
+    size_t bytes;
+};
+
+static enum assay_status copy_out_begin(struct cuda_device *device,
+                                        cu_pointer from,
+                                        struct copied_out *part,
+                                        struct error *err)
 {
     const struct driver_api *cu = cuda_driver();
-    struct staging *staging;
-    enum assay_status st = staging_wait(device, &staging, err);
+    enum assay_status st = staging_wait(device, &part->staging, err);
 
     if (st)
         return st;
     cuda_timing_copy_begin(device, QUEUE_COPY_OUT);
-    st = cuda_check(
-        device,
-        cu->cuMemcpyDtoHAsync_v2(staging->data, from, bytes, device->stream),
-        "copying from it", err);
+    st = cuda_check(device,
+                    cu->cuMemcpyDtoHAsync_v2(part->staging->data, from,
+                                             part->bytes, device->stream),
+                    "copying from it", err);
     cuda_timing_copy_end(device);
     if (!st)
-        st = cuda_check(device, cu->cuStreamSynchronize(device->stream),
-                        "running kernels", err);
+        st = cuda_check(
+            device, cu->cuEventRecord(part->staging->is_over, device->stream),
+            "copying from it", err);
+    part->staging->is_used = true;
+    return st;
+}
+
+static enum assay_status copy_out_end(struct cuda_device *device,
+                                      const struct copied_out *part,
+                                      struct error *err)
+{
+    enum assay_status st = cuda_check(
+        device, cuda_driver()->cuEventSynchronize(part->staging->is_over),
+        "running kernels", err);
+
     if (!st)
         st = cuda_fault_check(device, err);
     if (!st)
-        staging_copy(to, staging->data, bytes);
+        staging_copy(part->to, part->staging->data, part->bytes);
+    return st;
+}
+
+/* While the host copies a part from pinned memory, the next is on its way. */
+static enum assay_status copy_out_parts(struct cuda_device *device, char *to,
+                                        cu_pointer from, size_t bytes,
+                                        struct error *err)
+{
+    struct copied_out before = {0}, part;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t done = 0; !st && done < bytes; done += part.bytes) {
+        part = (struct copied_out){.to = to + done, .bytes = bytes - done};
+        if (part.bytes > staging_bytes)
+            part.bytes = staging_bytes;
+        st = copy_out_begin(device, from + done, &part, err);
+        if (!st && before.staging)
+            st = copy_out_end(device, &before, err);
+        before = part;
+    }
+    if (!st && before.staging)
+        st = copy_out_end(device, &before, err);
     return st;
 }
 
@@ -334,10 +377,7 @@ static enum assay_status cuda_copy_out(struct space *space, void *to,
     if (st)
         return st;
     pthread_mutex_lock(&device->memory->lock);
-    for (size_t done = 0; !st && done < bytes; done += staging_bytes)
-        st = copy_out_part(
-            device, (char *)to + done, (cu_pointer)(uintptr_t)from + done,
-            bytes - done < staging_bytes ? bytes - done : staging_bytes, err);
+    st = copy_out_parts(device, to, (cu_pointer)(uintptr_t)from, bytes, err);
     pthread_mutex_unlock(&device->memory->lock);
     return st;
 }

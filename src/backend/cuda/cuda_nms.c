@@ -12,6 +12,8 @@
 
 /* kernels/nms.cu: SORTED, BLOCK, and levels that proposal_write() counts. */
 enum { most_kept = 4096, rows_together = 64, most_levels = 64 };
+/* Blocks that share the comparisons of a row. */
+enum { most_parts = 16 };
 
 /* Parts of one piece of memory, one after the other. */
 struct parts {
@@ -135,8 +137,9 @@ static enum assay_status proposals_compare(struct proposals *p)
     float min_size = attrs->min_size, least = attrs->score, iou = attrs->iou;
     unsigned images = (unsigned)p->n_images, levels = (unsigned)p->n_levels;
     struct cuda_grid by_image = {images, 1, 1, 256, 0};
-    struct cuda_grid by_rows = {(unsigned)p->words, levels, images,
-                                rows_together, 0};
+    int64_t parts = p->words < most_parts ? p->words : most_parts;
+    struct cuda_grid by_rows = {(unsigned)p->words, levels,
+                                images * (unsigned)parts, rows_together, 0};
     struct cuda_grid by_level = {levels, images, 1, 1024,
                                  (unsigned)p->words *
                                      (unsigned)sizeof(uint64_t)};
@@ -158,7 +161,7 @@ static enum assay_status proposals_compare(struct proposals *p)
     if (!st)
         st = CUDA_LAUNCH(call, "nms", "proposal_overlaps", by_rows, boxes,
                          scores, shifts, counts, p->n_levels, iou, masks,
-                         p->words);
+                         p->words, parts);
     if (!st)
         st = CUDA_LAUNCH(call, "nms", "proposal_keep", by_level, scores, counts,
                          p->n_levels, masks, p->words, n_listed, lists, p->n);
@@ -243,7 +246,7 @@ struct detection_limits {
 struct detections {
     struct cuda_call *call;
     struct parts parts;
-    size_t scores, boxes, shifts, ranks, n_listed, lists, best;
+    size_t scores, boxes, counted, ranks, n_listed, lists, best;
     int64_t rows, classes, n_images, room;
 };
 
@@ -256,9 +259,9 @@ static enum assay_status detections_take(struct detections *d)
     d->room = per_class * d->classes;
     d->scores = parts_add(&d->parts, n * sizeof(float));
     d->boxes = parts_add(&d->parts, n * 4 * sizeof(float));
-    d->shifts = parts_add(&d->parts, images * sizeof(float));
     d->ranks = parts_add(&d->parts, 2 * n * sizeof(uint64_t));
     d->n_listed = parts_add(&d->parts, images * sizeof(int));
+    d->counted = parts_add(&d->parts, images * 2 * sizeof(uint32_t));
     d->lists =
         parts_add(&d->parts, images * (size_t)d->room * sizeof(uint64_t));
     d->best =
@@ -281,13 +284,19 @@ static enum assay_status detections_decode(struct detections *d)
     cu_pointer sizes = cuda_at(call->inputs[BOX_DETECTIONS_SIZES]);
     cu_pointer scores = part_at(&d->parts, d->scores);
     cu_pointer boxes = part_at(&d->parts, d->boxes);
-    cu_pointer shifts = part_at(&d->parts, d->shifts);
-    struct cuda_grid by_image = {(unsigned)d->n_images, 1, 1, 256, 0};
-    enum assay_status st = ASSAY_OK;
+    cu_pointer counted = part_at(&d->parts, d->counted);
+    cu_pointer n_listed = part_at(&d->parts, d->n_listed);
+    struct cuda_grid by_part =
+        cuda_grid_for(call->cuda->device, n / (size_t)d->n_images, 4);
+    /* Both lie one after the other. */
+    enum assay_status st = clear_part(
+        call, n_listed,
+        counted - n_listed + (size_t)d->n_images * 2 * sizeof(uint32_t));
 
+    by_part.y = (unsigned)d->n_images;
     for (int i = 0; i < 4; i++)
         limits.weights[i] = attrs->weights[i];
-    if (n)
+    if (!st && n)
         st = CUDA_LAUNCH(
             call, "nms", "detection_scores",
             cuda_grid_for(call->cuda->device, (size_t)d->rows * 32, 1), logits,
@@ -298,8 +307,8 @@ static enum assay_status detections_decode(struct detections *d)
                          proposals, counts, sizes, d->n_images, d->rows,
                          d->classes, limits, scores, boxes);
     if (!st)
-        st = CUDA_LAUNCH(call, "nms", "detection_shift", by_image, scores,
-                         boxes, counts, d->classes, shifts);
+        st = CUDA_LAUNCH(call, "nms", "detection_count", by_part, scores, boxes,
+                         counts, d->classes, counted);
     return st;
 }
 
@@ -312,7 +321,7 @@ static enum assay_status detections_keep(struct detections *d)
     cu_pointer counts = cuda_at(call->inputs[BOX_DETECTIONS_COUNTS]);
     cu_pointer scores = part_at(&d->parts, d->scores);
     cu_pointer boxes = part_at(&d->parts, d->boxes);
-    cu_pointer shifts = part_at(&d->parts, d->shifts);
+    cu_pointer counted = part_at(&d->parts, d->counted);
     cu_pointer ranks = part_at(&d->parts, d->ranks);
     cu_pointer n_listed = part_at(&d->parts, d->n_listed);
     cu_pointer lists = part_at(&d->parts, d->lists);
@@ -324,13 +333,9 @@ static enum assay_status detections_keep(struct detections *d)
     struct cuda_grid by_class = {(unsigned)d->classes, (unsigned)d->n_images, 1,
                                  256, 0};
     struct cuda_grid by_image = {(unsigned)d->n_images, 1, 1, 128, 0};
-    enum assay_status st =
-        clear_part(call, n_listed, (size_t)d->n_images * sizeof(int));
-
-    if (!st)
-        st = CUDA_LAUNCH(call, "nms", "detection_keep", by_class, scores, boxes,
-                         shifts, counts, d->classes, iou, keep, ranks, n_listed,
-                         lists, d->room);
+    enum assay_status st = CUDA_LAUNCH(
+        call, "nms", "detection_keep", by_class, scores, boxes, counted, counts,
+        d->classes, iou, keep, ranks, n_listed, lists, d->room);
     if (!st)
         st = list_best(call, n_listed, lists, d->room, keep, best, kept,
                        d->n_images);
@@ -356,7 +361,8 @@ enum assay_status cuda_run_box_detections(struct cuda_call *call)
     int64_t most = d.n_images * attrs->keep;
     enum assay_status st;
 
-    if (most > d.rows * d.classes)
+    /* Room for `keep` of each image, so that who cuts it knows where. */
+    if (!call->cuda->keeps_rooms && most > d.rows * d.classes)
         most = d.rows * d.classes;
     st = list_new(call, BOX_DETECTIONS_BOXES, DTYPE_F32, most, 4);
     if (!st)

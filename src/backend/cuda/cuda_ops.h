@@ -57,10 +57,17 @@ cuda_run cuda_run_detection_transform, cuda_run_anchor_grid,
     cuda_run_rpn_decode, cuda_run_roi_align, cuda_run_resize_boxes,
     cuda_run_mask_select, cuda_run_paste_masks;
 cuda_run cuda_run_rpn_nms, cuda_run_box_detections, cuda_run_rpn_top_k,
-    cuda_run_top_k;
+    cuda_run_top_k, cuda_run_box_select;
 cuda_can cuda_can_any, cuda_can_rpn_decode, cuda_can_roi_align,
     cuda_can_rpn_nms, cuda_can_box_detections, cuda_can_rpn_top_k,
-    cuda_can_top_k;
+    cuda_can_top_k, cuda_can_box_select;
+
+/* ---- cuda_quantize.c: numbers of 8 bits -----------------------------------
+ */
+cuda_run cuda_run_quantize, cuda_run_lookup, cuda_run_qlinear_pair,
+    cuda_run_quantized_matmul, cuda_run_quantized_conv;
+cuda_can cuda_can_quantize, cuda_can_lookup, cuda_can_qlinear_pair,
+    cuda_can_quantized_matmul, cuda_can_quantized_conv;
 
 /* ---- cuda_convolution.c: by cuDNN and cuBLASLt ----------------------------
  */

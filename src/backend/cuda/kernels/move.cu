@@ -184,6 +184,28 @@ extern "C" __global__ void mapped(mapping m, const char *x, char *y, int64_t n,
     }
 }
 
+/* The same for maps whose channels are last and enlarged as NEAREST_FLOAT does:
+ * sixteen bytes a thread. `row` is how many of those a pixel has. */
+extern "C" __global__ void nearest_pixels(const uint4 *x, uint4 *y, int n,
+                                          int row, int height, int width,
+                                          int to_height, int to_width)
+{
+    float down = __fdiv_rn((float)height, (float)to_height);
+    float across = __fdiv_rn((float)width, (float)to_width);
+
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        int at = (int)i / row, c = (int)i - at * row, line = at / to_width;
+        int image = line / to_height;
+        int from_y = (int)mul((float)(line - image * to_height), down);
+        int from_x = (int)mul((float)(at - line * to_width), across);
+
+        from_y = from_y < height ? from_y : height - 1;
+        from_x = from_x < width ? from_x : width - 1;
+        y[i] = x[((int64_t)(image * height + from_y) * width + from_x) * row +
+                 c];
+    }
+}
+
 /* ---- Resize by interpolation ------------------------------------------------- */
 
 struct resize_taps {

@@ -135,30 +135,31 @@ __device__ inline void group_rows(const int64_t *counts, int64_t n_levels,
     *n = counts[image * n_levels + level];
 }
 
-/* Blocks (row of blocks, level, image) of 64 threads: bit k of word w of a row
- * is set where the box overlaps the better one of the row too much. Groups are
- * sorted, best first. */
+/* Blocks (row of blocks, level, image and part of the row) of 64 threads: bit k
+ * of word w of a row is set where the box overlaps the better one of the row too
+ * much. Groups are sorted, best first. */
 extern "C" __global__ void proposal_overlaps(
     const box *boxes, const float *scores, const float *shifts,
     const int64_t *counts, int64_t n_levels, float iou, uint64_t *masks,
-    int64_t words)
+    int64_t words, int64_t parts)
 {
     __shared__ box others[BLOCK];
     __shared__ float areas[BLOCK];
     int64_t first, n, row = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    int64_t image = blockIdx.z / parts, part = blockIdx.z % parts;
     float by;
     box own = {0, 0, 0, 0};
     float area = 0;
 
-    group_rows(counts, n_levels, blockIdx.z, blockIdx.y, &first, &n);
-    if ((int64_t)blockIdx.x * BLOCK >= n)
+    group_rows(counts, n_levels, image, blockIdx.y, &first, &n);
+    if ((blockIdx.x + part) * BLOCK >= n)
         return;
-    by = mul((float)blockIdx.y, shifts[blockIdx.z]);
+    by = mul((float)blockIdx.y, shifts[image]);
     if (row < n) {
         own = shifted(boxes[first + row], by);
         area = area_of(own);
     }
-    for (int64_t at = blockIdx.x; at * BLOCK < n; at++) {
+    for (int64_t at = blockIdx.x + part; at * BLOCK < n; at += parts) {
         int64_t other = at * BLOCK + threadIdx.x;
         uint64_t mask = 0;
 
@@ -394,27 +395,52 @@ extern "C" __global__ void detection_scores(view logits, int64_t rows,
     }
 }
 
-/* Block (image) of 256 threads. */
-extern "C" __global__ void detection_shift(const float *scores,
+/* What the shift of an image comes from; all zero at first. Sums of whole
+ * numbers and maxima are the same in any order. */
+struct candidates {
+    int n;
+    uint32_t most; /* the largest coordinate, as a key that orders as it does */
+};
+
+__device__ inline float shift_of(candidates of)
+{
+    float most = __uint_as_float(of.most >> 31 ? of.most ^ 0x80000000
+                                               : ~of.most);
+
+    return of.n > MAX_MOVED || !of.n ? 0 : add(most, 1);
+}
+
+/* Blocks (part, image) of 256 threads. */
+extern "C" __global__ void detection_count(const float *scores,
                                            const box *boxes,
                                            const int64_t *counts,
-                                           int64_t classes, float *shifts)
+                                           int64_t classes, candidates *of)
 {
     int64_t first, end;
-    float most = -INFINITY_F, shift;
+    uint32_t most = 0;
     int n = 0;
 
-    image_rows(counts, 1, blockIdx.x, &first, &end);
-    for (int64_t i = first * classes + threadIdx.x; i < end * classes;
-         i += blockDim.x) {
+    image_rows(counts, 1, blockIdx.y, &first, &end);
+    for (int64_t i = first * classes + FIRST; i < end * classes; i += STEP) {
+        uint32_t bits, key;
+
         if (scores[i] != scores[i])
             continue;
         n++;
-        most = larger_of(most, boxes[i]);
+        bits = __float_as_uint(larger_of(-INFINITY_F, boxes[i]));
+        key = bits >> 31 ? ~bits : bits | 0x80000000;
+        most = key > most ? key : most;
     }
-    shift = find_shift(n, most);
-    if (!threadIdx.x)
-        shifts[blockIdx.x] = shift;
+    for (int k = 16; k; k /= 2) {
+        uint32_t other = __shfl_xor_sync(0xffffffff, most, k);
+
+        n += __shfl_xor_sync(0xffffffff, n, k);
+        most = other > most ? other : most;
+    }
+    if (threadIdx.x % 32 || !n)
+        return;
+    atomicAdd(&of[blockIdx.y].n, n);
+    atomicMax(&of[blockIdx.y].most, most);
 }
 
 /* The candidates of a class, in order, to `ranks`. A whole block. */
@@ -474,47 +500,53 @@ __device__ void sort_class(uint64_t *ranks, int n, uint64_t *own)
     __syncthreads();
 }
 
-/* Blocks (class, image) of 256 threads: boxes of the class that stay, the best
- * `keep` of them at most. ranks has room for 2 * rows * classes; the kept ones
- * of a class are moved to its front. */
-extern "C" __global__ void detection_keep(const float *scores, const box *boxes,
-                                          const float *shifts,
-                                          const int64_t *counts,
-                                          int64_t classes, float iou,
-                                          int64_t keep, uint64_t *ranks,
-                                          int *n_listed, uint64_t *lists,
-                                          int64_t room)
+/* The boxes of a class. */
+struct class_rows {
+    const float *scores; /* of the image's rows, by row and class */
+    const box *boxes;    /* by row and class, or by row */
+    int64_t n_rows, classes, c;
+    float by; /* its shift */
+};
+
+template <bool IS_BY_ROW>
+__device__ inline box class_box(const class_rows &rows, uint64_t rank)
+{
+    uint32_t index = (uint32_t)rank;
+
+    return shifted(rows.boxes[IS_BY_ROW ? index / (uint32_t)rows.classes
+                                        : index],
+                   rows.by);
+}
+
+/* A block of 256 threads: boxes of the class that stay, the best `keep` of them
+ * at most; returns how many. ranks has room for twice the rows; those of the
+ * kept ones are moved to its front, in order. They also go to a list, where
+ * there is one. */
+template <bool IS_BY_ROW>
+__device__ int keep_class(const class_rows &rows, float iou, int64_t keep,
+                          uint64_t *ranks, int *n_listed, uint64_t *list)
 {
     __shared__ uint64_t own[SORTED];
     __shared__ box ahead[BLOCK];
-    __shared__ uint64_t rows[BLOCK], kept;
+    __shared__ uint64_t masks[BLOCK], kept;
     __shared__ unsigned is_gone[BLOCK];
-    int64_t image = blockIdx.y, c = blockIdx.x, first, end, n_rows;
-    uint64_t *mine;
-    float by = mul((float)c, shifts[image]);
-    int n, n_kept = 0;
+    int n = collect(rows.scores, 0, rows.n_rows, rows.classes, rows.c, ranks);
+    int n_kept = 0;
 
-    image_rows(counts, 1, image, &first, &end);
-    n_rows = end - first;
-    mine = ranks + 2 * (first * classes + c * n_rows);
-    if (!c)
-        return;
-    n = collect(scores, first, n_rows, classes, c, mine);
-    sort_class(mine, n, own);
+    sort_class(ranks, n, own);
     for (int at = 0; at < n && n_kept < keep; at += BLOCK) {
         int n_here = n - at < BLOCK ? n - at : BLOCK;
 
         if (threadIdx.x < BLOCK)
             is_gone[threadIdx.x] = threadIdx.x >= n_here;
         if (threadIdx.x < n_here)
-            ahead[threadIdx.x] = shifted(
-                boxes[first * classes + (uint32_t)mine[at + threadIdx.x]], by);
+            ahead[threadIdx.x] =
+                class_box<IS_BY_ROW>(rows, ranks[at + threadIdx.x]);
         __syncthreads();
         /* Against the kept ones, whose ranks are at the front. */
         for (int i = threadIdx.x; i < n_here * n_kept; i += blockDim.x) {
             box b = ahead[i % n_here];
-            box a = shifted(
-                boxes[first * classes + (uint32_t)mine[i / n_here]], by);
+            box a = class_box<IS_BY_ROW>(rows, ranks[i / n_here]);
 
             if (overlap(a, area_of(a), b, area_of(b)) > iou)
                 is_gone[i % n_here] = 1;
@@ -528,7 +560,7 @@ extern "C" __global__ void detection_keep(const float *scores, const box *boxes,
                 if (overlap(a, area_of(a), b, area_of(b)) > iou)
                     mask |= 1ULL << k;
             }
-            rows[threadIdx.x] = mask;
+            masks[threadIdx.x] = mask;
         }
         __syncthreads();
         if (!threadIdx.x) {
@@ -537,25 +569,50 @@ extern "C" __global__ void detection_keep(const float *scores, const box *boxes,
             for (int k = 0; k < BLOCK; k++)
                 gone |= (uint64_t)(is_gone[k] != 0) << k;
             for (int k = 0; k < BLOCK; k++)
-                gone |= gone >> k & 1 ? 0 : rows[k];
+                gone |= gone >> k & 1 ? 0 : masks[k];
             kept = ~gone;
         }
         __syncthreads();
         if (threadIdx.x < BLOCK && kept >> threadIdx.x & 1) {
             int place = n_kept + __popcll(kept & ((1ULL << threadIdx.x) - 1));
-            uint64_t rank = mine[at + threadIdx.x];
+            uint64_t rank = ranks[at + threadIdx.x];
 
-            rows[threadIdx.x] = rank;
+            masks[threadIdx.x] = rank;
             is_gone[threadIdx.x] = place;
-            if (place < keep)
-                lists[image * room + atomicAdd(&n_listed[image], 1)] = rank;
+            if (place < keep && list)
+                list[atomicAdd(n_listed, 1)] = rank;
         }
         __syncthreads();
         if (threadIdx.x < BLOCK && kept >> threadIdx.x & 1)
-            mine[is_gone[threadIdx.x]] = rows[threadIdx.x];
+            ranks[is_gone[threadIdx.x]] = masks[threadIdx.x];
         n_kept += __popcll(kept);
         __syncthreads();
     }
+    return n_kept < keep ? n_kept : (int)keep;
+}
+
+/* Blocks (class, image) of 256 threads; ranks has room for 2 * rows * classes.
+ */
+extern "C" __global__ void detection_keep(const float *scores, const box *boxes,
+                                          const candidates *of,
+                                          const int64_t *counts,
+                                          int64_t classes, float iou,
+                                          int64_t keep, uint64_t *ranks,
+                                          int *n_listed, uint64_t *lists,
+                                          int64_t room)
+{
+    int64_t image = blockIdx.y, c = blockIdx.x, first, end;
+
+    if (!c)
+        return;
+    image_rows(counts, 1, image, &first, &end);
+    class_rows rows = {scores + first * classes, boxes + first * classes,
+                       end - first, classes, c,
+                       mul((float)c, shift_of(of[image]))};
+
+    keep_class<false>(rows, iou, keep,
+                      ranks + 2 * (first * classes + c * (end - first)),
+                      &n_listed[image], lists + image * room);
 }
 
 /* Blocks (image): the detections of all images one after the other. */
@@ -578,5 +635,81 @@ extern "C" __global__ void detection_write(const float *scores,
         to_boxes[to + i] = boxes[first * classes + index];
         to_scores[to + i] = scores[first * classes + index];
         to_labels[to + i] = index % classes;
+    }
+}
+
+/* ---- ONNX's NonMaxSuppression: see ops/detection/box_select.h ---------------- */
+
+/* scores [n,c,b] to [n,b,c]; NaN: not a candidate. */
+extern "C" __global__ void select_scores(const float *scores,
+                                         const float *limit, float *to,
+                                         int64_t n, int64_t classes,
+                                         int64_t rows)
+{
+    float least = limit ? *limit : -INFINITY_F;
+
+    for (int64_t i = FIRST; i < n * classes * rows; i += STEP) {
+        int64_t row = i % rows, c = i / rows % classes;
+        int64_t image = i / rows / classes;
+
+        to[(image * rows + row) * classes + c] =
+            scores[i] > least ? scores[i] : __int_as_float(0x7fc00000);
+    }
+}
+
+/* Corners may be in any order. */
+extern "C" __global__ void select_boxes(const float *boxes, box *to, int64_t n,
+                                        int is_centred)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        const float *at = boxes + 4 * i;
+        box made;
+
+        if (is_centred) {
+            float x = __fdiv_rn(at[2], 2), y = __fdiv_rn(at[3], 2);
+
+            made = {sub(at[0], x), sub(at[1], y), add(at[0], x), add(at[1], y)};
+        } else {
+            made = {fminf(at[1], at[3]), fminf(at[0], at[2]),
+                    fmaxf(at[1], at[3]), fmaxf(at[0], at[2])};
+        }
+        to[i] = made;
+    }
+}
+
+/* Blocks (class, image) of 256 threads. */
+extern "C" __global__ void select_keep(const float *scores, const box *boxes,
+                                       const float *iou, const int64_t *most,
+                                       int64_t classes, int64_t n_rows,
+                                       uint64_t *ranks, int *n_kept)
+{
+    int64_t image = blockIdx.y, c = blockIdx.x, first = image * n_rows;
+    class_rows rows = {scores + first * classes, boxes + first, n_rows,
+                       classes, c, 0};
+    int n = keep_class<true>(rows, iou ? *iou : 0, most && *most > 0 ? *most : 0,
+                             ranks + 2 * (first * classes + c * n_rows), NULL,
+                             NULL);
+
+    if (!threadIdx.x)
+        n_kept[image * classes + c] = n;
+}
+
+/* Blocks (class, image): image, class and box of each. */
+extern "C" __global__ void select_write(const uint64_t *ranks,
+                                        const int *n_kept, int64_t classes,
+                                        int64_t n_rows, int64_t *to)
+{
+    int64_t image = blockIdx.y, c = blockIdx.x, group = image * classes + c;
+    const uint64_t *mine = ranks + 2 * group * n_rows;
+    int64_t before = 0;
+
+    for (int64_t i = 0; i < group; i++)
+        before += n_kept[i];
+    for (int i = threadIdx.x; i < n_kept[group]; i += blockDim.x) {
+        int64_t *at = to + 3 * (before + i);
+
+        at[0] = image;
+        at[1] = c;
+        at[2] = (uint32_t)mine[i] / (uint32_t)classes;
     }
 }

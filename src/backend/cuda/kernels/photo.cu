@@ -171,22 +171,35 @@ __device__ inline float paste_value(const placed &p, const float *mask,
     return blend(low, down.low_weight, high, down.high_weight);
 }
 
-/* Blocks (pieces of a plane, mask): the masks of one image. Sixteen pixels a
- * thread, one after the other in memory. */
+/* Blocks (pieces of a plane, mask): the masks of one image, those of all images
+ * being one after the other. Sixteen pixels a thread, one after the other in
+ * memory and stored at once. */
 template <typename T>
-__device__ void paste(const float *masks, const float *boxes, T *to, int side,
+__device__ void paste(const float *masks, const float *boxes,
+                      const int64_t *counts, int64_t image, T *to, int side,
                       int height, int width, T (*made)(float))
 {
     enum { together = 16 };
-    int64_t mask = blockIdx.y, plane = (int64_t)height * width;
-    placed p = place_mask(boxes + 4 * mask, side, height, width);
+    int64_t mask = blockIdx.y, row = mask, plane = (int64_t)height * width;
+    placed p;
 
+    if (mask >= counts[image])
+        return;
+    for (int64_t i = 0; i < image; i++)
+        row += counts[i];
+    p = place_mask(boxes + 4 * row, side, height, width);
     for (int64_t first = FIRST * together; first < plane;
          first += STEP * together) {
         int y = (int)(first / width), x = (int)(first % width), known = -1;
+        T *at = to + mask * plane + first;
         tap down = {0, 0, 0, 0};
+        union {
+            T of[together];
+            uint4 all[sizeof(T)];
+        } pixels;
 
-        for (int k = 0; k < together && first + k < plane; k++) {
+#pragma unroll
+        for (int k = 0; k < together; k++) {
             float value = 0;
 
             if (y >= p.y_start && y < p.y_end && x >= p.x_start &&
@@ -194,14 +207,21 @@ __device__ void paste(const float *masks, const float *boxes, T *to, int side,
                 if (known != y)
                     down = bilinear_tap(y - p.top, side + 2, p.box_height);
                 known = y;
-                value = paste_value(p, masks + mask * side * side, side, down,
+                value = paste_value(p, masks + row * side * side, side, down,
                                     x);
             }
-            to[mask * plane + first + k] = made(value);
+            pixels.of[k] = made(value);
             if (++x == width) {
                 x = 0;
                 y++;
             }
+        }
+        if (first + together <= plane && ((uint64_t)at & 15) == 0) {
+            for (int k = 0; k < (int)sizeof(T); k++)
+                ((uint4 *)at)[k] = pixels.all[k];
+        } else {
+            for (int k = 0; k < together && first + k < plane; k++)
+                at[k] = pixels.of[k];
         }
     }
 }
@@ -217,24 +237,17 @@ __device__ inline uint8_t hard(float value)
 }
 
 extern "C" __global__ void paste_soft(const float *masks, const float *boxes,
+                                      const int64_t *counts, int64_t image,
                                       float *to, int side, int height,
                                       int width)
 {
-    paste<float>(masks, boxes, to, side, height, width, soft);
+    paste<float>(masks, boxes, counts, image, to, side, height, width, soft);
 }
 
 extern "C" __global__ void paste_hard(const float *masks, const float *boxes,
+                                      const int64_t *counts, int64_t image,
                                       uint8_t *to, int side, int height,
                                       int width)
 {
-    paste<uint8_t>(masks, boxes, to, side, height, width, hard);
-}
-
-/* What the shapes of pasted masks depend on: counts, then sizes. */
-extern "C" __global__ void paste_sizes(const int64_t *counts,
-                                       const int64_t *original, int64_t *to,
-                                       int64_t n)
-{
-    for (int64_t i = FIRST; i < 3 * n; i += STEP)
-        to[i] = i < n ? counts[i] : original[i - n];
+    paste<uint8_t>(masks, boxes, counts, image, to, side, height, width, hard);
 }

@@ -83,6 +83,56 @@ __device__ void find_taps(float start, float bin_size, int points, int size,
     }
 }
 
+/* N channels of a bin, which lie one after the other: each is summed in the
+ * order that one alone is. */
+template <typename M, int N>
+__device__ inline void sum_bin(const view &map, int64_t base,
+                               const roi_taps &rows, const roi_taps &columns,
+                               float *sums)
+{
+    const M *from = (const M *)map.data + base;
+
+    for (int k = 0; k < N; k++)
+        sums[k] = 0;
+    for (int r = 0; r < rows.n; r++) {
+        const M *row = from + rows.at[r] * map.strides[2];
+        float of_row[N];
+
+        for (int k = 0; k < N; k++)
+            of_row[k] = 0;
+        for (int c = 0; c < columns.n; c++) {
+            pack<M, N> read = *(const pack<M, N> *)(
+                row + columns.at[c] * map.strides[3]);
+
+            for (int k = 0; k < N; k++)
+                of_row[k] += columns.weight[c] * load(read.items[k]);
+        }
+        for (int k = 0; k < N; k++)
+            sums[k] += rows.weight[r] * of_row[k];
+    }
+}
+
+/* Four channels of a bin; base is of the first. */
+__device__ inline void sum_four(const view &map, int64_t base,
+                                const roi_taps &rows, const roi_taps &columns,
+                                float *sums)
+{
+    if (map.type == F32)
+        sum_bin<float, 4>(map, base, rows, columns, sums);
+    else if (map.type == F16)
+        sum_bin<half, 4>(map, base, rows, columns, sums);
+    else
+        sum_bin<bfloat, 4>(map, base, rows, columns, sums);
+}
+
+/* Whether channels can be read four at a time. */
+__device__ inline bool has_fours(const view &map, int n_channels)
+{
+    return map.strides[1] == 1 && n_channels % 4 == 0 &&
+           map.strides[0] % 4 == 0 && map.strides[2] % 4 == 0 &&
+           map.strides[3] % 4 == 0 && (uint64_t)map.data % 16 == 0;
+}
+
 /* Blocks (box, channels / 64) of 256 threads. is_turned: y is [r,c,size,size],
  * and else [r,size,size,c]. Dynamic memory: size * size * 64 floats. */
 template <typename T>
@@ -127,7 +177,21 @@ __device__ void roi_align_kernel(const roi_maps &m, const float *boxes,
     const view &map = m.maps[level];
 
     base = image * map.strides[0] + first * map.strides[1];
-    for (int i = threadIdx.x; i < n_bins * n_channels; i += blockDim.x) {
+    bool is_fast = image < n_images && has_fours(map, n_channels);
+
+    for (int i = threadIdx.x; is_fast && i < n_bins * n_channels / 4;
+         i += blockDim.x) {
+        int c = i % (n_channels / 4) * 4, bin = i / (n_channels / 4);
+        float sums[4];
+
+        sum_four(map, base + c, down[bin / m.size], across[bin % m.size],
+                 sums);
+        for (int k = 0; k < 4; k++)
+            tile[is_turned ? (c + k) * n_bins + bin
+                           : bin * n_channels + c + k] = sums[k];
+    }
+    for (int i = threadIdx.x; !is_fast && i < n_bins * n_channels;
+         i += blockDim.x) {
         int c = i % n_channels, bin = i / n_channels;
         const roi_taps &rows = down[bin / m.size];
         const roi_taps &columns = across[bin % m.size];

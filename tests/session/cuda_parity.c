@@ -1,0 +1,362 @@
+/* tests/session/cuda_parity.c - detectors on a GPU beside the processors.
+ *
+ * cuda_parity [SIZE] PHOTOGRAPH...: both detectors with made-up weights, in
+ * each precision: how many detections of the processors the GPU has too, and
+ * why it has not the others. The pass as one launch must be the one launched
+ * one by one, bit for bit. Exits with 1 where it is not, or where an exception
+ * has no reason; with 77 where there is no GPU. */
+#include "base/processor.h"
+#include "ops/ops.h"
+#include "session/frame.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { most_outputs = DETECTOR_MASKS + 1, least_photos = 1 };
+
+static const char *const model_list[] = {"faster-rcnn", "mask-rcnn"};
+
+/* When a detection is the same. */
+static const struct bar {
+    enum precision precision;
+    float iou, score;
+} bars[] = {
+    {PRECISION_FP32, 0.999F, 1e-4F},
+    {PRECISION_TF32, 0.95F, 0.01F},
+    {PRECISION_FP16, 0.95F, 0.02F},
+    {PRECISION_BF16, 0.95F, 0.02F},
+};
+
+enum { n_models = 2, n_bars = sizeof bars / sizeof *bars };
+
+/* Why the GPU does not have a detection of the processors. */
+enum reason {
+    REASON_PLACE,     /* as good as the last that had a place */
+    REASON_THRESHOLD, /* as good as the score that is needed */
+    REASON_OVERLAP,   /* one that it overlaps, as good as it, is there */
+    REASON_MOVED,     /* there, but its box is not as near */
+    REASON_NONE,
+    N_REASONS
+};
+
+static const char *const reason_names[N_REASONS] = {
+    "at the limit of 100", "at the score's threshold",
+    "beside an overlapping one", "moved", "unexplained"};
+
+/* What was found in one photograph. */
+struct list {
+    struct tensor outputs[most_outputs];
+    size_t n;
+};
+
+struct agreement {
+    size_t n, n_matched, reasons[N_REASONS], n_masks;
+    double score_error, least_iou, mask_iou;
+    size_t n_replayed, n_different;
+};
+
+static void list_release(struct list *list)
+{
+    for (size_t i = 0; i < most_outputs; i++)
+        tensor_release(&list->outputs[i]);
+    list->n = 0;
+}
+
+static const float *list_box(const struct list *list, size_t i)
+{
+    return tensor_f32(&list->outputs[DETECTOR_BOXES]) + 4 * i;
+}
+
+static float list_score(const struct list *list, size_t i)
+{
+    return tensor_f32(&list->outputs[DETECTOR_SCORES])[i];
+}
+
+static int64_t list_label(const struct list *list, size_t i)
+{
+    return tensor_i64(&list->outputs[DETECTOR_LABELS])[i];
+}
+
+static float parity_area(const float *b)
+{
+    return (b[2] - b[0]) * (b[3] - b[1]);
+}
+
+static float parity_iou(const float *a, const float *b)
+{
+    float width = fminf(a[2], b[2]) - fmaxf(a[0], b[0]);
+    float height = fminf(a[3], b[3]) - fmaxf(a[1], b[1]);
+    float both = fmaxf(width, 0) * fmaxf(height, 0);
+
+    return both / (parity_area(a) + parity_area(b) - both);
+}
+
+/* Of masks of 0 and 1, of the same photograph. */
+static double mask_iou(const struct list *a, size_t i, const struct list *b,
+                       size_t k)
+{
+    const struct shape *shape = &a->outputs[DETECTOR_MASKS].shape;
+    size_t plane = (size_t)(shape->dims[2] * shape->dims[3]);
+    const uint8_t *p = tensor_data(&a->outputs[DETECTOR_MASKS]);
+    const uint8_t *q = tensor_data(&b->outputs[DETECTOR_MASKS]);
+    size_t both = 0, any = 0;
+
+    p += i * plane;
+    q += k * plane;
+    for (size_t at = 0; at < plane; at++) {
+        both += p[at] & q[at];
+        any += p[at] | q[at];
+    }
+    return any ? (double)both / (double)any : 1;
+}
+
+/* ---- running --------------------------------------------------------------
+ */
+
+static enum assay_status open_detector(const char *model,
+                                       const struct device *device,
+                                       enum precision precision, int64_t size,
+                                       struct session *session,
+                                       struct error *err)
+{
+    const char *folder = getenv("ASSAY_PARITY_WEIGHTS");
+    char weights[600];
+    struct session_options options = {
+        .model.name = model,
+        .model.build = model_options_for(model, MODEL_IMAGENET),
+        .vision.decode = DECODE_DETECTOR,
+        .vision.recipe = recipe_defaults(),
+        .device = device,
+        .precision = precision,
+        .may_replay = true,
+        .n_threads = processor_count(),
+        .tuning_seconds = 3,
+        .choices_path = "",
+    };
+
+    if (folder) {
+        snprintf(weights, sizeof weights, "%s/%s.pth", folder,
+                 strcmp(model, model_list[0]) == 0 ? "faster" : "mask");
+        options.model.weights = weights;
+    }
+    if (size) {
+        options.model.build.min_size = size;
+        options.model.build.max_size = 2 * size;
+    }
+    return session_open(&options, session, err);
+}
+
+static enum assay_status run_on(struct session *session, const char *path,
+                                int n_times, struct list *list,
+                                struct error *err)
+{
+    struct frame frame = {.n = 1, .paths = {path}};
+    enum assay_status st = frame_decode(&frame, err);
+
+    if (!st)
+        st = frame_preprocess(&frame, session, err);
+    for (int i = 0; !st && i < n_times; i++)
+        st = frame_model(&frame, session, err);
+    for (size_t i = 0; !st && i < session->n_outputs && i < most_outputs; i++)
+        list->outputs[i] = tensor_share(&session->outputs[i]);
+    if (!st)
+        list->n = tensor_elements(&list->outputs[DETECTOR_SCORES]);
+    frame_release(&frame);
+    return st;
+}
+
+static bool is_same(const struct list *a, const struct list *b)
+{
+    for (size_t i = 0; i < most_outputs; i++) {
+        const struct tensor *x = &a->outputs[i], *y = &b->outputs[i];
+
+        if (!x->buffer && !y->buffer)
+            continue;
+        if (!x->buffer || !y->buffer || !shape_equal(&x->shape, &y->shape) ||
+            memcmp(tensor_data(x), tensor_data(y), tensor_bytes(x)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* ---- comparing ------------------------------------------------------------
+ */
+
+/* The one of the same class that is nearest; n where there is none. */
+static size_t find_nearest(const struct list *list, const struct list *of,
+                           size_t i, const bool *is_taken, float *iou)
+{
+    size_t best = list->n;
+
+    *iou = -1;
+    for (size_t k = 0; k < list->n; k++) {
+        float here = parity_iou(list_box(list, k), list_box(of, i));
+
+        if (list_label(list, k) != list_label(of, i) || is_taken[k] ||
+            !(here > *iou))
+            continue;
+        best = k;
+        *iou = here;
+    }
+    return best;
+}
+
+static enum reason find_reason(const struct list *want, const struct list *got,
+                               size_t i, const struct bar *bar)
+{
+    enum { places = 100 };
+    const float threshold = 0.05F, overlap = 0.45F, near = 0.9F;
+    float score = list_score(want, i);
+    enum reason reason = REASON_NONE;
+
+    for (size_t k = 0; k < got->n; k++) {
+        float iou = parity_iou(list_box(got, k), list_box(want, i));
+
+        if (list_label(got, k) != list_label(want, i) ||
+            fabsf(list_score(got, k) - score) > bar->score)
+            continue;
+        if (iou >= near)
+            return REASON_MOVED;
+        if (iou >= overlap)
+            reason = REASON_OVERLAP;
+    }
+    if (reason != REASON_NONE)
+        return reason;
+    if (got->n == places && score - list_score(got, places - 1) <= bar->score)
+        return REASON_PLACE;
+    return score - threshold <= bar->score ? REASON_THRESHOLD : REASON_NONE;
+}
+
+static void compare_lists(const struct list *want, const struct list *got,
+                          const struct bar *bar, struct agreement *agreement)
+{
+    bool is_taken[1024] = {false};
+
+    for (size_t i = 0; i < want->n && got->n <= 1024; i++) {
+        float iou, error;
+        size_t k = find_nearest(got, want, i, is_taken, &iou);
+
+        agreement->n++;
+        error = k < got->n ? fabsf(list_score(got, k) - list_score(want, i))
+                           : INFINITY;
+        if (iou < bar->iou || error > bar->score) {
+            agreement->reasons[find_reason(want, got, i, bar)]++;
+            continue;
+        }
+        is_taken[k] = true;
+        agreement->n_matched++;
+        agreement->score_error = fmax(agreement->score_error, (double)error);
+        agreement->least_iou = fmin(agreement->least_iou, (double)iou);
+        if (want->outputs[DETECTOR_MASKS].buffer) {
+            agreement->mask_iou += mask_iou(want, i, got, k);
+            agreement->n_masks++;
+        }
+    }
+}
+
+static void print_agreement(const char *model, const struct bar *bar,
+                            const struct agreement *agreement)
+{
+    printf("%-11s %s  %zu of %zu matched, scores within %.1e, boxes %.4f",
+           model, precision_name(bar->precision), agreement->n_matched,
+           agreement->n, agreement->score_error, agreement->least_iou);
+    if (agreement->n_masks)
+        printf(", masks %.4f",
+               agreement->mask_iou / (double)agreement->n_masks);
+    printf("; one launch: %zu of %zu the same\n",
+           agreement->n_replayed - agreement->n_different,
+           agreement->n_replayed);
+    for (int i = 0; i < N_REASONS; i++) {
+        if (agreement->reasons[i])
+            printf("            %zu %s\n", agreement->reasons[i],
+                   reason_names[i]);
+    }
+    fflush(stdout);
+}
+
+/* One by one, then as one launch: the second pass records. */
+static enum assay_status run_both_ways(struct session *gpu, const char *path,
+                                       struct list *list,
+                                       struct agreement *agreement,
+                                       struct error *err)
+{
+    struct list again = {.n = 0};
+    enum assay_status st;
+
+    engine_allow_replay(gpu->engine, false);
+    st = run_on(gpu, path, 1, list, err);
+    engine_allow_replay(gpu->engine, true);
+    if (!st)
+        st = run_on(gpu, path, 3, &again, err);
+    if (!st && engine_was_replayed(gpu->engine)) {
+        agreement->n_replayed++;
+        agreement->n_different += !is_same(list, &again);
+    }
+    list_release(&again);
+    return st;
+}
+
+static enum assay_status compare_model(const char *model,
+                                       const struct device *device,
+                                       int64_t size, char **photos,
+                                       bool *is_good, struct error *err)
+{
+    struct agreement agreements[n_bars];
+    bool is_random = !getenv("ASSAY_PARITY_WEIGHTS");
+    const char *limit = getenv("ASSAY_PARITY_PRECISIONS");
+    size_t n = limit ? strtoul(limit, NULL, 10) : n_bars;
+    struct session cpu = {0}, gpu = {0};
+    enum assay_status st =
+        open_detector(model, device_cpu(), PRECISION_AUTO, size, &cpu, err);
+
+    for (size_t b = 0; !st && b < n && b < n_bars; b++) {
+        struct agreement *agreement = &agreements[b];
+
+        *agreement = (struct agreement){.least_iou = 1};
+        st = open_detector(model, device, bars[b].precision, size, &gpu, err);
+        for (char **photo = photos; !st && *photo; photo++) {
+            struct list want = {.n = 0}, got = {.n = 0};
+
+            st = run_on(&cpu, *photo, 1, &want, err);
+            if (!st)
+                st = run_both_ways(&gpu, *photo, &got, agreement, err);
+            if (!st)
+                compare_lists(&want, &got, &bars[b], agreement);
+            list_release(&want);
+            list_release(&got);
+        }
+        session_close(&gpu);
+        if (!st)
+            print_agreement(model, &bars[b], agreement);
+        *is_good &= !agreement->n_different &&
+                    (!agreement->reasons[REASON_NONE] || (b && is_random));
+    }
+    session_close(&cpu);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    char *end = argc > 1 ? argv[1] : "";
+    int64_t size = strtol(end, &end, 10);
+    int first = argc > 1 && !*end ? 2 : 1;
+    const struct device *device;
+    struct error err = {0};
+    bool is_good = true;
+    enum assay_status st = device_find("cuda:0", &device, &err);
+
+    if (st || argc < first + least_photos) {
+        printf("cuda_parity: skipped: %s\n", st ? err.text : "no photograph");
+        return 77;
+    }
+    if (first == 1)
+        size = 0;
+    for (size_t i = 0; !st && i < n_models; i++)
+        st = compare_model(model_list[i], device, size, argv + first, &is_good,
+                           &err);
+    if (st)
+        fprintf(stderr, "cuda_parity: %s\n", err.text);
+    return st || !is_good;
+}
