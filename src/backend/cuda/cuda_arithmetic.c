@@ -111,45 +111,47 @@ static enum assay_status cuda_adamw(struct backend *backend,
 
 /* ---- what the host gets to know ------------------------------------------ */
 
-enum { most_blocks = 256 };
+/* Blocks for each tensor: one sum of each. */
+enum { square_blocks = 64 };
 
-static enum assay_status add_squares(struct cuda_call *call,
-                                     const struct tensor *tensor,
-                                     struct buffer *scratch, double *sum)
-{
-    struct cuda_grid grid = {most_blocks, 1, 1, 256, 0};
-    cu_pointer x = cuda_at(tensor);
-    cu_pointer sums = (cu_pointer)(uintptr_t)buffer_data(scratch);
-    int64_t n = (int64_t)tensor_elements(tensor);
-    struct space *space = buffer_space(scratch);
-    double parts[most_blocks];
-    enum assay_status st =
-        CUDA_LAUNCH(call, "arithmetic", "square_sums", grid, x, n, sums);
-
-    if (!st)
-        st = space->copy_out(space, parts, buffer_data(scratch), sizeof parts,
-                             call->err);
-    for (size_t i = 0; !st && i < most_blocks; i++)
-        *sum += parts[i];
-    return st;
-}
-
+/* All that the tensors' blocks found, then their sum: the device is waited for
+ * once. */
 static enum assay_status cuda_square_sum(struct backend *backend,
                                          const struct op_context *context,
                                          const struct tensor *const *tensors,
                                          size_t n, double *sum,
                                          struct error *err)
 {
+    static const struct cuda_grid one_block = {1, 1, 1, 256, 0};
     struct cuda_call call = call_of(backend, context, err);
+    struct cuda_grid grid = {square_blocks, 1, 1, 256, 0};
+    int64_t n_sums = (int64_t)n * square_blocks;
+    size_t bytes = ((size_t)n_sums + 1) * sizeof(double);
     struct buffer *scratch = NULL;
-    enum assay_status st =
-        cuda_scratch(&call, most_blocks * sizeof(double), &scratch);
+    struct space *space;
+    cu_pointer sums, all;
+    enum assay_status st = cuda_scratch(&call, bytes, &scratch);
 
     *sum = 0;
+    if (st)
+        return st;
+    space = buffer_space(scratch);
+    all = (cu_pointer)(uintptr_t)buffer_data(scratch);
     for (size_t i = 0; !st && i < n; i++) {
-        if (tensor_elements(tensors[i]))
-            st = add_squares(&call, tensors[i], scratch, sum);
+        cu_pointer x = cuda_at(tensors[i]);
+        int64_t elements = (int64_t)tensor_elements(tensors[i]);
+
+        sums = all + (1 + i * square_blocks) * sizeof(double);
+        st = CUDA_LAUNCH(&call, "arithmetic", "square_sums", grid, x, elements,
+                         sums);
     }
+    sums = all + sizeof(double);
+    if (!st)
+        st = CUDA_LAUNCH(&call, "arithmetic", "add_sums", one_block, sums,
+                         n_sums, all);
+    if (!st)
+        st =
+            space->copy_out(space, sum, buffer_data(scratch), sizeof *sum, err);
     buffer_release(scratch);
     return st;
 }

@@ -80,6 +80,25 @@ extern "C" __global__ void square_sums(const float *x, int64_t n, double *sums)
         sums[blockIdx.x] = parts[0];
 }
 
+/* One block. */
+extern "C" __global__ void add_sums(const double *sums, int64_t n, double *y)
+{
+    __shared__ double parts[256];
+    double sum = 0;
+
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x)
+        sum += sums[i];
+    parts[threadIdx.x] = sum;
+    __syncthreads();
+    for (int k = 128; k; k /= 2) {
+        if (threadIdx.x < k)
+            parts[threadIdx.x] += parts[threadIdx.x + k];
+        __syncthreads();
+    }
+    if (!threadIdx.x)
+        *y = parts[0];
+}
+
 /* *is_not becomes 1 where one of them is not finite; it starts at 0. */
 extern "C" __global__ void find_not_finite(const float *x, int64_t n,
                                            int *is_not)
