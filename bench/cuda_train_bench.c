@@ -1,0 +1,233 @@
+/* bench/cuda_train_bench.c - training steps on a GPU compared with PyTorch on
+ * the same one, in turn: times, peak memory, and the cost of recording.
+ *
+ * cuda_train_bench [ROUNDS]: so many turns (15). cuda_train_bench --steps MODEL
+ * BATCH N [PRECISION]: makes so many steps, and says what each took, which
+ * values moved and how much memory there was. PyTorch is that of the python3
+ * that ASSAY_BENCH_PYTHON names. Skipped where there is no GPU. */
+#include "bench.h"
+#include "learner.h"
+#include "peer.h"
+
+#include "base/clock.h"
+#include "record/record.h"
+
+#include <assay.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct row {
+    const char *what, *model, *job, *memory_job;
+    int64_t batch;
+    double time_bar, memory_bar; /* against PyTorch's */
+} rows[] = {
+    {"Faster R-CNN, batch 2", "fasterrcnn_resnet50_fpn",
+     "fasterrcnn_resnet50_fpn 2", "memory fasterrcnn_resnet50_fpn 2", 2, 0.5,
+     0.7},
+    {"Faster R-CNN, batch 8", "fasterrcnn_resnet50_fpn",
+     "fasterrcnn_resnet50_fpn 8", "memory fasterrcnn_resnet50_fpn 8", 8, 0.6,
+     0.7},
+    {"ResNet-50, batch 64", "resnet50", "resnet50 64", "memory resnet50 64", 64,
+     0.9, 0.7},
+};
+
+static enum assay_status open_row(struct learner *learner, const char *model,
+                                  int64_t batch, enum precision precision,
+                                  const struct device *gpu, struct error *err)
+{
+    struct learner_options options = {.model = model,
+                                      .n_images = batch,
+                                      .device = gpu,
+                                      .precision = precision,
+                                      .n_threads = 16};
+
+    return learner_open(learner, &options, err);
+}
+
+/* A step and the end of all that it queued; its seconds. */
+static enum assay_status time_step(struct learner *learner, double *seconds,
+                                   struct error *err)
+{
+    int64_t since = clock_monotonic_ns();
+    enum assay_status st = learner_step(learner, err);
+
+    if (!st)
+        st = engine_finish(learner->engine, err);
+    *seconds = (double)(clock_monotonic_ns() - since) / 1e9;
+    return st;
+}
+
+static enum assay_status warm_up(struct learner *learner, struct error *err)
+{
+    enum { n_steps = 4 }; /* chooses kernels, takes memory */
+    enum assay_status st = ASSAY_OK;
+    double seconds;
+
+    for (int i = 0; !st && i < n_steps; i++)
+        st = time_step(learner, &seconds, err);
+    return st;
+}
+
+/* ---- side by side -------------------------------------------------------- */
+
+static enum assay_status bench_row(const struct row *row, struct peer *peer,
+                                   const struct device *gpu, int n_rounds,
+                                   struct error *err)
+{
+    struct pairs times = {0}, memory = {0};
+    struct learner learner;
+    double ours, theirs;
+    long n;
+    enum assay_status st =
+        open_row(&learner, row->model, row->batch, PRECISION_TF32, gpu, err);
+
+    if (!st)
+        st = warm_up(&learner, err);
+    for (int i = 0; !st && i < n_rounds; i++) {
+        st = peer_ask(peer, row->job, &theirs, &n, err);
+        if (!st)
+            st = time_step(&learner, &ours, err);
+        if (!st)
+            pairs_add(&times, ours, theirs);
+    }
+    if (!st)
+        st = peer_ask(peer, row->memory_job, &theirs, &n, err);
+    if (!st) {
+        struct pool_usage usage = pool_usage(engine_pool(learner.engine));
+
+        pairs_add(&memory, (double)usage.held_peak_bytes, theirs);
+        bench_ratio(row->what, &times, row->time_bar, 1e3, "ms");
+        bench_ratio("  peak memory of the device", &memory, row->memory_bar,
+                    1 / 1048576.0, "MiB");
+    }
+    learner_close(&learner);
+    return st;
+}
+
+/* ---- recording ----------------------------------------------------------- */
+
+static enum assay_status time_recorded(struct learner *learner,
+                                       bool is_recorded, double *seconds,
+                                       struct error *err)
+{
+    enum assay_status st;
+
+    if (is_recorded)
+        record_resume();
+    else
+        record_pause();
+    assay_iteration_begin();
+    st = time_step(learner, seconds, err);
+    assay_iteration_end();
+    record_resume();
+    return st;
+}
+
+/* Recorded and bare steps in turn, alternating which comes first. */
+static enum assay_status bench_recording(const struct device *gpu,
+                                         struct error *err)
+{
+    enum { n_turns = 40 };
+    const char *run = "/var/tmp/assay-cuda-train-bench.assay";
+    struct pairs pairs = {0};
+    struct learner learner;
+    enum assay_status st =
+        open_row(&learner, "resnet50", 64, PRECISION_TF32, gpu, err);
+
+    if (!st && assay_start(run, NULL, NULL))
+        st = error_set(err, ASSAY_IO, "cannot start a recording");
+    if (!st)
+        st = warm_up(&learner, err);
+    for (int i = 0; !st && i < n_turns; i++) {
+        double seconds[2];
+
+        st = time_recorded(&learner, i % 2, &seconds[i % 2], err);
+        if (!st)
+            st = time_recorded(&learner, !(i % 2), &seconds[!(i % 2)], err);
+        if (!st)
+            pairs_add(&pairs, seconds[1], seconds[0]);
+    }
+    assay_stop(NULL);
+    unlink(run);
+    if (!st) {
+        double on, off, ratio = pairs_ratio(&pairs, &on, &off);
+
+        bench_note("ResNet-50, bare", off * 1e3, "ms");
+        bench_at_most("recording adds", (ratio - 1) * 100, 2, "%");
+    }
+    learner_close(&learner);
+    return st;
+}
+
+/* ---- by hand ------------------------------------------------------------- */
+
+static void show_moves(const struct learner *learner)
+{
+    struct str text = {0};
+    struct sink sink = sink_to_str(&text);
+
+    engine_explain_moves(learner->engine, &sink);
+    printf("%s", str_text(&text));
+    str_release(&text);
+}
+
+static int make_steps(char **words, const struct device *gpu)
+{
+    struct error err = {0};
+    struct learner learner;
+    enum precision precision =
+        words[3] && !strcmp(words[3], "fp32") ? PRECISION_FP32 : PRECISION_TF32;
+    int n = (int)strtol(words[2], NULL, 10);
+    enum assay_status st = open_row(
+        &learner, words[0], strtol(words[1], NULL, 10), precision, gpu, &err);
+
+    for (int i = 0; !st && i < n; i++) {
+        double seconds;
+
+        st = time_step(&learner, &seconds, &err);
+        if (!st)
+            printf("step %d: %.2f ms, loss %.5f\n", i + 1, seconds * 1e3,
+                   learner.loss);
+    }
+    if (st) {
+        fprintf(stderr, "cuda_train_bench: %s\n", err.text);
+    } else {
+        struct pool_usage usage = pool_usage(engine_pool(learner.engine));
+
+        printf("peak %.0f MiB, held %.0f MiB\n",
+               (double)usage.peak_bytes / 1048576,
+               (double)usage.held_peak_bytes / 1048576);
+        show_moves(&learner);
+    }
+    learner_close(&learner);
+    return st ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    int n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 15;
+    const struct device *gpu;
+    struct error err = {0};
+    struct peer peer;
+    enum assay_status st = device_find("cuda:0", &gpu, &err);
+
+    if (!st && argc >= 5 && !strcmp(argv[1], "--steps"))
+        return make_steps(argv + 2, gpu);
+    if (!st)
+        st = peer_start(&peer, "cuda_train_peer.py", "/var/tmp", &err);
+    if (st == ASSAY_NOT_FOUND || st == ASSAY_UNSUPPORTED) {
+        printf("cuda_train_bench: skipped: %s\n", err.text);
+        return 0;
+    }
+    for (size_t i = 0; !st && i < sizeof rows / sizeof *rows; i++)
+        st = bench_row(&rows[i], &peer, gpu, n_rounds, &err);
+    peer_stop(&peer);
+    if (!st)
+        st = bench_recording(gpu, &err);
+    if (st)
+        fprintf(stderr, "cuda_train_bench: %s\n", err.text);
+    return st ? 1 : bench_end();
+}
