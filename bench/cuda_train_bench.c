@@ -1,9 +1,10 @@
 /* bench/cuda_train_bench.c - training steps on a GPU compared with PyTorch on
  * the same one, in turn: times, peak memory, and the cost of recording.
  *
- * cuda_train_bench [ROUNDS]: so many turns (15). cuda_train_bench --steps MODEL
- * BATCH N [PRECISION]: makes so many steps, and says what each took, which
- * values moved and how much memory there was. PyTorch is that of the python3
+ * cuda_train_bench [ROUNDS [WORD]]: so many turns (15), only rows whose name
+ * has that word. cuda_train_bench --steps MODEL BATCH N [PRECISION]: makes so
+ * many steps, and says what each took, how much memory there was, which values
+ * moved and which kernels were chosen. PyTorch is that of the python3
  * that ASSAY_BENCH_PYTHON names. Skipped where there is no GPU. */
 #include "bench.h"
 #include "learner.h"
@@ -164,12 +165,25 @@ static enum assay_status bench_recording(const struct device *gpu,
 
 /* ---- by hand ------------------------------------------------------------- */
 
-static void show_moves(const struct learner *learner)
+static void show_choices(const struct learner *learner)
 {
+    struct backend *backend = engine_backend(learner->engine);
     struct str text = {0};
     struct sink sink = sink_to_str(&text);
 
     engine_explain_moves(learner->engine, &sink);
+    for (size_t i = 0; i < graph_node_count(learner->graph); i++) {
+        const struct node *node = graph_node(learner->graph, i);
+
+        if (!backend->class->kernel(backend, node, i))
+            continue;
+        sink_printf(&sink, "%s %s\n",
+                    node->scope == GRAPH_NONE
+                        ? ""
+                        : graph_scope(learner->graph, node->scope)->path,
+                    node->op->name);
+        backend->class->explain(backend, node, i, &sink);
+    }
     printf("%s", str_text(&text));
     str_release(&text);
 }
@@ -200,7 +214,7 @@ static int make_steps(char **words, const struct device *gpu)
         printf("peak %.0f MiB, held %.0f MiB\n",
                (double)usage.peak_bytes / 1048576,
                (double)usage.held_peak_bytes / 1048576);
-        show_moves(&learner);
+        show_choices(&learner);
     }
     learner_close(&learner);
     return st ? 1 : 0;
@@ -209,6 +223,7 @@ static int make_steps(char **words, const struct device *gpu)
 int main(int argc, char **argv)
 {
     int n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 15;
+    const char *word = argc > 2 ? argv[2] : "";
     const struct device *gpu;
     struct error err = {0};
     struct peer peer;
@@ -222,10 +237,12 @@ int main(int argc, char **argv)
         printf("cuda_train_bench: skipped: %s\n", err.text);
         return 0;
     }
-    for (size_t i = 0; !st && i < sizeof rows / sizeof *rows; i++)
-        st = bench_row(&rows[i], &peer, gpu, n_rounds, &err);
+    for (size_t i = 0; !st && i < sizeof rows / sizeof *rows; i++) {
+        if (strstr(rows[i].what, word))
+            st = bench_row(&rows[i], &peer, gpu, n_rounds, &err);
+    }
     peer_stop(&peer);
-    if (!st)
+    if (!st && strstr("recording", word))
         st = bench_recording(gpu, &err);
     if (st)
         fprintf(stderr, "cuda_train_bench: %s\n", err.text);

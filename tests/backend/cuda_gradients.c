@@ -297,21 +297,25 @@ static void do_line(struct checker *checker)
     struct error err = {0};
     struct op_graph made = {0};
     struct op_case op_case;
-    const char *problem = "";
-    enum assay_status st = ASSAY_BAD_INPUT;
+    const char *problem;
+    enum assay_status st;
 
-    if (op_case_parse(checker->line, &op_case, &problem) &&
-        (op_case.large || op_case.a))
+    if (!op_case_parse(checker->line, &op_case, &problem)) {
+        printf("%s: %s\n", problem, checker->line);
+        checker->n_wrong++;
         return;
-    if (!*problem)
-        st = op_case_build(&op_case, host_pool, &made, &err);
+    }
+    /* What is fused for inference alone has no gradient. */
+    if (op_case.large || op_case.a)
+        return;
+    st = op_case_build(&op_case, host_pool, &made, &err);
     checker->made = &made;
     for (size_t i = 0; !st && i < n_modes; i++) {
         checker->mode = &modes[i];
         st = check_graph(checker, &err);
     }
     if (st) {
-        printf("%s%s: %s\n", problem, err.text, checker->line);
+        printf("%s: %s\n", err.text, checker->line);
         checker->n_wrong++;
     }
     op_graph_release(&made);
