@@ -104,6 +104,8 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
         st = cudnn_plan_run(call, plan, &all);
     else if (plan->kind == PLAN_CUBLASLT)
         st = lt_plan_run(call, job, plan, &all);
+    else if (plan->kind == PLAN_THIN)
+        st = thin_plan_run(call, job, &all);
     else
         st = run_direct(call, job, &all);
     if (!st && plan->is_bare)
@@ -143,6 +145,8 @@ static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
         return cudnn_plan_make(device, job, true, i, &n, plan);
     if (plan_number(name, "cudnn bare ", &i))
         return cudnn_plan_make(device, job, false, i, &n, plan);
+    if (strcmp(name, "thin") == 0)
+        return thin_plan_make(device, job, plan);
     return strcmp(name, "direct") == 0 && plan_direct(plan);
 }
 
@@ -388,6 +392,8 @@ static void contest_hold(struct contest *contest, int64_t end_ns)
     struct cuda_plan plan;
     size_t n = 1;
 
+    if (thin_plan_make(device, contest->job, &plan))
+        contest_enter(contest, &plan);
     for (size_t i = 0; i < n && i < most_products; i++) {
         if (contest_is_over(contest, end_ns))
             return;

@@ -28,7 +28,13 @@ struct cuda_job {
                          sums */
 };
 
-enum plan_kind { PLAN_NONE, PLAN_CUDNN, PLAN_CUBLASLT, PLAN_DIRECT };
+enum plan_kind {
+    PLAN_NONE,
+    PLAN_CUDNN,
+    PLAN_CUBLASLT,
+    PLAN_THIN, /* weights of a product with few columns */
+    PLAN_DIRECT
+};
 
 enum { PLAN_NAME = 48 };
 
@@ -99,6 +105,16 @@ enum assay_status lt_plan_run(struct cuda_call *call,
                               const struct cuda_job *job,
                               const struct cuda_plan *plan,
                               const struct cuda_operands *operands);
+
+/* ---- cuda_thin.c ----------------------------------------------------------
+ */
+
+/* False: the job is another one. */
+bool thin_plan_make(const struct cuda_device *device,
+                    const struct cuda_job *job, struct cuda_plan *plan);
+enum assay_status thin_plan_run(struct cuda_call *call,
+                                const struct cuda_job *job,
+                                const struct cuda_operands *operands);
 
 /* ---- cuda_choice.c --------------------------------------------------------
  */

@@ -219,3 +219,52 @@ extern "C" __global__ void resize_nearest_back(const float *dy, float *dx,
         dx[i] = sum;
     }
 }
+
+/* ---- products with few columns ---------------------------------------------- */
+
+enum { MOST_THIN = 16 };
+
+/* sums[block][o][c] of the products of dy [rows,o] and x [rows,c]: a thread for
+ * each c, blocks along the rows in y. Libraries add up all rows in one place
+ * where o is small. */
+extern "C" __global__ void thin_weights(const float *x, const float *dy,
+                                        int64_t rows, int64_t each, int c,
+                                        int n_out, float *sums)
+{
+    int channel = blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t begin = blockIdx.y * each;
+    int64_t end = begin + each < rows ? begin + each : rows;
+    float own[MOST_THIN] = {0};
+
+    if (channel >= c)
+        return;
+#pragma unroll 4
+    for (int64_t r = begin; r < end; r++) {
+        float v = x[r * c + channel];
+
+#pragma unroll
+        for (int o = 0; o < MOST_THIN; o++) {
+            if (o < n_out)
+                own[o] += v * dy[r * n_out + o];
+        }
+    }
+#pragma unroll
+    for (int o = 0; o < MOST_THIN; o++) {
+        if (o < n_out)
+            sums[((int64_t)blockIdx.y * n_out + o) * c + channel] = own[o];
+    }
+}
+
+/* n sums of each block. */
+extern "C" __global__ void thin_finish(const float *sums, int n_blocks,
+                                       int64_t n, float *y)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        double sum = 0;
+
+#pragma unroll 8
+        for (int k = 0; k < n_blocks; k++)
+            sum += sums[k * n + i];
+        y[i] = (float)sum;
+    }
+}
