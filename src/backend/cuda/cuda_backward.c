@@ -60,6 +60,11 @@ static bool can_back_rpn_loss(const struct cuda *cuda, const struct node *node)
     return cuda_can_rpn_loss(cuda, node, NULL);
 }
 
+static bool can_back_dropout(const struct cuda *cuda, const struct node *node)
+{
+    return cuda_can_dropout(cuda, node, NULL);
+}
+
 /* The place of a maximum in its window is one byte. */
 static bool can_back_max_pool2d(const struct cuda *cuda,
                                 const struct node *node)
@@ -104,6 +109,8 @@ static const struct cuda_back_op {
     {&op_leaky_relu, cuda_back_activation, reads_as_host, NULL, false},
     {&op_add, cuda_back_add, reads_nothing, NULL, false},
     {&op_concat, cuda_back_concat, reads_nothing, NULL, false},
+    {&op_dropout_training, cuda_back_dropout, reads_as_host, can_back_dropout,
+     false},
     {&op_max_pool2d, cuda_back_pool2d, reads_nothing, can_back_max_pool2d,
      false},
     {&op_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false},

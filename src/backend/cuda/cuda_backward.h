@@ -72,6 +72,11 @@ enum assay_status cuda_channel_sums(struct cuda_call *call, cu_pointer x,
                                     int64_t rows, int64_t c,
                                     struct tensor *out);
 
+/* ---- cuda_dropout.c -------------------------------------------------------
+ */
+
+cuda_back cuda_back_dropout;
+
 /* ---- cuda_losses.c, cuda_detection.c --------------------------------------
  */
 

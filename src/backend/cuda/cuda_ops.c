@@ -97,6 +97,7 @@ static const struct cuda_op cuda_ops[] = {
     {&op_batch_norm, cuda_run_batch_norm, NULL, 1},
     {&op_batch_norm_training, cuda_run_batch_norm_training,
      cuda_can_batch_norm_training, CUDA_ALL_INPUTS},
+    {&op_dropout_training, cuda_run_dropout, cuda_can_dropout, 0},
     {&op_layer_norm, cuda_run_layer_norm, NULL, 0},
     {&op_instance_norm, cuda_run_instance_norm, NULL, 0},
     {&op_group_norm, cuda_run_group_norm, NULL, 0},

@@ -64,6 +64,24 @@ extern "C" __global__ void pass_slope(int which, const float *v,
         dx[i] = dy[i] * slope_at(which, v[i], alpha);
 }
 
+/* The last step of SplitMix64: see ops/norm/dropout_training.c. */
+__device__ inline uint64_t mix(uint64_t key)
+{
+    key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9ULL;
+    key = (key ^ key >> 27) * 0x94d049bb133111ebULL;
+    return key ^ key >> 31;
+}
+
+/* y = x * scale where it is kept, and else 0; y may be x. */
+extern "C" __global__ void drop(const float *x, float *y, uint64_t key,
+                                uint64_t limit, float scale, int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP)
+        y[i] = mix(key + (uint64_t)i * 0x9e3779b97f4a7c15ULL) >> 11 >= limit
+                   ? x[i] * scale
+                   : 0;
+}
+
 /* ---- weights --------------------------------------------------------------- */
 
 /* [o,places,c] to [o,c,places], with a factor for each o; scale may be 0. */
