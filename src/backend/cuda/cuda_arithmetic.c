@@ -111,11 +111,37 @@ static enum assay_status cuda_adamw(struct backend *backend,
 
 /* ---- what the host gets to know ------------------------------------------ */
 
-/* Blocks for each tensor: one sum of each. */
-enum { square_blocks = 64 };
+/* As kernels/arithmetic.cu has it: tensors of one launch. */
+enum { square_blocks = 32, square_tensors = 128 };
 
-/* All that the tensors' blocks found, then their sum: the device is waited for
- * once. */
+struct square_list {
+    cu_pointer x[square_tensors];
+    int64_t n[square_tensors];
+};
+
+/* One sum of each block of each tensor. */
+static enum assay_status square_sums(struct cuda_call *call,
+                                     const struct tensor *const *tensors,
+                                     size_t n, cu_pointer sums)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t done = 0; !st && done < n; done += square_tensors) {
+        size_t now = n - done < square_tensors ? n - done : square_tensors;
+        struct cuda_grid grid = {square_blocks, (unsigned)now, 1, 256, 0};
+        struct square_list list = {.x = {0}};
+
+        for (size_t i = 0; i < now; i++) {
+            list.x[i] = cuda_at(tensors[done + i]);
+            list.n[i] = (int64_t)tensor_elements(tensors[done + i]);
+        }
+        st = CUDA_LAUNCH(call, "arithmetic", "square_sums", grid, list, sums);
+        sums += now * square_blocks * sizeof(double);
+    }
+    return st;
+}
+
+/* The device is waited for once. */
 static enum assay_status cuda_square_sum(struct backend *backend,
                                          const struct op_context *context,
                                          const struct tensor *const *tensors,
@@ -124,7 +150,6 @@ static enum assay_status cuda_square_sum(struct backend *backend,
 {
     static const struct cuda_grid one_block = {1, 1, 1, 256, 0};
     struct cuda_call call = call_of(backend, context, err);
-    struct cuda_grid grid = {square_blocks, 1, 1, 256, 0};
     int64_t n_sums = (int64_t)n * square_blocks;
     size_t bytes = ((size_t)n_sums + 1) * sizeof(double);
     struct buffer *scratch = NULL;
@@ -137,15 +162,8 @@ static enum assay_status cuda_square_sum(struct backend *backend,
         return st;
     space = buffer_space(scratch);
     all = (cu_pointer)(uintptr_t)buffer_data(scratch);
-    for (size_t i = 0; !st && i < n; i++) {
-        cu_pointer x = cuda_at(tensors[i]);
-        int64_t elements = (int64_t)tensor_elements(tensors[i]);
-
-        sums = all + (1 + i * square_blocks) * sizeof(double);
-        st = CUDA_LAUNCH(&call, "arithmetic", "square_sums", grid, x, elements,
-                         sums);
-    }
     sums = all + sizeof(double);
+    st = square_sums(&call, tensors, n, sums);
     if (!st)
         st = CUDA_LAUNCH(&call, "arithmetic", "add_sums", one_block, sums,
                          n_sums, all);

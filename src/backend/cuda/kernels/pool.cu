@@ -109,12 +109,37 @@ __device__ inline void windows_of(const pool2d &p, int side, int64_t r,
         *first = r * n / size;
         *end = ((r + 1) * n + size - 1) / size;
     } else {
-        int64_t from = r + p.before[side] - p.kernel[side] + p.stride[side];
+        /* Sides are shorter than 2^31. */
+        int from = (int)(r + p.before[side] - p.kernel[side] + p.stride[side]);
+        int step = (int)p.stride[side];
 
-        *first = from < 0 ? 0 : from / p.stride[side];
-        *end = (r + p.before[side]) / p.stride[side] + 1;
+        *first = from < 0 ? 0 : from / step;
+        *end = (int)(r + p.before[side]) / step + 1;
     }
     *end = *end > n ? n : *end;
+}
+
+/* Where element i of [n,h,w,c] is. */
+__device__ inline void place_of(int64_t i, const int64_t (&dims)[3],
+                                int64_t (&at)[4])
+{
+    if (i >> 31 == 0) { /* many times faster */
+        uint32_t left = (uint32_t)i;
+
+        for (int k = 2; k >= 0; k--) {
+            uint32_t size = (uint32_t)dims[k], next = left / size;
+
+            at[k + 1] = left - next * size;
+            left = next;
+        }
+        at[0] = left;
+        return;
+    }
+    for (int k = 2; k >= 0; k--) {
+        at[k + 1] = i % dims[k];
+        i /= dims[k];
+    }
+    at[0] = i;
 }
 
 /* One element of dx a thread; both are [n,h,w,c]. */
@@ -122,11 +147,13 @@ extern "C" __global__ void pool2d_back(pool2d p, const float *dy,
                                        const uint8_t *places, float *dx)
 {
     int64_t total = p.n * p.c * p.height * p.width;
+    const int64_t dims[3] = {p.height, p.width, p.c};
 
     for (int64_t i = FIRST; i < total; i += STEP) {
-        int64_t c = i % p.c, column = i / p.c % p.width;
-        int64_t row = i / p.c / p.width % p.height;
-        int64_t n = i / p.c / p.width / p.height;
+        int64_t at_i[4];
+
+        place_of(i, dims, at_i);
+        int64_t n = at_i[0], row = at_i[1], column = at_i[2], c = at_i[3];
         int64_t top, bottom, start, end;
         float sum = 0;
 
