@@ -4,13 +4,11 @@
  * train_bench [ROUNDS]: so many turns (5). train_bench --steps MODEL N: makes
  * so many steps, to measure their memory. */
 #include "bench.h"
+#include "learner.h"
 #include "peer.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
-#include "engine/optimizer.h"
 #include "models/models.h"
-#include "passes/fuse.h"
 #include "record/record.h"
 
 #include <assay.h>
@@ -24,10 +22,7 @@ enum {
     n_threads = 2,
     n_classifier_images = 8,
     n_detector_images = 2,
-    n_memory_steps = 2,
-    classifier_size = 224,
-    detector_size = 500,
-    max_inputs = 16
+    n_memory_steps = 2
 };
 
 static const struct {
@@ -39,194 +34,19 @@ static const struct {
 
 enum { n_rows = sizeof rows / sizeof *rows };
 
-/* A model trained on the same batch again and again. */
-struct learner {
-    struct pool *pool;
-    struct graph *graph;
-    struct engine *engine;
-    struct optimizer *optimizer;
-    struct tensor inputs[max_inputs];
-    struct tensor *outputs;
-    double loss;
-};
-
-/* ---- the batch ---------------------------------------------------------- */
-
-static enum assay_status add_input(struct learner *learner, size_t i,
-                                   enum dtype dtype, struct shape shape,
-                                   struct error *err)
-{
-    return tensor_new(learner->pool, dtype, &shape, &learner->inputs[i], err);
-}
-
-static void fill_image(const struct tensor *image)
-{
-    uint32_t state = 1;
-
-    for (size_t i = 0; i < tensor_elements(image); i++) {
-        state = state * 1664525 + 1013904223;
-        tensor_f32(image)[i] = (float)(state >> 8) / (float)(1 << 24);
-    }
-}
-
-static enum assay_status make_labels(struct learner *learner, size_t i,
-                                     int64_t n, int64_t first,
-                                     struct error *err)
-{
-    enum assay_status st =
-        add_input(learner, i, DTYPE_I64, shape_of(1, n), err);
-
-    for (int64_t k = 0; !st && k < n; k++)
-        tensor_i64(&learner->inputs[i])[k] = first + k;
-    return st;
-}
-
-static enum assay_status make_boxes(struct learner *learner, size_t i,
-                                    struct error *err)
-{
-    static const float boxes[] = {50, 60, 300, 400, 200, 20, 480, 250};
-    enum assay_status st =
-        add_input(learner, i, DTYPE_F32,
-                  shape_of(2, (int64_t)2 * n_detector_images, (int64_t)4), err);
-
-    for (int k = 0; !st && k < n_detector_images; k++)
-        memcpy(tensor_f32(&learner->inputs[i]) + 8 * k, boxes, sizeof boxes);
-    return st;
-}
-
-/* Images, boxes, labels, counts, seed. */
-static enum assay_status make_detector_batch(struct learner *learner,
-                                             struct error *err)
-{
-    size_t at = 0;
-    enum assay_status st = ASSAY_OK;
-
-    for (; !st && at < n_detector_images; at++) {
-        st = add_input(learner, at, DTYPE_F32,
-                       shape_of(3, (int64_t)3, (int64_t)detector_size,
-                                (int64_t)detector_size),
-                       err);
-        if (!st)
-            fill_image(&learner->inputs[at]);
-    }
-    if (!st)
-        st = make_boxes(learner, at++, err);
-    if (!st)
-        st = make_labels(learner, at, 2 * n_detector_images, 1, err);
-    for (int k = 0; !st && k < 2 * n_detector_images; k++)
-        tensor_i64(&learner->inputs[at])[k] = 1 + k % 2;
-    if (!st)
-        st = make_labels(learner, ++at, n_detector_images, 2, err);
-    for (int k = 0; !st && k < n_detector_images; k++)
-        tensor_i64(&learner->inputs[at])[k] = 2;
-    return st ? st : make_labels(learner, ++at, 1, 7, err);
-}
-
-/* Images, labels, seed. */
-static enum assay_status make_classifier_batch(struct learner *learner,
-                                               struct error *err)
-{
-    enum assay_status st =
-        add_input(learner, 0, DTYPE_F32,
-                  shape_of(4, (int64_t)n_classifier_images, (int64_t)3,
-                           (int64_t)classifier_size, (int64_t)classifier_size),
-                  err);
-
-    if (st)
-        return st;
-    fill_image(&learner->inputs[0]);
-    st = make_labels(learner, 1, n_classifier_images, 0, err);
-    if (!st && graph_input_count(learner->graph) > 2)
-        st = make_labels(learner, 2, 1, 7, err);
-    return st;
-}
-
-/* ---- the model ---------------------------------------------------------- */
-
-/* As torchvision makes it without weights: everything is trained. */
-static enum assay_status build(struct learner *learner, const char *model,
-                               bool is_detector, struct error *err)
-{
-    struct model_options options = model_options_for(model, MODEL_IMAGENET);
-    enum assay_status st;
-
-    options.is_training = true;
-    if (is_detector) {
-        options.n_images = n_detector_images;
-        options.norm = NORM_BATCH;
-        options.trainable_layers = MODEL_BACKBONE_LAYERS;
-    }
-    st = model_build(model, &options, &learner->graph, err);
-    if (!st)
-        st = fuse_training(learner->graph, err);
-    return st ? st : model_fill(learner->graph, learner->pool, 0, err);
-}
-
-static enum assay_status learner_open(struct learner *learner,
+static enum assay_status open_learner(struct learner *learner,
                                       const char *model, const char *choices,
                                       struct error *err)
 {
-    struct engine_options engine = {
-        .device = device_cpu(),
-        .backend_options = {.n_threads = n_threads,
-                            .is_training = true,
-                            .tuning_seconds = 30,
-                            .choices_path = choices},
-        .detail = ENGINE_MODULES};
-    struct optimizer_options optimizer = optimizer_defaults(OPTIMIZER_SGD);
     bool is_detector = model_task(model) == TASK_DETECTION;
-    enum assay_status st;
+    struct learner_options options = {
+        .model = model,
+        .n_images = is_detector ? n_detector_images : n_classifier_images,
+        .device = device_cpu(),
+        .n_threads = n_threads,
+        .choices = choices};
 
-    *learner = (struct learner){0};
-    optimizer.momentum = 0.9;
-    optimizer.weight_decay = 1e-4;
-    st = pool_new(&learner->pool, err);
-    if (!st)
-        st = build(learner, model, is_detector, err);
-    if (!st)
-        st = engine_new(learner->graph, learner->pool, &engine,
-                        &learner->engine, err);
-    if (!st)
-        st = optimizer_new(learner->engine, &optimizer, &learner->optimizer,
-                           err);
-    if (!st)
-        st = is_detector ? make_detector_batch(learner, err)
-                         : make_classifier_batch(learner, err);
-    if (st)
-        return st;
-    learner->outputs =
-        mem_array(graph_output_count(learner->graph), sizeof *learner->outputs);
-    return learner->outputs ? ASSAY_OK : error_nomem(err, 1, "outputs");
-}
-
-static void learner_close(struct learner *learner)
-{
-    for (size_t i = 0; i < max_inputs; i++)
-        tensor_release(&learner->inputs[i]);
-    mem_free(learner->outputs);
-    optimizer_free(learner->optimizer);
-    engine_free(learner->engine);
-    graph_free(learner->graph);
-    pool_free(learner->pool);
-}
-
-static enum assay_status learner_step(struct learner *learner,
-                                      struct error *err)
-{
-    size_t n = graph_output_count(learner->graph);
-    enum assay_status st =
-        engine_run(learner->engine, learner->inputs, learner->outputs, err);
-
-    if (st)
-        return st;
-    learner->loss = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (learner->outputs[i].shape.rank == 0)
-            learner->loss += *tensor_f32(&learner->outputs[i]);
-        tensor_release(&learner->outputs[i]);
-    }
-    st = engine_backward(learner->engine, err);
-    return st ? st : optimizer_step(learner->optimizer, 0.001, err);
+    return learner_open(learner, &options, err);
 }
 
 /* ---- side by side
@@ -260,7 +80,7 @@ static enum assay_status bench_time(size_t i, struct peer *peer,
 {
     struct pairs pairs = {0};
     struct learner learner;
-    enum assay_status st = learner_open(&learner, rows[i].model, choices, err);
+    enum assay_status st = open_learner(&learner, rows[i].model, choices, err);
 
     /* Chooses kernels, touches memory. */
     for (int k = 0; !st && k < 2; k++)
@@ -301,7 +121,7 @@ static enum assay_status bench_recording(const char *choices, struct error *err)
     const char *run = "/var/tmp/assay-train-bench.assay";
     struct pairs pairs = {0};
     struct learner learner;
-    enum assay_status st = learner_open(&learner, "resnet50", choices, err);
+    enum assay_status st = open_learner(&learner, "resnet50", choices, err);
 
     if (!st && assay_start(run, NULL, NULL))
         st = error_set(err, ASSAY_IO, "cannot start a recording");
@@ -357,7 +177,7 @@ static int make_steps(const char *model, int n)
 {
     struct error err = {0};
     struct learner learner;
-    enum assay_status st = learner_open(&learner, model, NULL, &err);
+    enum assay_status st = open_learner(&learner, model, NULL, &err);
 
     for (int i = 0; !st && i < n; i++) {
         int64_t since = clock_monotonic_ns();

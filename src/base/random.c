@@ -54,13 +54,13 @@ double random_unit(struct random *random)
 
 uint64_t random_below(struct random *random, uint64_t n)
 {
-    /* Values below 2^64 mod n would make some results likelier. */
-    uint64_t reject_below = (UINT64_C(0) - n) % n;
     uint64_t x;
 
+    /* Values below 2^64 mod n would make some results likelier; those from n
+     * on are not, which saves a division almost always. */
     do
         x = random_u64(random);
-    while (x < reject_below);
+    while (x < n && x < (UINT64_C(0) - n) % n);
     return x % n;
 }
 

@@ -58,6 +58,8 @@ static enum assay_status train_settings_set_number(struct train_config *config,
     return train_config_set(config, name, text, err);
 }
 
+const char *const train_precisions[] = {"auto", "fp32", "tf32", NULL};
+
 /* The options that override one setting each. */
 static enum assay_status
 train_settings_set_options(struct train_config *config,
@@ -84,6 +86,9 @@ train_settings_set_options(struct train_config *config,
     }
     if (!st && settings->device)
         st = train_config_set(config, "training.device", settings->device, err);
+    if (!st && settings->precision)
+        st = train_config_set(config, "training.precision",
+                              train_precisions[settings->precision], err);
     if (!st && settings->is_synthetic)
         st = train_config_set(config, "dataset.kind",
                               train_dataset_name(TRAIN_SYNTHETIC), err);
@@ -110,8 +115,8 @@ static enum assay_status train_settings_set_word(struct train_config *config,
 bool train_settings_are_over(const struct train_settings *settings)
 {
     return settings->set.n || settings->is_synthetic || settings->device ||
-           settings->batch || settings->threads || settings->min_size ||
-           settings->workers >= 0;
+           settings->precision || settings->batch || settings->threads ||
+           settings->min_size || settings->workers >= 0;
 }
 
 enum assay_status train_settings_read(const struct train_settings *settings,

@@ -9,8 +9,12 @@
 #include "cli/train_fetch.h"
 #include "train/config.h"
 
+/* In the order of enum precision: those that a GPU trains in. */
+extern const char *const train_precisions[];
+
 struct train_settings {
     const char *device;
+    int precision;
     /* If not given: workers -1, the others 0. */
     int64_t steps, batch, workers, threads, min_size;
     bool is_synthetic, shows_defaults, is_full;
@@ -37,6 +41,10 @@ struct train_settings {
         OPTION_DEVICE_TO("where to compute: cpu, cuda:0, or auto for a GPU "   \
                          "that can train",                                     \
                          AT(device)),                                          \
+        {OPT_CHOICE("precision", "TYPE", train_precisions),                    \
+         .help = "what products are computed in on a GPU",                     \
+         .shown_default = "auto, which is tf32 where the GPU has it",          \
+         AT(precision)},                                                       \
         OPTION_THREADS_TO("threads to compute with", AT(threads)),             \
         {OPT_INTEGER("min-size", "N", 16, 8192),                               \
          .help = "resize the shorter side of images to this many pixels",      \

@@ -47,6 +47,7 @@ struct train_config {
         int64_t prefetch_factor; /* batches ahead, per worker */
         int64_t num_workers;     /* 0: the step decodes images itself */
         const char *device;
+        int precision;   /* enum precision; of a GPU */
         int64_t steps;   /* overrides the epochs; 0: not set */
         int64_t threads; /* 0: one per core */
         int64_t seed;

@@ -1,6 +1,7 @@
 /* train/config_keys.c - the table of keys, their defaults, and both as text. */
 #include "train/config.h"
 
+#include "backend/backend.h"
 #include "base/decimal.h"
 
 #include <float.h>
@@ -39,6 +40,14 @@ static const char *const optimizers[] = {
     NULL,
 };
 
+/* In the order of enum precision. */
+static const char *const precisions[] = {
+    [PRECISION_AUTO] = "auto",
+    [PRECISION_FP32] = "fp32",
+    [PRECISION_TF32] = "tf32",
+    NULL,
+};
+
 const struct config_key config_keys[] = {
     {IN(training, num_epochs, CONFIG_INTEGER), .min = 1, .max = 1e6,
      .meaning = "passes over the dataset"},
@@ -49,7 +58,9 @@ const struct config_key config_keys[] = {
     {IN(training, num_workers, CONFIG_INTEGER), .max = 256,
      .meaning = "threads that decode images; 0: the step decodes them itself"},
     {IN(training, device, CONFIG_TEXT),
-     .meaning = "\"cpu\", or \"auto\" for the best there is"},
+     .meaning = "\"cpu\", \"cuda:0\", or \"auto\" for the best there is"},
+    {IN(training, precision, CONFIG_CHOICE), .choices = precisions,
+     .meaning = "of products on a GPU; auto is tf32 where it has that"},
     {IN(training, steps, CONFIG_INTEGER), ANY_COUNT,
      .meaning =
          "steps to make, overriding the epochs; 0: as many as the epochs have"},

@@ -80,6 +80,9 @@ train_annotate_state_model(struct run *run, const struct trainer *trainer,
 {
     const struct graph *graph = trainer->options.graph;
     const struct backend *backend = engine_backend(trainer->engine);
+    enum precision precision = backend->class->precision
+                                   ? backend->class->precision(backend)
+                                   : PRECISION_FP32;
     char library[64];
     enum assay_status st;
 
@@ -94,7 +97,8 @@ train_annotate_state_model(struct run *run, const struct trainer *trainer,
         st = run_fact_printf(run, err, "model.parameter_bytes", "%" PRIu64,
                              graph_parameter_bytes(graph));
     if (!st)
-        st = run_fact_set(run, "model.precision", "fp32", err);
+        st = run_fact_set(run, "model.precision", precision_name(precision),
+                          err);
     if (st || !backend->class->library)
         return st;
     backend->class->library(library, sizeof library);

@@ -125,6 +125,7 @@ static enum assay_status make_engine(struct trainer *trainer, struct error *err)
     struct engine_options engine = {
         .device = options->device,
         .backend_options = {.n_threads = options->n_threads,
+                            .precision = options->precision,
                             .is_training = true,
                             .tuning_seconds = options->tuning_seconds,
                             .choices_path = options->choices_path,

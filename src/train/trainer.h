@@ -64,6 +64,7 @@ struct trainer_options {
     struct batch_source source;
 
     const struct device *device; /* NULL: device_portable */
+    enum precision precision;    /* of a GPU */
     int n_threads;
     const char *choices_path; /* remembered kernel choices; NULL: none */
     double tuning_seconds;

@@ -18,14 +18,16 @@ const char *torchvision_ask(const char *name, const char *script,
                             const char *arguments)
 {
     static char folder[512];
+    const char *python = getenv("ASSAY_TEST_PYTHON");
     char command[4096];
     int status;
 
     snprintf(folder, sizeof folder, "%s", test_path(name));
     if (mkdir(folder, 0777) != 0)
         return folder;
-    snprintf(command, sizeof command, "/usr/bin/python3 -B %s/tests/%s %s %s",
-             TEST_SOURCE_DIR, script, folder, arguments);
+    snprintf(command, sizeof command, "%s -B %s/tests/%s %s %s",
+             python ? python : "/usr/bin/python3", TEST_SOURCE_DIR, script,
+             folder, arguments);
     status = system(command);
     if (WIFEXITED(status) &&
         (WEXITSTATUS(status) == no_torch || WEXITSTATUS(status) == no_python)) {

@@ -7,8 +7,9 @@
 #include "formats/weights/checkpoint.h"
 
 /* Runs a script of the tests ("session/NAME.py") with a new folder called
- * `name` before the arguments, once per name, and returns that folder. SKIPs
- * the test if torchvision is missing. */
+ * `name` before the arguments, once per name, and returns that folder. The
+ * python3 is the system's, or what ASSAY_TEST_PYTHON names. SKIPs the test if
+ * torchvision is missing. */
 const char *torchvision_ask(const char *name, const char *script,
                             const char *arguments);
 

@@ -27,7 +27,8 @@ struct training {
     const char *of_them; /* the case of make_training.py */
     enum model_norm norm;
     int n_steps;
-    bool is_used; /* what it finds then is compared, too */
+    bool is_used;                /* what it finds then is compared, too */
+    const struct device *device; /* NULL: the host */
 };
 
 /* The largest differences, as measured. */
@@ -156,8 +157,7 @@ static double gradient_error(const struct checkpoint *answers, const char *name,
 }
 
 /* Exactly the parameters with a gradient in torchvision have one. */
-static void compare_gradients(const struct graph *graph,
-                              const struct engine *engine,
+static void compare_gradients(const struct graph *graph, struct engine *engine,
                               const struct checkpoint *answers,
                               struct errors *errors)
 {
@@ -167,13 +167,17 @@ static void compare_gradients(const struct graph *graph,
     for (uint32_t id = 0; id < graph_value_count(graph); id++) {
         const struct value *value = graph_value(graph, id);
         const struct tensor *gradient = engine_gradient(engine, id);
+        struct tensor here;
         double off;
 
         if (value->kind != VALUE_PARAMETER || !gradient)
             continue;
         CHECK(!value->is_frozen);
         n++;
-        off = gradient_error(answers, value->name, gradient, vanishing);
+        CHECK_STATUS(engine_to_host(engine, gradient, &here, &err), ASSAY_OK,
+                     &err);
+        off = gradient_error(answers, value->name, &here, vanishing);
+        tensor_release(&here);
         if (!(off <= errors->gradient)) {
             errors->gradient = off;
             errors->worst_gradient = value->name;
@@ -241,24 +245,25 @@ static double compare_losses(const struct graph *graph,
 }
 
 /* New statistics are outputs named after the buffers they replace. */
-static void take_statistics(struct graph *graph, struct tensor *outputs,
-                            const struct checkpoint *answers,
-                            struct errors *errors)
+static void compare_statistics(const struct graph *graph, struct engine *engine,
+                               const struct tensor *outputs,
+                               const struct checkpoint *answers,
+                               struct errors *errors)
 {
     for (size_t i = 0; i < graph_output_count(graph); i++) {
         const char *name;
+        struct tensor here;
         uint32_t id;
 
         graph_output_at(graph, i, &name);
         id = graph_find_value(graph, name);
         if (id == GRAPH_NONE || graph_value(graph, id)->kind != VALUE_BUFFER)
             continue;
-        if (answers)
-            errors->statistic =
-                fmax(errors->statistic,
-                     answer_error(answers, "step1", name, &outputs[i]));
-        memcpy(tensor_data(&graph_value(graph, id)->data),
-               tensor_data(&outputs[i]), tensor_bytes(&outputs[i]));
+        CHECK_STATUS(engine_to_host(engine, &outputs[i], &here, &err), ASSAY_OK,
+                     &err);
+        errors->statistic = fmax(errors->statistic,
+                                 answer_error(answers, "step1", name, &here));
+        tensor_release(&here);
     }
 }
 
@@ -275,13 +280,15 @@ static size_t bring_inputs(const struct graph *graph,
     return n;
 }
 
-static void train(struct graph *graph, const struct checkpoint *answers,
-                  int n_steps, struct errors *errors)
+static void train(const struct training *training, struct graph *graph,
+                  const struct checkpoint *answers, struct errors *errors)
 {
     struct engine_options engine_options = {
-        .device = device_cpu(),
-        .backend_options = {
-            .n_threads = 2, .is_training = true, .is_plain = true}};
+        .device = training->device ? training->device : device_cpu(),
+        .backend_options = {.n_threads = 2,
+                            .precision = PRECISION_FP32,
+                            .is_training = true,
+                            .is_plain = true}};
     struct optimizer_options sgd = optimizer_defaults(OPTIMIZER_SGD);
     size_t n_outputs = graph_output_count(graph), n_inputs;
     struct tensor *outputs = mem_array(n_outputs, sizeof *outputs);
@@ -298,7 +305,7 @@ static void train(struct graph *graph, const struct checkpoint *answers,
     CHECK_STATUS(engine_new(graph, pool, &engine_options, &engine, &err),
                  ASSAY_OK, &err);
     CHECK_STATUS(optimizer_new(engine, &sgd, &optimizer, &err), ASSAY_OK, &err);
-    for (int step = 0; step < n_steps; step++) {
+    for (int step = 0; step < training->n_steps; step++) {
         double off;
 
         CHECK_STATUS(engine_run(engine, inputs, outputs, &err), ASSAY_OK, &err);
@@ -307,15 +314,18 @@ static void train(struct graph *graph, const struct checkpoint *answers,
             errors->loss = off;
         errors->later_loss = fmax(errors->later_loss, off);
         CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
-        if (step == 0)
+        if (step == 0) {
             compare_gradients(graph, engine, answers, errors);
-        take_statistics(graph, outputs, step == 0 ? answers : NULL, errors);
+            compare_statistics(graph, engine, outputs, answers, errors);
+        }
         CHECK_STATUS(
             optimizer_step(optimizer, (double)*tensor_f32(&rate), &err),
             ASSAY_OK, &err);
+        CHECK_STATUS(engine_renew(engine, outputs, &err), ASSAY_OK, &err);
         for (size_t i = 0; i < n_outputs; i++)
             tensor_release(&outputs[i]);
     }
+    CHECK_STATUS(engine_store_parameters(engine, &err), ASSAY_OK, &err);
     optimizer_free(optimizer);
     engine_free(engine);
     for (size_t i = 0; i < n_inputs; i++)
@@ -425,19 +435,20 @@ static void check_training(const struct training *training)
     struct errors errors = {0};
     struct checkpoint *answers;
     struct graph *graph;
-    char arguments[64], path[1024];
+    char arguments[64], name[64], path[1024];
     const char *folder;
 
     snprintf(arguments, sizeof arguments, "%s %d", training->of_them,
              training->n_steps);
-    folder = torchvision_ask(training->of_them, "models/make_training.py",
-                             arguments);
+    snprintf(name, sizeof name, "%s%s", training->of_them,
+             training->device ? "-on-a-device" : "");
+    folder = torchvision_ask(name, "models/make_training.py", arguments);
     answers = answer_open(folder, training->of_them);
     CHECK_INT(pool_new(&pool, &err), ASSAY_OK);
     graph = build(training);
     zoo_fill(graph, pool);
     start_norms(graph, answers);
-    train(graph, answers, training->n_steps, &errors);
+    train(training, graph, answers, &errors);
     compare_parameters(graph, answers, &errors);
     print_message(
         "%s: losses %.1e, gradients %.1e (%s), statistics %.1e; after "
@@ -518,5 +529,30 @@ TEST(classifiers_train_as_in_torchvision)
             .of_them = models[i],
             .norm = NORM_BATCH,
             .n_steps = 4,
+        });
+}
+
+/* In fp32: the bars are those of the host. */
+TEST(a_gpu_trains_as_in_torchvision)
+{
+    static const struct {
+        const char *model, *of_them;
+        enum model_norm norm;
+    } models[] = {
+        {"resnet18", "resnet18", NORM_BATCH},
+        {"mobilenet_v2", "mobilenet_v2", NORM_BATCH},
+        {"fasterrcnn_resnet18_fpn", "fasterrcnn-18-batch", NORM_BATCH},
+        {"fasterrcnn_resnet50_fpn", "fasterrcnn-50-frozen", NORM_FROZEN}};
+    const struct device *gpu;
+
+    if (device_find("cuda:0", &gpu, &err))
+        SKIP("%s", err.text);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        check_training(&(struct training){
+            .model = models[i].model,
+            .of_them = models[i].of_them,
+            .norm = models[i].norm,
+            .n_steps = 10,
+            .device = gpu,
         });
 }

@@ -111,45 +111,65 @@ static enum assay_status cuda_adamw(struct backend *backend,
 
 /* ---- what the host gets to know ------------------------------------------ */
 
-enum { most_blocks = 256 };
+/* As kernels/arithmetic.cu has it: tensors of one launch. */
+enum { square_blocks = 32, square_tensors = 128 };
 
-static enum assay_status add_squares(struct cuda_call *call,
-                                     const struct tensor *tensor,
-                                     struct buffer *scratch, double *sum)
+struct square_list {
+    cu_pointer x[square_tensors];
+    int64_t n[square_tensors];
+};
+
+/* One sum of each block of each tensor. */
+static enum assay_status square_sums(struct cuda_call *call,
+                                     const struct tensor *const *tensors,
+                                     size_t n, cu_pointer sums)
 {
-    struct cuda_grid grid = {most_blocks, 1, 1, 256, 0};
-    cu_pointer x = cuda_at(tensor);
-    cu_pointer sums = (cu_pointer)(uintptr_t)buffer_data(scratch);
-    int64_t n = (int64_t)tensor_elements(tensor);
-    struct space *space = buffer_space(scratch);
-    double parts[most_blocks];
-    enum assay_status st =
-        CUDA_LAUNCH(call, "arithmetic", "square_sums", grid, x, n, sums);
+    enum assay_status st = ASSAY_OK;
 
-    if (!st)
-        st = space->copy_out(space, parts, buffer_data(scratch), sizeof parts,
-                             call->err);
-    for (size_t i = 0; !st && i < most_blocks; i++)
-        *sum += parts[i];
+    for (size_t done = 0; !st && done < n; done += square_tensors) {
+        size_t now = n - done < square_tensors ? n - done : square_tensors;
+        struct cuda_grid grid = {square_blocks, (unsigned)now, 1, 256, 0};
+        struct square_list list = {.x = {0}};
+
+        for (size_t i = 0; i < now; i++) {
+            list.x[i] = cuda_at(tensors[done + i]);
+            list.n[i] = (int64_t)tensor_elements(tensors[done + i]);
+        }
+        st = CUDA_LAUNCH(call, "arithmetic", "square_sums", grid, list, sums);
+        sums += now * square_blocks * sizeof(double);
+    }
     return st;
 }
 
+/* The device is waited for once. */
 static enum assay_status cuda_square_sum(struct backend *backend,
                                          const struct op_context *context,
                                          const struct tensor *const *tensors,
                                          size_t n, double *sum,
                                          struct error *err)
 {
+    static const struct cuda_grid one_block = {1, 1, 1, 256, 0};
     struct cuda_call call = call_of(backend, context, err);
+    int64_t n_sums = (int64_t)n * square_blocks;
+    size_t bytes = ((size_t)n_sums + 1) * sizeof(double);
     struct buffer *scratch = NULL;
-    enum assay_status st =
-        cuda_scratch(&call, most_blocks * sizeof(double), &scratch);
+    struct space *space;
+    cu_pointer sums, all;
+    enum assay_status st = cuda_scratch(&call, bytes, &scratch);
 
     *sum = 0;
-    for (size_t i = 0; !st && i < n; i++) {
-        if (tensor_elements(tensors[i]))
-            st = add_squares(&call, tensors[i], scratch, sum);
-    }
+    if (st)
+        return st;
+    space = buffer_space(scratch);
+    all = (cu_pointer)(uintptr_t)buffer_data(scratch);
+    sums = all + sizeof(double);
+    st = square_sums(&call, tensors, n, sums);
+    if (!st)
+        st = CUDA_LAUNCH(&call, "arithmetic", "add_sums", one_block, sums,
+                         n_sums, all);
+    if (!st)
+        st =
+            space->copy_out(space, sum, buffer_data(scratch), sizeof *sum, err);
     buffer_release(scratch);
     return st;
 }

@@ -1,6 +1,7 @@
 /* backend/cuda/cuda_backend.c - CUDA behind the interface of backends. */
 #include "backend/cuda/cuda_internal.h"
 
+#include "backend/cuda/cuda_backward.h"
 #include "backend/cuda/cuda_libraries.h"
 #include "backend/cuda/cuda_ops.h"
 #include "backend/cuda/cuda_plan.h"
@@ -275,8 +276,8 @@ static enum assay_status cuda_make(const struct device *device,
                                    const struct backend_options *options,
                                    struct backend **out, struct error *err)
 {
-    static const double default_seconds = 2;
     struct cuda *cuda = mem_zalloc(sizeof *cuda);
+    double default_seconds = options->is_training ? 10 : 2;
     double seconds =
         options->tuning_seconds > 0 ? options->tuning_seconds : default_seconds;
     enum assay_status st;
@@ -307,6 +308,16 @@ static enum assay_status cuda_make(const struct device *device,
 static void cuda_pass_over(struct backend *backend)
 {
     cuda_choices_store(cuda_of(backend));
+}
+
+static void cuda_choices(const struct backend *backend, struct sink *sink)
+{
+    cuda_choices_text(cuda_of(backend), sink);
+}
+
+static void cuda_settle(struct backend *backend)
+{
+    cuda_of(backend)->tuning_left_ns = 0;
 }
 
 static void cuda_parameters_changed(struct backend *backend)
@@ -383,6 +394,10 @@ const struct backend_class backend_cuda = {
     .free = cuda_free,
     .can_run = cuda_can_run,
     .forward = cuda_forward,
+    .can_backward = cuda_can_backward,
+    .backward_reads = cuda_backward_reads,
+    .backward = cuda_run_backward,
+    .accumulate = cuda_accumulate,
     .math = &cuda_math,
     .synchronise = cuda_synchronise,
     .timings = cuda_timings,
@@ -398,6 +413,8 @@ const struct backend_class backend_cuda = {
     .to_dense = cuda_to_dense,
     .parameters_changed = cuda_parameters_changed,
     .pass_over = cuda_pass_over,
+    .choices = cuda_choices,
+    .settle = cuda_settle,
     .explain = cuda_explain,
     .kernel = cuda_kernel,
     .precision = cuda_precision,

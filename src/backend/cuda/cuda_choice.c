@@ -40,15 +40,30 @@ static enum assay_status run_direct(struct cuda_call *call,
                                     const struct cuda_job *job,
                                     const struct cuda_operands *operands)
 {
+    struct cuda_device *device = call->cuda->device;
     struct cuda_operands at = *operands;
     struct cuda_job by_value = *job;
+    int64_t weights = job->o * job->kh * job->kw * (job->c / job->groups);
     char name[CUDA_NAME];
 
+    if (job->way == WAY_DATA) {
+        cuda_kernel_name(name, "direct_data", (enum dtype)job->stored);
+        return CUDA_LAUNCH(
+            call, "gradient", name,
+            cuda_grid_for(device, (size_t)(job->n * job->h * job->w * job->c),
+                          1),
+            by_value, at.y, at.w, at.x);
+    }
+    if (job->way == WAY_WEIGHTS) {
+        cuda_kernel_name(name, "direct_weights", (enum dtype)job->stored);
+        return CUDA_LAUNCH(call, "gradient", name,
+                           cuda_grid_for(device, (size_t)weights * 256, 1),
+                           by_value, at.y, at.x, at.w);
+    }
     cuda_kernel_name(name, "direct", (enum dtype)job->stored);
     return CUDA_LAUNCH(
         call, "convolution", name,
-        cuda_grid_for(call->cuda->device,
-                      (size_t)(job->n * job->oh * job->ow * job->o), 1),
+        cuda_grid_for(device, (size_t)(job->n * job->oh * job->ow * job->o), 1),
         by_value, at.x, at.w, at.bias, at.residual, at.y);
 }
 
@@ -89,6 +104,8 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
         st = cudnn_plan_run(call, plan, &all);
     else if (plan->kind == PLAN_CUBLASLT)
         st = lt_plan_run(call, job, plan, &all);
+    else if (plan->kind == PLAN_THIN)
+        st = thin_plan_run(call, job, &all);
     else
         st = run_direct(call, job, &all);
     if (!st && plan->is_bare)
@@ -128,6 +145,8 @@ static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
         return cudnn_plan_make(device, job, true, i, &n, plan);
     if (plan_number(name, "cudnn bare ", &i))
         return cudnn_plan_make(device, job, false, i, &n, plan);
+    if (strcmp(name, "thin") == 0)
+        return thin_plan_make(device, job, plan);
     return strcmp(name, "direct") == 0 && plan_direct(plan);
 }
 
@@ -136,6 +155,7 @@ static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
 struct remembered {
     char key[17];
     char name[PLAN_NAME];
+    bool is_kept; /* in the cache: it was measured, or found there */
 };
 
 struct cuda_choices {
@@ -164,7 +184,7 @@ static struct remembered *choices_find(struct cuda_choices *choices,
 }
 
 static bool choices_add(struct cuda_choices *choices, const char *key,
-                        const char *name)
+                        const char *name, bool is_kept)
 {
     struct remembered *item;
 
@@ -174,20 +194,14 @@ static bool choices_add(struct cuda_choices *choices, const char *key,
     item = &choices->items[choices->n++];
     snprintf(item->key, sizeof item->key, "%.16s", key);
     snprintf(item->name, sizeof item->name, "%s", name);
+    item->is_kept = is_kept;
     return true;
 }
 
 /* Lines: 16 digits, a blank, the name of a plan. Others are passed over. */
-static void choices_read(struct cuda_choices *choices)
+static void choices_read(struct cuda_choices *choices, const char *at,
+                         bool is_kept)
 {
-    struct str text = {0};
-    const char *at;
-
-    if (file_read(str_text(&choices->path), (size_t)4 << 20, &text, NULL)) {
-        str_release(&text);
-        return;
-    }
-    at = str_text(&text);
     while (*at) {
         size_t n = strcspn(at, "\n");
         char name[PLAN_NAME];
@@ -195,10 +209,18 @@ static void choices_read(struct cuda_choices *choices)
         if (n > 17 && n - 17 < sizeof name && at[16] == ' ' &&
             strspn(at, "0123456789abcdef") == 16) {
             snprintf(name, sizeof name, "%.*s", (int)(n - 17), at + 17);
-            (void)choices_add(choices, at, name);
+            (void)choices_add(choices, at, name, is_kept);
         }
         at += n + (at[n] == '\n');
     }
+}
+
+static void choices_read_file(struct cuda_choices *choices)
+{
+    struct str text = {0};
+
+    if (!file_read(str_text(&choices->path), (size_t)4 << 20, &text, NULL))
+        choices_read(choices, str_text(&text), true);
     str_release(&text);
 }
 
@@ -211,6 +233,10 @@ enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err)
     cuda->choices = choices;
     if (!choices)
         return error_nomem(err, sizeof *choices, "the choices of kernels");
+    /* The first of a key is the one that counts. */
+    if (cuda->options.choices_text)
+        choices_read(choices, cuda->options.choices_text, false);
+    cuda->options.choices_text = NULL; /* it was borrowed */
     if (!cuda->options.choices_path)
         return ASSAY_OK;
     snprintf(name, sizeof name, "cuda/choices-%s-sm_%d%d-cudnn-%s.txt",
@@ -223,8 +249,19 @@ enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err)
     if (cache_path(name, &choices->path, &ignored))
         str_clear(&choices->path);
     else
-        choices_read(choices);
+        choices_read_file(choices);
     return ASSAY_OK;
+}
+
+static void choices_write(const struct cuda_choices *choices, bool only_kept,
+                          struct sink *sink)
+{
+    for (size_t i = 0; i < choices->n; i++) {
+        const struct remembered *item = &choices->items[i];
+
+        if (item->is_kept || !only_kept)
+            sink_printf(sink, "%s %s\n", item->key, item->name);
+    }
 }
 
 void cuda_choices_store(struct cuda *cuda)
@@ -239,10 +276,13 @@ void cuda_choices_store(struct cuda *cuda)
     if (cache_make_folders(str_text(&choices->path), &ignored) ||
         output_open(str_text(&choices->path), &output, &ignored))
         return;
-    for (size_t i = 0; i < choices->n; i++)
-        sink_printf(output_sink(output), "%s %s\n", choices->items[i].key,
-                    choices->items[i].name);
+    choices_write(choices, true, output_sink(output));
     (void)output_commit(output, &ignored);
+}
+
+void cuda_choices_text(const struct cuda *cuda, struct sink *sink)
+{
+    choices_write(cuda->choices, false, sink);
 }
 
 void cuda_choices_close(struct cuda *cuda)
@@ -352,13 +392,15 @@ static void contest_hold(struct contest *contest, int64_t end_ns)
     struct cuda_plan plan;
     size_t n = 1;
 
+    if (thin_plan_make(device, contest->job, &plan))
+        contest_enter(contest, &plan);
     for (size_t i = 0; i < n && i < most_products; i++) {
         if (contest_is_over(contest, end_ns))
             return;
         if (lt_plan_make(device, contest->job, i, &n, &plan))
             contest_enter(contest, &plan);
     }
-    n = 1;
+    n = contest->job->way == WAY_FORWARD;
     for (size_t i = 0; i < n && i < most_fused; i++) {
         if (contest_is_over(contest, end_ns))
             return;
@@ -425,11 +467,9 @@ static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
              contest.is_measured ? str_text(&contest.times)
                                  : "by rule, not measured");
     str_release(&contest.times);
-    if (!contest.is_measured)
-        return;
     job_key(job, key);
-    cuda->choices->is_changed =
-        choices_add(cuda->choices, key, chosen->plan.name);
+    if (choices_add(cuda->choices, key, chosen->plan.name, contest.is_measured))
+        cuda->choices->is_changed |= contest.is_measured;
 }
 
 /* Jobs have no padding. */

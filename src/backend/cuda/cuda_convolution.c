@@ -56,13 +56,14 @@ static enum dtype stored_of(const struct layout *layout)
 
 /* ---- convolutions -------------------------------------------------------- */
 
-static struct cuda_job conv_job(const struct cuda_call *call,
-                                const struct layout *layout)
+struct cuda_job cuda_conv_job(const struct cuda_call *call,
+                              const struct layout *layout,
+                              const struct shape *y_shape)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(call->node);
     const int64_t *x = call->inputs[CONV2D_X]->shape.dims;
     const int64_t *w = call->inputs[CONV2D_WEIGHT]->shape.dims;
-    const int64_t *y = call->outputs[0].shape.dims;
+    const int64_t *y = y_shape->dims;
     struct cuda_job job = {0};
 
     job.n = x[0];
@@ -110,7 +111,7 @@ static enum assay_status conv_activate(struct cuda_call *call)
 enum assay_status cuda_run_conv2d(struct cuda_call *call)
 {
     const struct layout *layout = cuda_own_layout(call->cuda, 4);
-    struct cuda_job job = conv_job(call, layout);
+    struct cuda_job job = cuda_conv_job(call, layout, &call->outputs[0].shape);
     struct job_tensors tensors = {0};
     enum assay_status st = cuda_output(call, 0, layout);
 

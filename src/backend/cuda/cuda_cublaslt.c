@@ -2,7 +2,9 @@
  * bias, residual and ReLU in the same kernel.
  *
  * Its matrices are column by column: what is [m,k] by rows for us is [k,m] for
- * it. So y^T [o,m] = w [k,o]^T x [k,m], and the bias goes along the rows. */
+ * it. So y^T [o,m] = w [k,o]^T x [k,m], and the bias goes along the rows; of
+ * the gradients, dx^T [k,m] = w [k,o] dy [o,m], and dw [k,o] = x [k,m]
+ * dy [o,m]^T. */
 #include "backend/cuda/cuda_cublaslt.h"
 
 #include "backend/cuda/cuda_libraries.h"
@@ -110,20 +112,26 @@ static bool lt_describe(struct lt_plan *plan, const struct cuda_job *job)
 {
     uint64_t m = (uint64_t)(job->n * job->oh * job->ow);
     uint64_t k = (uint64_t)job->c, o = (uint64_t)job->o;
+    bool is_forward = job->way == WAY_FORWARD, is_w = job->way == WAY_WEIGHTS;
     int type = lt_type(job->stored), epilogue = lt_epilogue(job);
-    int32_t transpose = LT_TRANSPOSE;
+    int32_t a_turned = is_forward ? LT_TRANSPOSE : 0;
+    int32_t b_turned = is_w ? LT_TRANSPOSE : 0;
+    uint64_t b_rows = is_forward ? k : o, d_rows = is_forward ? o : k;
 
     return !lt.api.cublasLtMatmulDescCreate(&plan->desc, lt_compute(job),
                                             LT_F32) &&
-           !lt.api.cublasLtMatmulDescSetAttribute(
-               plan->desc, LT_DESC_TRANSA, &transpose, sizeof transpose) &&
+           !lt.api.cublasLtMatmulDescSetAttribute(plan->desc, LT_DESC_TRANSA,
+                                                  &a_turned, sizeof a_turned) &&
+           !lt.api.cublasLtMatmulDescSetAttribute(plan->desc, LT_DESC_TRANSB,
+                                                  &b_turned, sizeof b_turned) &&
            !lt.api.cublasLtMatmulDescSetAttribute(plan->desc, LT_DESC_EPILOGUE,
                                                   &epilogue, sizeof epilogue) &&
-           !lt.api.cublasLtMatrixLayoutCreate(&plan->a, type, k, o,
+           !lt.api.cublasLtMatrixLayoutCreate(&plan->a, type, k, is_w ? m : o,
                                               (int64_t)k) &&
-           !lt.api.cublasLtMatrixLayoutCreate(&plan->b, type, k, m,
-                                              (int64_t)k) &&
-           !lt.api.cublasLtMatrixLayoutCreate(&plan->d, type, o, m, (int64_t)o);
+           !lt.api.cublasLtMatrixLayoutCreate(&plan->b, type, b_rows, m,
+                                              (int64_t)b_rows) &&
+           !lt.api.cublasLtMatrixLayoutCreate(&plan->d, type, d_rows,
+                                              is_w ? o : m, (int64_t)d_rows);
 }
 
 /* The i-th way that cuBLASLt suggests. */
@@ -182,10 +190,15 @@ enum assay_status lt_plan_run(struct cuda_call *call,
 {
     const struct lt_plan *made = plan->lt;
     struct cuda_device *device = call->cuda->device;
+    cu_pointer a = job->way == WAY_WEIGHTS ? operands->x : operands->w;
+    cu_pointer b = job->way == WAY_FORWARD ? operands->x : operands->y;
+    cu_pointer made_at = job->way == WAY_FORWARD ? operands->y
+                         : job->way == WAY_DATA  ? operands->x
+                                                 : operands->w;
     void *bias = (void *)(uintptr_t)operands->bias;
-    void *y = (void *)(uintptr_t)operands->y;
+    void *d = (void *)(uintptr_t)made_at;
     const void *c =
-        job->has_residual ? (const void *)(uintptr_t)operands->residual : y;
+        job->has_residual ? (const void *)(uintptr_t)operands->residual : d;
     float one = 1, beta = job->has_residual ? 1.0f : 0.0f;
     int result = 0;
 
@@ -194,11 +207,10 @@ enum assay_status lt_plan_run(struct cuda_call *call,
             made->desc, LT_DESC_BIAS_POINTER, &bias, sizeof bias);
     if (!result)
         result = lt.api.cublasLtMatmul(
-            made->handle, made->desc, &one, (void *)(uintptr_t)operands->w,
-            made->a, (void *)(uintptr_t)operands->x, made->b, &beta, c, made->d,
-            y, made->d, &made->result.algo,
-            (void *)(uintptr_t)operands->workspace, plan->workspace_bytes,
-            device->stream);
+            made->handle, made->desc, &one, (void *)(uintptr_t)a, made->a,
+            (void *)(uintptr_t)b, made->b, &beta, c, made->d, d, made->d,
+            &made->result.algo, (void *)(uintptr_t)operands->workspace,
+            plan->workspace_bytes, device->stream);
     if (!result)
         return ASSAY_OK;
     return error_set(call->err, ASSAY_IO, "%s failed on %s with status %d",

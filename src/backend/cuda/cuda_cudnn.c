@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { most_configs = 16, most_parts = 80 };
+enum { most_configs = 16, most_parts = 128 };
 
 static const int64_t most_workspace_bytes = (int64_t)256 << 20;
 
@@ -173,8 +173,14 @@ static cudnn_descriptor part_convolution(struct parts *parts,
                                          cudnn_descriptor x, cudnn_descriptor w,
                                          cudnn_descriptor y)
 {
+    static const int kinds[] = {[WAY_FORWARD] = CUDNN_OPERATION_CONVOLUTION,
+                                [WAY_DATA] = CUDNN_OPERATION_DATA,
+                                [WAY_WEIGHTS] = CUDNN_OPERATION_WEIGHTS};
+    int more = job->way == WAY_DATA      ? CUDNN_DATA_MORE
+               : job->way == WAY_WEIGHTS ? CUDNN_WEIGHTS_MORE
+                                         : 0;
     cudnn_descriptor how = part_new(parts, CUDNN_CONVOLUTION);
-    cudnn_descriptor part = part_new(parts, CUDNN_OPERATION_CONVOLUTION);
+    cudnn_descriptor part = part_new(parts, kinds[job->way]);
     int type = CUDNN_DATA_F32, mode = CUDNN_CROSS_CORRELATION;
     int64_t dimensions = 2;
     float one = 1, zero = 0;
@@ -194,12 +200,14 @@ static cudnn_descriptor part_convolution(struct parts *parts,
     part_set(parts, how, CUDNN_CONVOLUTION_AFTER, CUDNN_TYPE_INT64, 2,
              job->after);
     part_finish(parts, how);
-    part_refer(parts, part, CUDNN_FORWARD_CONVOLUTION, how);
-    part_refer(parts, part, CUDNN_FORWARD_X, x);
-    part_refer(parts, part, CUDNN_FORWARD_W, w);
-    part_refer(parts, part, CUDNN_FORWARD_Y, y);
-    part_set(parts, part, CUDNN_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1, &one);
-    part_set(parts, part, CUDNN_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1, &zero);
+    part_refer(parts, part, CUDNN_FORWARD_CONVOLUTION + more, how);
+    part_refer(parts, part, CUDNN_FORWARD_X + more, x);
+    part_refer(parts, part, CUDNN_FORWARD_W + more, w);
+    part_refer(parts, part, CUDNN_FORWARD_Y + more, y);
+    part_set(parts, part, CUDNN_FORWARD_ALPHA + more, CUDNN_TYPE_FLOAT, 1,
+             &one);
+    part_set(parts, part, CUDNN_FORWARD_BETA + more, CUDNN_TYPE_FLOAT, 1,
+             &zero);
     part_finish(parts, part);
     return part;
 }
@@ -402,18 +410,21 @@ static struct cudnn_plan *build_plan(struct parts *parts, cudnn_handle handle,
     return made;
 }
 
-/* Rules of two kinds: what suits best, then what always works. */
+/* Rules of two kinds: what suits best, then what always works. `configs` has
+ * room for the most of both. */
 static size_t list_all(struct parts *parts, cudnn_descriptor graph,
-                       bool is_fused, cudnn_descriptor *configs)
+                       bool is_fused, bool is_gradient,
+                       cudnn_descriptor *configs)
 {
     size_t n = list_configs(
         parts, graph, cudnn.version >= 8300 ? CUDNN_HEUR_A : CUDNN_HEUR_INSTANT,
         configs);
 
-    if (n || is_fused)
+    /* A gradient's favourites may all be of the kind that is not allowed. */
+    if (is_fused || (n && !is_gradient))
         return n;
     parts->is_good = true;
-    return list_configs(parts, graph, CUDNN_HEUR_FALLBACK, configs);
+    return n + list_configs(parts, graph, CUDNN_HEUR_FALLBACK, configs + n);
 }
 
 bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
@@ -421,7 +432,7 @@ bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
 {
     struct parts parts = {.is_good = true};
     cudnn_handle handle = handle_of(device);
-    cudnn_descriptor configs[most_configs], graph;
+    cudnn_descriptor configs[2 * most_configs], graph;
     size_t workspace_bytes = 0;
     int64_t index;
 
@@ -431,7 +442,8 @@ bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
         return false;
     graph = part_graph(&parts, handle, job, is_fused);
     if (parts.is_good)
-        *n = list_all(&parts, graph, is_fused, configs);
+        *n =
+            list_all(&parts, graph, is_fused, job->way != WAY_FORWARD, configs);
     if (i < *n && is_allowed(&parts, configs[i], job, &index))
         plan->cudnn = build_plan(&parts, handle, configs[i], &workspace_bytes);
     parts_release(&parts);

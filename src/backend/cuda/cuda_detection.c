@@ -3,6 +3,7 @@
  * back into photographs. */
 #include "backend/cuda/cuda_ops.h"
 
+#include "backend/cuda/cuda_backward.h"
 #include "backend/cuda/cuda_walk.h"
 #include "base/mem.h"
 #include "ops/detection/anchor_grid.h"
@@ -218,17 +219,33 @@ bool cuda_can_roi_align(const struct cuda *cuda, const struct node *node,
     return attrs->size <= 14 && attrs->sampling_ratio <= ROI_ALIGN_MAX_RATIO;
 }
 
+static struct roi_maps roi_maps_of(const struct node *node,
+                                   const struct tensor *const *inputs)
+{
+    const struct roi_align_attrs *attrs = node->attrs;
+    struct roi_maps maps = {.n = (int)(node->n_inputs - ROI_ALIGN_MAPS),
+                            .size = (int)attrs->size,
+                            .points = (int)attrs->sampling_ratio,
+                            .canonical_size = attrs->canonical_size,
+                            .canonical_level = attrs->canonical_level};
+
+    for (int i = 0; i < maps.n; i++) {
+        const struct tensor *map = inputs[ROI_ALIGN_MAPS + i];
+
+        maps.maps[i] = cuda_view_of(map);
+        maps.heights[i] = (int)map->shape.dims[2];
+        maps.widths[i] = (int)map->shape.dims[3];
+    }
+    return maps;
+}
+
 enum assay_status cuda_run_roi_align(struct cuda_call *call)
 {
     enum { channels_together = 64 };
     const struct roi_align_attrs *attrs = call->node->attrs;
     const int64_t *y_dims = call->outputs[0].shape.dims;
     const struct layout *layout = cuda_own_layout(call->cuda, 4);
-    struct roi_maps maps = {.n = (int)(call->node->n_inputs - ROI_ALIGN_MAPS),
-                            .size = (int)attrs->size,
-                            .points = (int)attrs->sampling_ratio,
-                            .canonical_size = attrs->canonical_size,
-                            .canonical_level = attrs->canonical_level};
+    struct roi_maps maps = roi_maps_of(call->node, call->inputs);
     cu_pointer boxes = cuda_at(call->inputs[ROI_ALIGN_BOXES]);
     cu_pointer counts = cuda_at(call->inputs[ROI_ALIGN_COUNTS]);
     cu_pointer sizes = cuda_at(call->inputs[ROI_ALIGN_SIZES]);
@@ -250,18 +267,74 @@ enum assay_status cuda_run_roi_align(struct cuda_call *call)
     st = cuda_output(call, 0, layout);
     if (st || !n || !channels)
         return st;
-    for (int i = 0; i < maps.n; i++) {
-        const struct tensor *map = call->inputs[ROI_ALIGN_MAPS + i];
-
-        maps.maps[i] = cuda_view_of(map);
-        maps.heights[i] = (int)map->shape.dims[2];
-        maps.widths[i] = (int)map->shape.dims[3];
-    }
     y = cuda_at(&call->outputs[0]);
     is_turned = !layout;
     cuda_kernel_name(name, "roi_align", cuda_stored(&call->outputs[0]));
     return CUDA_LAUNCH(call, "roi", name, grid, maps, boxes, counts, sizes,
                        n_images, channels, is_turned, y);
+}
+
+/* As struct roi_plan in kernels/roi.cu. */
+enum { roi_most_bins = 14, roi_tap_bytes = 68 };
+static const size_t roi_plan_bytes =
+    5 * sizeof(int) + (size_t)2 * roi_most_bins * roi_tap_bytes;
+
+/* dx of one level; dy has its channels last. */
+static enum assay_status roi_gather(struct cuda_call *call,
+                                    const struct op_backward *pass, int level,
+                                    cu_pointer plans, cu_pointer dy)
+{
+    enum { tile = 4, threads = 256 };
+    const struct roi_align_attrs *attrs = call->node->attrs;
+    size_t input = ROI_ALIGN_MAPS + (size_t)level;
+    const struct shape *shape = &pass->inputs[input]->shape;
+    int channels = (int)shape->dims[1], height = (int)shape->dims[2];
+    int width = (int)shape->dims[3], size = (int)attrs->size;
+    struct cuda_grid grid = {(unsigned)(height * ((width + tile - 1) / tile)),
+                             (unsigned)shape->dims[0],
+                             (unsigned)((channels + threads - 1) / threads),
+                             threads, 0};
+    cu_pointer counts = cuda_at(pass->inputs[ROI_ALIGN_COUNTS]), dx;
+    enum assay_status st =
+        cuda_tensor_new(call, shape, cuda_map_layout(), &pass->dx[input]);
+
+    dx = cuda_at(&pass->dx[input]);
+    if (st || !tensor_elements(&pass->dx[input]))
+        return st;
+    return CUDA_LAUNCH(call, "roi", "roi_gather", grid, plans, counts, level,
+                       size, height, width, channels, dy, dx);
+}
+
+/* Boxes have no gradient. */
+enum assay_status cuda_back_roi_align(struct cuda_call *call,
+                                      const struct op_backward *pass)
+{
+    struct roi_maps maps = roi_maps_of(call->node, pass->inputs);
+    cu_pointer boxes = cuda_at(pass->inputs[ROI_ALIGN_BOXES]);
+    cu_pointer sizes = cuda_at(pass->inputs[ROI_ALIGN_SIZES]);
+    int64_t n_images = pass->inputs[ROI_ALIGN_COUNTS]->shape.dims[0];
+    int64_t n = pass->inputs[ROI_ALIGN_BOXES]->shape.dims[0];
+    struct cuda_grid grid = {(unsigned)n, 1, 1, 32, 0};
+    struct tensor dy;
+    struct buffer *scratch = NULL;
+    cu_pointer plans = 0;
+    enum assay_status st =
+        cuda_in_layout(call, pass->dy[0], cuda_map_layout(), &dy);
+
+    if (!st)
+        st = cuda_scratch(call, (size_t)n * roi_plan_bytes, &scratch);
+    if (!st) {
+        plans = (cu_pointer)(uintptr_t)buffer_data(scratch);
+        st = CUDA_LAUNCH(call, "roi", "roi_plan_boxes", grid, maps, boxes,
+                         sizes, n_images, plans);
+    }
+    for (int i = 0; !st && i < maps.n; i++) {
+        if (op_wants(pass, ROI_ALIGN_MAPS + (size_t)i))
+            st = roi_gather(call, pass, i, plans, cuda_at(&dy));
+    }
+    buffer_release(scratch);
+    tensor_release(&dy);
+    return st;
 }
 
 /* ---- boxes and masks of photographs -------------------------------------- */

@@ -95,6 +95,9 @@ static const struct cuda_op cuda_ops[] = {
     {&op_reduce_sum_square, cuda_run_reduce, cuda_can_number, CUDA_ALL_INPUTS},
     {&op_reduce_log_sum_exp, cuda_run_reduce, cuda_can_number, CUDA_ALL_INPUTS},
     {&op_batch_norm, cuda_run_batch_norm, NULL, 1},
+    {&op_batch_norm_training, cuda_run_batch_norm_training,
+     cuda_can_batch_norm_training, CUDA_ALL_INPUTS},
+    {&op_dropout_training, cuda_run_dropout, cuda_can_dropout, 0},
     {&op_layer_norm, cuda_run_layer_norm, NULL, 0},
     {&op_instance_norm, cuda_run_instance_norm, NULL, 0},
     {&op_group_norm, cuda_run_group_norm, NULL, 0},
@@ -146,6 +149,11 @@ static const struct cuda_op cuda_ops[] = {
     {&op_resize_boxes, cuda_run_resize_boxes, cuda_can_any, 0},
     {&op_mask_select, cuda_run_mask_select, cuda_can_any, 1},
     {&op_paste_masks, cuda_run_paste_masks, cuda_can_any, 0},
+    /* losses */
+    {&op_softmax_cross_entropy_loss, cuda_run_cross_entropy,
+     cuda_can_cross_entropy, 0},
+    {&op_rpn_loss, cuda_run_rpn_loss, cuda_can_rpn_loss, CUDA_ALL_INPUTS},
+    {&op_box_loss, cuda_run_box_loss, cuda_can_box_loss, 0},
 };
 
 const struct cuda_op *cuda_op_find(const struct op_class *op)

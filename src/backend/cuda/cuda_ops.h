@@ -42,6 +42,13 @@ cuda_run cuda_run_batch_norm, cuda_run_layer_norm, cuda_run_instance_norm,
     cuda_run_group_norm, cuda_run_local_response_norm;
 cuda_run cuda_run_pool2d, cuda_run_pool_nd;
 
+/* ---- cuda_norm_training.c, cuda_losses.c, cuda_dropout.c: training --------
+ */
+cuda_run cuda_run_batch_norm_training, cuda_run_cross_entropy,
+    cuda_run_rpn_loss, cuda_run_box_loss, cuda_run_dropout;
+cuda_can cuda_can_batch_norm_training, cuda_can_cross_entropy,
+    cuda_can_rpn_loss, cuda_can_box_loss, cuda_can_dropout;
+
 /* ---- cuda_move.c, cuda_gather.c, cuda_resize.c: elements move -------------
  */
 cuda_run cuda_run_concat, cuda_run_split, cuda_run_slice, cuda_run_transpose,

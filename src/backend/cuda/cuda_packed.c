@@ -100,6 +100,18 @@ static void packed_drop(struct cuda *cuda, struct packed_parameter *packed)
     *packed = cuda->packed[--cuda->n_packed];
 }
 
+/* Whether it lies in memory as is wanted. */
+static bool is_packed_already(const struct tensor *from, enum packed_kind kind)
+{
+    const struct shape *shape = &from->shape;
+    int64_t places = 1;
+
+    for (int i = 2; i < shape->rank; i++)
+        places *= shape->dims[i];
+    return kind == PACKED_ROWS ||
+           (kind == PACKED_WEIGHT && (places == 1 || shape->dims[1] == 1));
+}
+
 enum assay_status cuda_packed(struct cuda_call *call, size_t input,
                               size_t scale_input, enum packed_kind kind,
                               enum dtype stored, cu_pointer *out)
@@ -118,7 +130,7 @@ enum assay_status cuda_packed(struct cuda_call *call, size_t input,
     *out = 0;
     if (!from)
         return ASSAY_OK;
-    if (stored == DTYPE_F32 && kind == PACKED_ROWS && !scale) {
+    if (stored == DTYPE_F32 && !scale && is_packed_already(from, kind)) {
         *out = cuda_at(from);
         return ASSAY_OK;
     }

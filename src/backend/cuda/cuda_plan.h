@@ -10,6 +10,10 @@
 
 #include "backend/cuda/cuda_internal.h"
 
+/* What is made of the other two: y of x and w in the forward pass, and then the
+ * gradients of x or of w, where y is that of the output. */
+enum cuda_way { WAY_FORWARD, WAY_DATA, WAY_WEIGHTS };
+
 /* Compared byte by byte: begin with zeros. Maps are [n,h,w,c], weights
  * [o,kh,kw,c / groups], all of the stored type. */
 struct cuda_job {
@@ -20,9 +24,17 @@ struct cuda_job {
     int32_t precision; /* enum precision */
     int32_t has_bias, has_residual, has_relu;
     float relu_limit; /* 0: none */
+    int64_t way;      /* enum cuda_way; but for the first, nothing follows the
+                         sums */
 };
 
-enum plan_kind { PLAN_NONE, PLAN_CUDNN, PLAN_CUBLASLT, PLAN_DIRECT };
+enum plan_kind {
+    PLAN_NONE,
+    PLAN_CUDNN,
+    PLAN_CUBLASLT,
+    PLAN_THIN, /* weights of a product with few columns */
+    PLAN_DIRECT
+};
 
 enum { PLAN_NAME = 48 };
 
@@ -38,7 +50,7 @@ struct cuda_plan {
 
 struct cuda_operands {
     cu_pointer x, w, bias, residual, y; /* 0: none; bias is of the stored
-                                           type */
+                                           type; one of x, w and y is made */
     cu_pointer workspace;
 };
 
@@ -49,11 +61,16 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
                                 const struct cuda_plan *plan,
                                 const struct cuda_operands *operands);
 
-/* cuda_convolution.c: y[rows,columns] = x[rows,summed] w[columns,summed]^T */
+/* cuda_convolution.c: the job of a node that is a convolution; y is the shape
+ * of its output. */
+struct cuda_job cuda_conv_job(const struct cuda_call *call,
+                              const struct layout *layout,
+                              const struct shape *y);
+/* y[rows,columns] = x[rows,summed] w[columns,summed]^T */
 struct cuda_job cuda_product_job(const struct cuda_call *call,
                                  enum dtype stored, int64_t rows,
                                  int64_t summed, int64_t columns);
-/* Chooses a plan and queues it; y is made. */
+/* Chooses a plan and queues it. */
 enum assay_status cuda_job_do(struct cuda_call *call,
                               const struct cuda_job *job,
                               const struct cuda_operands *operands);
@@ -89,6 +106,16 @@ enum assay_status lt_plan_run(struct cuda_call *call,
                               const struct cuda_plan *plan,
                               const struct cuda_operands *operands);
 
+/* ---- cuda_thin.c ----------------------------------------------------------
+ */
+
+/* False: the job is another one. */
+bool thin_plan_make(const struct cuda_device *device,
+                    const struct cuda_job *job, struct cuda_plan *plan);
+enum assay_status thin_plan_run(struct cuda_call *call,
+                                const struct cuda_job *job,
+                                const struct cuda_operands *operands);
+
 /* ---- cuda_choice.c --------------------------------------------------------
  */
 
@@ -102,7 +129,7 @@ struct cuda_chosen {
 
 /* The plan for a job: the one it had before, the one that was remembered, or
  * the fastest of the candidates, while there is time to measure. `operands` are
- * used to measure: y is overwritten. */
+ * used to measure: what the job makes is overwritten. */
 enum assay_status cuda_choose(struct cuda_call *call,
                               const struct cuda_job *job,
                               const struct cuda_operands *operands,
@@ -112,6 +139,8 @@ enum assay_status cuda_choose(struct cuda_call *call,
 struct cuda_choices;
 enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err);
 void cuda_choices_store(struct cuda *cuda);
+/* All of this backend, for one that is to choose the same. */
+void cuda_choices_text(const struct cuda *cuda, struct sink *sink);
 void cuda_choices_close(struct cuda *cuda);
 
 /* ---- cuda_packed.c --------------------------------------------------------

@@ -1,6 +1,7 @@
 /* backend/cuda/cuda_pool.c - launches kernels/pool.cu. */
 #include "backend/cuda/cuda_ops.h"
 
+#include "backend/cuda/cuda_backward.h"
 #include "backend/cuda/cuda_walk.h"
 #include "ops/convolution/window.h"
 #include "ops/ops.h"
@@ -64,41 +65,104 @@ static int pool2d_packs(const struct pool2d *pool, const struct tensor *x,
                : 0;
 }
 
-/* Stored as the input is. */
+/* Of a map of these shapes; the strides are left at 0. */
+static struct pool2d pool2d_over(const struct node *node,
+                                 const struct shape *from,
+                                 const struct shape *to)
+{
+    struct pool2d pool = cuda_pool2d_of(node);
+
+    pool.n = from->dims[0];
+    pool.c = from->dims[1];
+    pool.height = from->dims[2];
+    pool.width = from->dims[3];
+    pool.to_height = to->dims[2];
+    pool.to_width = to->dims[3];
+    return pool;
+}
+
+/* For a backward pass: a byte for each maximum, in the order of a map whose
+ * channels are last. */
+static enum assay_status pool2d_save(struct cuda_call *call, cu_pointer *places)
+{
+    const struct op_context *context = call->context;
+    enum assay_status st = ASSAY_OK;
+
+    *places = 0;
+    if (!context->saved || call->node->op != &op_max_pool2d ||
+        !cuda_can_backward(&call->cuda->base, call->node))
+        return ASSAY_OK;
+    if (!context->is_again)
+        st = tensor_new(context->pool, DTYPE_U8, &call->outputs[0].shape,
+                        context->saved, call->err);
+    *places = cuda_at(context->saved);
+    return st;
+}
+
+/* Stored as the input is; in training, with the channels last. */
 enum assay_status cuda_run_pool2d(struct cuda_call *call)
 {
-    const struct tensor *input = call->inputs[0];
-    const int64_t *dims = input->shape.dims;
-    const int64_t *to = call->outputs[0].shape.dims;
-    enum assay_status st = cuda_output(call, 0, input->layout);
-    struct pool2d pool = cuda_pool2d_of(call->node);
-    cu_pointer x = cuda_at(input), y = cuda_at(&call->outputs[0]);
+    struct tensor own = {0};
+    struct pool2d pool = pool2d_over(call->node, &call->inputs[0]->shape,
+                                     &call->outputs[0].shape);
+    cu_pointer x, y, places;
+    struct cuda_view from, made;
     size_t n = tensor_elements(&call->outputs[0]);
-    struct cuda_view from = cuda_view_of(input),
-                     made = cuda_view_of(&call->outputs[0]);
     char name[CUDA_NAME];
     int total;
+    enum assay_status st = pool2d_save(call, &places);
 
-    if (st || !n)
-        return st;
-    pool.n = dims[0];
-    pool.c = dims[1];
-    pool.height = dims[2];
-    pool.width = dims[3];
-    pool.to_height = to[2];
-    pool.to_width = to[3];
-    memcpy(pool.in_x, from.strides, sizeof pool.in_x);
-    memcpy(pool.in_y, made.strides, sizeof pool.in_y);
-    total = pool2d_packs(&pool, input, n);
-    if (total) {
-        cuda_kernel_name(name, "max_pixels", cuda_stored(input));
-        return CUDA_LAUNCH(call, "pool", name,
-                           cuda_grid_for(call->cuda->device, (size_t)total, 1),
-                           pool, x, y, total);
+    if (!st)
+        st = cuda_in_layout(
+            call, call->inputs[0],
+            places ? cuda_map_layout() : call->inputs[0]->layout, &own);
+    if (!st)
+        st = cuda_output(call, 0, own.layout);
+    if (!st && n) {
+        from = cuda_view_of(&own);
+        made = cuda_view_of(&call->outputs[0]);
+        memcpy(pool.in_x, from.strides, sizeof pool.in_x);
+        memcpy(pool.in_y, made.strides, sizeof pool.in_y);
+        x = cuda_at(&own);
+        y = cuda_at(&call->outputs[0]);
+        total = places ? 0 : pool2d_packs(&pool, &own, n);
+        cuda_kernel_name(name, total ? "max_pixels" : "pool2d",
+                         cuda_stored(&own));
+        if (total)
+            st =
+                CUDA_LAUNCH(call, "pool", name,
+                            cuda_grid_for(call->cuda->device, (size_t)total, 1),
+                            pool, x, y, total);
+        else
+            st = CUDA_LAUNCH(call, "pool", name,
+                             cuda_grid_for(call->cuda->device, n, 1), pool, x,
+                             y, places);
     }
-    cuda_kernel_name(name, "pool2d", cuda_stored(input));
-    return CUDA_LAUNCH(call, "pool", name,
-                       cuda_grid_for(call->cuda->device, n, 1), pool, x, y);
+    tensor_release(&own);
+    return st;
+}
+
+enum assay_status cuda_back_pool2d(struct cuda_call *call,
+                                   const struct op_backward *pass)
+{
+    const struct shape *shape = &pass->inputs[0]->shape;
+    struct pool2d pool = pool2d_over(call->node, shape, &pass->dy[0]->shape);
+    struct tensor own;
+    cu_pointer dy, dx, places = cuda_at(pass->saved);
+    enum assay_status st =
+        cuda_in_layout(call, pass->dy[0], cuda_map_layout(), &own);
+
+    if (!st)
+        st = cuda_tensor_new(call, shape, cuda_map_layout(), &pass->dx[0]);
+    dy = cuda_at(&own);
+    dx = cuda_at(&pass->dx[0]);
+    if (!st && tensor_elements(&pass->dx[0]))
+        st = CUDA_LAUNCH(
+            call, "pool", "pool2d_back",
+            cuda_grid_for(call->cuda->device, tensor_elements(&pass->dx[0]), 1),
+            pool, dy, places, dx);
+    tensor_release(&own);
+    return st;
 }
 
 /* ---- in 1 to 3 dimensions ------------------------------------------------ */

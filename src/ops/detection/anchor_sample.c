@@ -2,8 +2,11 @@
 #include "ops/detection/anchor_sample.h"
 
 #include "ops/detection/boxes.h"
+#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
+
+#include <string.h>
 
 static enum assay_status anchor_sample_check(const struct node *node,
                                              const struct tensor *const *inputs,
@@ -71,6 +74,29 @@ anchor_sample_write_one(const struct tensor *const *inputs, int64_t chosen,
     return ASSAY_OK;
 }
 
+/* Draws from the anchors of one image; how many it has drawn. */
+static size_t anchor_sample_draw(const struct node *node,
+                                 const struct tensor *const *inputs,
+                                 int64_t image, int64_t *labels,
+                                 int64_t *chosen)
+{
+    const struct anchor_sample_attrs *attrs = node->attrs;
+    const struct tensor *matches = inputs[ANCHOR_SAMPLE_MATCHES];
+    int64_t n = matches->shape.dims[1], first = image * n;
+    size_t found;
+
+    /* A match is one less than the label of balanced_sample(). */
+    for (int64_t i = 0; i < n; i++)
+        labels[i] = tensor_i64(matches)[first + i] + 1;
+    found = balanced_sample(
+        &attrs->rule,
+        sample_start(inputs[ANCHOR_SAMPLE_SEED], SAMPLE_ANCHORS, image), labels,
+        (size_t)n, chosen);
+    for (size_t i = 0; i < found; i++)
+        chosen[i] += first;
+    return found;
+}
+
 static enum assay_status
 anchor_sample_forward(const struct op_context *context, const struct node *node,
                       const struct tensor *const *inputs,
@@ -79,7 +105,7 @@ anchor_sample_forward(const struct op_context *context, const struct node *node,
     const struct anchor_sample_attrs *attrs = node->attrs;
     const struct tensor *matches = inputs[ANCHOR_SAMPLE_MATCHES];
     size_t n, most, n_chosen = 0;
-    int64_t n_images, *labels, *chosen;
+    int64_t n_images, *labels, *chosen, *found;
     struct buffer *memory = NULL;
     enum assay_status st = anchor_sample_check(node, inputs, err);
 
@@ -89,25 +115,22 @@ anchor_sample_forward(const struct op_context *context, const struct node *node,
     n = (size_t)matches->shape.dims[1];
     most = (size_t)attrs->rule.n < n ? (size_t)attrs->rule.n : n;
     st = pool_take_scratch(context->pool,
-                           (n + (size_t)n_images * most) * sizeof(int64_t),
+                           (size_t)n_images * (n + most + 1) * sizeof(int64_t),
                            "choosing anchors", &memory, err);
     if (st)
         return st;
     labels = buffer_data(memory);
-    chosen = labels + n;
+    chosen = labels + (size_t)n_images * n;
+    found = chosen + (size_t)n_images * most;
+#pragma omp parallel for num_threads(op_threads(context))
+    for (int64_t image = 0; image < n_images; image++)
+        found[image] = (int64_t)anchor_sample_draw(
+            node, inputs, image, labels + image * (int64_t)n,
+            chosen + image * (int64_t)most);
     for (int64_t image = 0; image < n_images; image++) {
-        int64_t first = image * (int64_t)n;
-        size_t found;
-
-        /* A match is one less than the label of balanced_sample(). */
-        for (size_t i = 0; i < n; i++)
-            labels[i] = tensor_i64(matches)[first + (int64_t)i] + 1;
-        found = balanced_sample(
-            &attrs->rule,
-            sample_start(inputs[ANCHOR_SAMPLE_SEED], SAMPLE_ANCHORS, image),
-            labels, n, chosen + n_chosen);
-        for (size_t i = 0; i < found; i++)
-            chosen[n_chosen++] += first;
+        memmove(chosen + n_chosen, chosen + image * (int64_t)most,
+                (size_t)found[image] * sizeof *chosen);
+        n_chosen += (size_t)found[image];
     }
     st = anchor_sample_make_outputs(context->pool, n_chosen, outputs, err);
     for (size_t i = 0; !st && i < n_chosen; i++)

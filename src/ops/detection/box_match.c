@@ -6,12 +6,16 @@
 
 #include "ops/op_threads.h"
 
+enum { line_floats = 16 }; /* of a line of the cache */
+
 struct matching {
     const struct match_rule *rule;
     const struct box *boxes, *objects;
     size_t n, n_objects;
     int64_t *matches;
     float *areas; /* of the objects */
+    size_t step;  /* from the lists of one thread to those of the next: as
+                     whole lines of the cache, which they write all the time */
     float *most;  /* per thread: the largest overlap of each object */
     float *row;   /* per thread: the overlaps of one box */
 };
@@ -68,23 +72,24 @@ static void box_match_all(const struct op_context *context,
 
 #pragma omp parallel num_threads(op_threads(context))
     {
-        size_t mine = (size_t)op_thread() * m;
+        size_t mine = (size_t)op_thread() * matching->step;
 
 #pragma omp for
         for (size_t i = 0; i < matching->n; i++)
             match_one(matching, i, matching->row + mine, matching->most + mine);
     }
     for (size_t i = m; i < n_threads * m; i++) {
+        float own = matching->most[i / m * matching->step + i % m];
         float *most = &matching->most[i % m];
 
-        *most = matching->most[i] > *most ? matching->most[i] : *most;
+        *most = own > *most ? own : *most;
     }
     if (!matching->rule->keeps_best)
         return;
 #pragma omp parallel for num_threads(op_threads(context))
     for (size_t i = 0; i < matching->n; i++)
-        box_match_keep_best(matching, i,
-                            matching->row + (size_t)op_thread() * m);
+        box_match_keep_best(
+            matching, i, matching->row + (size_t)op_thread() * matching->step);
 }
 
 enum assay_status box_match(const struct op_context *context,
@@ -99,7 +104,8 @@ enum assay_status box_match(const struct op_context *context,
                                 .n = n,
                                 .n_objects = n_objects,
                                 .matches = matches};
-    size_t n_each = n_objects * (size_t)op_threads(context);
+    size_t step = (n_objects + line_floats - 1) / line_floats * line_floats;
+    size_t n_each = step * (size_t)op_threads(context);
     struct buffer *memory;
     enum assay_status st;
 
@@ -108,13 +114,13 @@ enum assay_status box_match(const struct op_context *context,
             matches[i] = MATCH_BACKGROUND;
         return ASSAY_OK;
     }
-    st = pool_take_scratch(context->pool,
-                           (n_objects + 2 * n_each) * sizeof(float),
+    st = pool_take_scratch(context->pool, (step + 2 * n_each) * sizeof(float),
                            "matching boxes", &memory, err);
     if (st)
         return st;
     matching.areas = buffer_data(memory);
-    matching.most = matching.areas + n_objects;
+    matching.step = step;
+    matching.most = matching.areas + step;
     matching.row = matching.most + n_each;
     for (size_t i = 0; i < n_objects; i++)
         matching.areas[i] = box_area(objects[i]);

@@ -61,10 +61,19 @@ extern "C" __global__ void adamw(float *parameter, const float *gradient,
 
 /* ---- sums ----------------------------------------------------------------- */
 
-/* One partial sum of squares for each block of 256 threads. */
-extern "C" __global__ void square_sums(const float *x, int64_t n, double *sums)
+enum { MOST_TENSORS = 128 };
+
+struct square_list {
+    const float *x[MOST_TENSORS];
+    int64_t n[MOST_TENSORS];
+};
+
+/* One partial sum of squares for each block of 256 threads; y is the tensor. */
+extern "C" __global__ void square_sums(square_list list, double *sums)
 {
     __shared__ double parts[256];
+    const float *x = list.x[blockIdx.y];
+    int64_t n = list.n[blockIdx.y];
     double sum = 0;
 
     for (int64_t i = FIRST; i < n; i += STEP)
@@ -77,7 +86,26 @@ extern "C" __global__ void square_sums(const float *x, int64_t n, double *sums)
         __syncthreads();
     }
     if (!threadIdx.x)
-        sums[blockIdx.x] = parts[0];
+        sums[(int64_t)blockIdx.y * gridDim.x + blockIdx.x] = parts[0];
+}
+
+/* One block. */
+extern "C" __global__ void add_sums(const double *sums, int64_t n, double *y)
+{
+    __shared__ double parts[256];
+    double sum = 0;
+
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x)
+        sum += sums[i];
+    parts[threadIdx.x] = sum;
+    __syncthreads();
+    for (int k = 128; k; k /= 2) {
+        if (threadIdx.x < k)
+            parts[threadIdx.x] += parts[threadIdx.x + k];
+        __syncthreads();
+    }
+    if (!threadIdx.x)
+        *y = parts[0];
 }
 
 /* *is_not becomes 1 where one of them is not finite; it starts at 0. */

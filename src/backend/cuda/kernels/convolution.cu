@@ -75,6 +75,7 @@ struct job {
     int32_t stored, precision;
     int32_t has_bias, has_residual, has_relu;
     float relu_limit;
+    int64_t way;
 };
 
 /* One thread for each output: for what no library computes. */

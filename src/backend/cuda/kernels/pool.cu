@@ -35,9 +35,11 @@ __device__ inline void reach_of(const pool2d &p, int side, int64_t i,
 }
 
 /* One element of y a thread, in the order of its memory: last is the dimension
- * that is contiguous, 1 or 3. */
+ * that is contiguous, 1 or 3. places: which of its window's values each maximum
+ * is, for a backward pass; 0: not asked for. */
 template <typename T>
-__device__ void pool2d_kernel(const pool2d &p, const T *x, T *y)
+__device__ void pool2d_kernel(const pool2d &p, const T *x, T *y,
+                              uint8_t *places)
 {
     bool is_channels_last = p.in_y[1] == 1 && p.c > 1;
     int64_t total = p.n * p.c * p.to_height * p.to_width;
@@ -65,6 +67,11 @@ __device__ void pool2d_kernel(const pool2d &p, const T *x, T *y)
         reach_of(p, 1, column, &start, &end, &across);
         const T *map = x + n * p.in_x[0] + c * p.in_x[1];
         float found = p.mode == MAX ? -INFINITY_F : 0;
+        int64_t from = row * p.stride[0] - p.before[0];
+        int64_t left_of = column * p.stride[1] - p.before[1];
+        int64_t place = (top - from) * p.kernel[1] + start - left_of;
+        int64_t to = n * p.in_y[0] + c * p.in_y[1] + row * p.in_y[2] +
+                     column * p.in_y[3];
 
         for (int64_t r = top; r < bottom; r++) {
             for (int64_t k = start; k < end; k++) {
@@ -72,18 +79,106 @@ __device__ void pool2d_kernel(const pool2d &p, const T *x, T *y)
 
                 if (p.mode != MAX)
                     found += v;
-                else if (v > found || v != v)
+                else if (v > found || v != v) {
                     found = v;
+                    place = (r - from) * p.kernel[1] + k - left_of;
+                }
             }
         }
         if (p.mode != MAX)
             found /= (float)(down * across);
-        y[n * p.in_y[0] + c * p.in_y[1] + row * p.in_y[2] +
-          column * p.in_y[3]] = store<T>(found);
+        y[to] = store<T>(found);
+        if (places)
+            places[to] = (uint8_t)place;
     }
 }
 
-FOR_STORED(pool2d, (pool2d p, const T *x, T *y), (p, x, y))
+FOR_STORED(pool2d, (pool2d p, const T *x, T *y, uint8_t *places),
+           (p, x, y, places))
+
+/* ---- its gradients ---------------------------------------------------------- */
+
+/* The windows that value r is in, along one side. */
+__device__ inline void windows_of(const pool2d &p, int side, int64_t r,
+                                  int64_t *first, int64_t *end)
+{
+    int64_t size = side ? p.width : p.height;
+    int64_t n = side ? p.to_width : p.to_height;
+
+    if (p.mode == ADAPTIVE) {
+        *first = r * n / size;
+        *end = ((r + 1) * n + size - 1) / size;
+    } else {
+        /* Sides are shorter than 2^31. */
+        int from = (int)(r + p.before[side] - p.kernel[side] + p.stride[side]);
+        int step = (int)p.stride[side];
+
+        *first = from < 0 ? 0 : from / step;
+        *end = (int)(r + p.before[side]) / step + 1;
+    }
+    *end = *end > n ? n : *end;
+}
+
+/* Where element i of [n,h,w,c] is. */
+__device__ inline void place_of(int64_t i, const int64_t (&dims)[3],
+                                int64_t (&at)[4])
+{
+    if (i >> 31 == 0) { /* many times faster */
+        uint32_t left = (uint32_t)i;
+
+        for (int k = 2; k >= 0; k--) {
+            uint32_t size = (uint32_t)dims[k], next = left / size;
+
+            at[k + 1] = left - next * size;
+            left = next;
+        }
+        at[0] = left;
+        return;
+    }
+    for (int k = 2; k >= 0; k--) {
+        at[k + 1] = i % dims[k];
+        i /= dims[k];
+    }
+    at[0] = i;
+}
+
+/* One element of dx a thread; both are [n,h,w,c]. */
+extern "C" __global__ void pool2d_back(pool2d p, const float *dy,
+                                       const uint8_t *places, float *dx)
+{
+    int64_t total = p.n * p.c * p.height * p.width;
+    const int64_t dims[3] = {p.height, p.width, p.c};
+
+    for (int64_t i = FIRST; i < total; i += STEP) {
+        int64_t at_i[4];
+
+        place_of(i, dims, at_i);
+        int64_t n = at_i[0], row = at_i[1], column = at_i[2], c = at_i[3];
+        int64_t top, bottom, start, end;
+        float sum = 0;
+
+        windows_of(p, 0, row, &top, &bottom);
+        windows_of(p, 1, column, &start, &end);
+        for (int64_t r = top; r < bottom; r++) {
+            for (int64_t k = start; k < end; k++) {
+                int64_t at = ((n * p.to_height + r) * p.to_width + k) * p.c + c;
+                int64_t place = (row + p.before[0] - r * p.stride[0]) *
+                                    p.kernel[1] +
+                                column + p.before[1] - k * p.stride[1];
+                int64_t first, last, down, across;
+
+                if (p.mode == MAX) {
+                    sum += places[at] == place ? dy[at] : 0;
+                    continue;
+                }
+                reach_of(p, 0, r, &first, &last, &down);
+                reach_of(p, 1, k, &first, &last, &across);
+                sum += dy[at] / (float)(down * across);
+            }
+        }
+        dx[i] = sum;
+    }
+}
 
 /* Maxima of maps whose channels are last, N channels a thread: the same as
  * above, in the same order. */

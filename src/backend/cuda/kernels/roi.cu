@@ -225,3 +225,153 @@ FOR_STORED(roi_align,
             const int64_t *sizes, int64_t n_images, int64_t channels,
             int is_turned, T *y),
            (m, boxes, counts, sizes, n_images, channels, is_turned, y))
+
+/* ---- its gradients ---------------------------------------------------------- */
+
+enum { MAX_SIZE = 14, TILE = 4 };
+
+/* A box on its map: what its bins read, and the part of the map that they do. */
+struct roi_plan {
+    int level, top, bottom, left, right;
+    roi_taps down[MAX_SIZE], across[MAX_SIZE];
+};
+
+__device__ inline void widen_reach(const roi_taps &taps, int *low, int *high)
+{
+    for (int i = 0; i < taps.n; i++) {
+        *low = taps.at[i] < *low ? taps.at[i] : *low;
+        *high = taps.at[i] > *high ? taps.at[i] : *high;
+    }
+}
+
+/* Blocks of 32 threads, one for each box. */
+extern "C" __global__ void roi_plan_boxes(roi_maps m, const float *boxes,
+                                          const int64_t *sizes,
+                                          int64_t n_images, roi_plan *plans)
+{
+    roi_plan &plan = plans[blockIdx.x];
+    const float *box = boxes + 4 * (int64_t)blockIdx.x;
+    int64_t height = 1;
+    float scale;
+    int level;
+
+    for (int64_t i = 0; i < n_images; i++)
+        height = sizes[2 * i] > height ? sizes[2 * i] : height;
+    scale = map_scale(m.heights[0], height);
+    level = level_of(m, -log2f(scale), box);
+    scale = map_scale(m.heights[level], height);
+    if (threadIdx.x < 2 * m.size) {
+        int which = threadIdx.x / m.size, bin = threadIdx.x % m.size;
+        float start = mul(box[which ? 0 : 1], scale);
+        float length = sub(mul(box[which ? 2 : 3], scale), start);
+
+        length = __fdiv_rn(length > 1 ? length : 1, (float)m.size);
+        find_taps(start, length, m.points,
+                  which ? m.widths[level] : m.heights[level], bin,
+                  which ? &plan.across[bin] : &plan.down[bin]);
+    }
+    __syncthreads();
+    if (threadIdx.x)
+        return;
+    plan.level = level;
+    plan.top = plan.left = 0x7fffffff;
+    plan.bottom = plan.right = -1;
+    for (int i = 0; i < m.size; i++) {
+        widen_reach(plan.down[i], &plan.top, &plan.bottom);
+        widen_reach(plan.across[i], &plan.left, &plan.right);
+    }
+}
+
+__device__ inline float weight_at(const roi_taps &taps, int at)
+{
+    float weight = 0;
+
+    for (int i = 0; i < taps.n; i++)
+        weight = taps.at[i] == at ? taps.weight[i] : weight;
+    return weight;
+}
+
+/* The boxes of 256 that reach the tile, in their order; returns how many. */
+__device__ int find_hits(const roi_plan *plans, int64_t first, int64_t end,
+                         int level, int row, int left, int *hits)
+{
+    __shared__ int counts[8];
+    int64_t i = first + threadIdx.x;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, before = 0, n = 0;
+    bool is_hit = i < end && plans[i].level == level && plans[i].top <= row &&
+                  plans[i].bottom >= row && plans[i].left < left + TILE &&
+                  plans[i].right >= left;
+    unsigned votes = __ballot_sync(~0u, is_hit);
+
+    if (!lane)
+        counts[warp] = __popc(votes);
+    __syncthreads();
+    for (int k = 0; k < 8; k++) {
+        before += k < warp ? counts[k] : 0;
+        n += counts[k];
+    }
+    if (is_hit)
+        hits[before + __popc(votes & ((1u << lane) - 1))] = (int)i;
+    __syncthreads();
+    return n;
+}
+
+/* Every place of a map gathers from the boxes that reach it, in their order.
+ * Blocks (four places of a row, image, channels / 256) of 256 threads, one for
+ * each channel. dy is [r,size,size,c], dx [n,h,w,c]. */
+extern "C" __global__ void roi_gather(const roi_plan *plans,
+                                      const int64_t *counts, int level,
+                                      int size, int height, int width,
+                                      int channels, const float *dy, float *dx)
+{
+    __shared__ int hits[256];
+    __shared__ float down[MAX_SIZE], across[TILE][MAX_SIZE];
+    int tiles = (width + TILE - 1) / TILE;
+    int row = blockIdx.x / tiles, left = blockIdx.x % tiles * TILE;
+    int c = blockIdx.z * 256 + threadIdx.x;
+    int64_t image = blockIdx.y, begin = 0, end;
+    float sums[TILE] = {0};
+
+    for (int64_t i = 0; i < image; i++)
+        begin += counts[i];
+    end = begin + counts[image];
+    for (int64_t first = begin; first < end; first += 256) {
+        int n = find_hits(plans, first, end, level, row, left, hits);
+
+        for (int h = 0; h < n; h++) {
+            const roi_plan &plan = plans[hits[h]];
+            const float *from =
+                dy + (int64_t)hits[h] * size * size * channels + c;
+            int bin = threadIdx.x % 16, part = threadIdx.x / 16;
+
+            __syncthreads();
+            if (bin < size && part < TILE)
+                across[part][bin] = weight_at(plan.across[bin], left + part);
+            else if (bin < size && part == TILE)
+                down[bin] = weight_at(plan.down[bin], row);
+            __syncthreads();
+            for (int i = 0; i < size; i++) {
+                if (down[i] == 0)
+                    continue;
+                for (int k = 0; k < size; k++) {
+                    float a = across[0][k], b = across[1][k];
+                    float d = across[2][k], e = across[3][k], slope;
+
+                    if (a == 0 && b == 0 && d == 0 && e == 0)
+                        continue;
+                    slope = c < channels
+                                ? down[i] * from[(i * size + k) * channels]
+                                : 0;
+                    sums[0] += a * slope;
+                    sums[1] += b * slope;
+                    sums[2] += d * slope;
+                    sums[3] += e * slope;
+                }
+            }
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < TILE && left + i < width && c < channels; i++)
+        dx[((image * height + row) * width + left + i) * channels + c] =
+            sums[i];
+}

@@ -1,0 +1,231 @@
+/* backend/cuda/cuda_backward.c - see cuda_backward.h: one line for each op. */
+#include "backend/cuda/cuda_backward.h"
+
+#include "backend/cuda/cuda_ops.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/norm/batch_norm.h"
+#include "ops/ops.h"
+#include "ops/pooling/max_pool2d.h"
+
+typedef struct op_reads cuda_reads(const struct node *node, uint64_t wanted);
+typedef bool cuda_can_back(const struct cuda *cuda, const struct node *node);
+
+static struct op_reads reads_nothing(const struct node *node, uint64_t wanted)
+{
+    (void)node, (void)wanted;
+    return (struct op_reads){0};
+}
+
+static struct op_reads reads_as_host(const struct node *node, uint64_t wanted)
+{
+    if (!node->op->backward_reads)
+        return (struct op_reads){0};
+    return node->op->backward_reads(node, wanted);
+}
+
+/* The deviation, whatever is wanted. */
+static struct op_reads reads_batch_norm(const struct node *node,
+                                        uint64_t wanted)
+{
+    struct op_reads reads = reads_as_host(node, wanted);
+
+    if (wanted)
+        reads.inputs |= OP_INPUT(BATCH_NORM_VARIANCE);
+    return reads;
+}
+
+/* The frozen scale of a folded norm is part of the weights. */
+static bool can_back_conv2d(const struct cuda *cuda, const struct node *node)
+{
+    (void)cuda;
+    return !conv2d_attrs(node)->activation;
+}
+
+/* Statistics that are trained are left to the host. */
+static bool can_back_batch_norm(const struct cuda *cuda,
+                                const struct node *node)
+{
+    for (size_t i = BATCH_NORM_MEAN; i < BATCH_NORM_INPUTS; i++) {
+        const struct value *of = graph_value(cuda->graph, node->inputs[i]);
+
+        if (of->kind == VALUE_COMPUTED ||
+            (of->kind == VALUE_PARAMETER && !of->is_frozen))
+            return false;
+    }
+    return true;
+}
+
+static bool can_back_rpn_loss(const struct cuda *cuda, const struct node *node)
+{
+    return cuda_can_rpn_loss(cuda, node, NULL);
+}
+
+static bool can_back_dropout(const struct cuda *cuda, const struct node *node)
+{
+    return cuda_can_dropout(cuda, node, NULL);
+}
+
+/* The place of a maximum in its window is one byte. */
+static bool can_back_max_pool2d(const struct cuda *cuda,
+                                const struct node *node)
+{
+    const struct max_pool2d_attrs *attrs = node->attrs;
+
+    (void)cuda;
+    return attrs->kernel[0] * attrs->kernel[1] <= 256;
+}
+
+static bool can_back_roi_align(const struct cuda *cuda, const struct node *node)
+{
+    return cuda_can_roi_align(cuda, node, NULL);
+}
+
+/* The weights of classes, and logarithms, are the host's. */
+static bool can_back_loss(const struct cuda *cuda, const struct node *node)
+{
+    return cuda_can_cross_entropy(cuda, node, NULL);
+}
+
+static const struct cuda_back_op {
+    const struct op_class *op;
+    cuda_back *run;
+    cuda_reads *reads;
+    cuda_can_back *can;  /* NULL: always */
+    bool may_lack_first; /* the gradient of its first output may be missing */
+} cuda_back_ops[] = {
+    {&op_conv2d, cuda_back_conv2d, reads_as_host, can_back_conv2d, false},
+    {&op_linear, cuda_back_linear, reads_as_host, NULL, false},
+    {&op_batch_norm, cuda_back_batch_norm, reads_batch_norm,
+     can_back_batch_norm, false},
+    {&op_batch_norm_training, cuda_back_batch_norm_training, reads_as_host,
+     NULL, false},
+    {&op_relu, cuda_back_relu, reads_as_host, NULL, false},
+    {&op_clip, cuda_back_clip, reads_as_host, NULL, false},
+    {&op_sigmoid, cuda_back_activation, reads_as_host, NULL, false},
+    {&op_tanh, cuda_back_activation, reads_as_host, NULL, false},
+    {&op_hard_sigmoid, cuda_back_activation, reads_as_host, NULL, false},
+    {&op_silu, cuda_back_activation, reads_as_host, NULL, false},
+    {&op_hard_swish, cuda_back_activation, reads_as_host, NULL, false},
+    {&op_leaky_relu, cuda_back_activation, reads_as_host, NULL, false},
+    {&op_add, cuda_back_add, reads_nothing, NULL, false},
+    {&op_concat, cuda_back_concat, reads_nothing, NULL, false},
+    {&op_dropout_training, cuda_back_dropout, reads_as_host, can_back_dropout,
+     false},
+    {&op_max_pool2d, cuda_back_pool2d, reads_nothing, can_back_max_pool2d,
+     false},
+    {&op_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false},
+    {&op_adaptive_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false},
+    {&op_resize_nearest, cuda_back_resize_nearest, reads_nothing, NULL, false},
+    {&op_roi_align, cuda_back_roi_align, reads_as_host, can_back_roi_align,
+     false},
+    {&op_softmax_cross_entropy_loss, cuda_back_cross_entropy, reads_as_host,
+     can_back_loss, false},
+    {&op_rpn_loss, cuda_back_rpn_loss, reads_as_host, can_back_rpn_loss, true},
+    {&op_box_loss, cuda_back_box_loss, reads_as_host, NULL, false},
+};
+
+static const struct cuda_back_op *back_find(const struct node *node)
+{
+    for (size_t i = 0; i < sizeof cuda_back_ops / sizeof *cuda_back_ops; i++) {
+        if (cuda_back_ops[i].op == node->op)
+            return &cuda_back_ops[i];
+    }
+    return NULL;
+}
+
+bool cuda_can_backward(const struct backend *backend, const struct node *node)
+{
+    const struct cuda *cuda = (const struct cuda *)backend;
+    const struct cuda_back_op *op = back_find(node);
+
+    return op &&
+           (cuda->precision == PRECISION_FP32 ||
+            cuda->precision == PRECISION_TF32) &&
+           (!op->can || op->can(cuda, node));
+}
+
+struct op_reads cuda_backward_reads(const struct backend *backend,
+                                    const struct node *node, uint64_t wanted)
+{
+    (void)backend;
+    return back_find(node)->reads(node, wanted);
+}
+
+static enum assay_status back_zeros(struct cuda_call *call,
+                                    const struct op_backward *pass)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < call->node->n_inputs; i++) {
+        if (!op_wants(pass, i))
+            continue;
+        st = cuda_tensor_new(call, &pass->inputs[i]->shape, NULL, &pass->dx[i]);
+        if (!st)
+            st = tensor_clear(&pass->dx[i], call->err);
+    }
+    return st;
+}
+
+enum assay_status cuda_run_backward(struct backend *backend,
+                                    const struct op_context *context,
+                                    const struct node *node, size_t at,
+                                    const struct op_backward *pass,
+                                    struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)backend;
+    const struct cuda_back_op *op = back_find(node);
+    struct cuda_call call = {cuda, context, node, at, pass->inputs, NULL, err};
+    bool is_zero =
+        pass->dy[0] ? tensor_elements(pass->dy[0]) == 0 : !op->may_lack_first;
+    enum assay_status st = cuda_enter(cuda->device, err);
+
+    if (st)
+        return st;
+    cuda_timing_begin(cuda->device, context->tag);
+    st = is_zero ? back_zeros(&call, pass) : op->run(&call, pass);
+    cuda_timing_end(cuda->device, context->tag);
+    for (size_t i = 0; st && i < node->n_inputs; i++) {
+        if (op_wants(pass, i))
+            tensor_release(&pass->dx[i]);
+    }
+    return st;
+}
+
+enum assay_status cuda_accumulate(struct backend *backend,
+                                  const struct op_context *context,
+                                  struct tensor *sum, const struct tensor *dx,
+                                  struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)backend;
+    struct cuda_call call = {.cuda = cuda, .context = context, .err = err};
+    struct tensor term = {0}, made = {0};
+    int64_t n = (int64_t)tensor_elements(sum);
+    enum assay_status st = cuda_enter(cuda->device, err);
+    cu_pointer a, b, y;
+    int has_relu = 0;
+
+    if (st || !n)
+        return st;
+    cuda_timing_begin(cuda->device, context->tag);
+    st = cuda_in_layout(&call, dx, sum->layout, &term);
+    if (!st && buffer_references(sum->buffer) == 1)
+        made = tensor_share(sum);
+    else if (!st)
+        st = cuda_tensor_new(&call, &sum->shape, sum->layout, &made);
+    a = cuda_at(sum);
+    b = cuda_at(&term);
+    y = cuda_at(&made);
+    if (!st)
+        st = CUDA_LAUNCH(&call, "elementwise", "add_f32",
+                         cuda_grid_for(cuda->device, (size_t)n, 8), a, b, y, n,
+                         has_relu);
+    cuda_timing_end(cuda->device, context->tag);
+    tensor_release(&term);
+    if (st) {
+        tensor_release(&made);
+        return st;
+    }
+    tensor_release(sum);
+    *sum = made;
+    return ASSAY_OK;
+}

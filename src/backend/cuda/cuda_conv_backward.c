@@ -1,0 +1,150 @@
+/* backend/cuda/cuda_conv_backward.c - see cuda_backward.h: gradients of
+ * convolutions and linear layers, as jobs (cuda_plan.h). */
+#include "backend/cuda/cuda_backward.h"
+
+#include "backend/cuda/cuda_plan.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/product/linear.h"
+
+#include <math.h>
+
+/* Both have x, weight and bias in this order. */
+enum { X, WEIGHT, BIAS };
+
+/* dy before the ReLU that is fused, in a layout. */
+static enum assay_status before_relu(struct cuda_call *call,
+                                     const struct op_backward *pass,
+                                     const struct layout *layout, bool has_relu,
+                                     float limit, struct tensor *out)
+{
+    if (!has_relu)
+        return cuda_in_layout(call, pass->dy[0], layout, out);
+    return cuda_pass_between(call, layout, &pass->outputs[0], pass->dy[0], 0,
+                             limit > 0 ? limit : INFINITY, out);
+}
+
+/* From [o,kh,kw,c] to [o,c,kh,kw], times the scale of each o. */
+static enum assay_status unpack(struct cuda_call *call,
+                                const struct buffer *packed,
+                                const struct tensor *scale_input,
+                                const struct tensor *to)
+{
+    const int64_t *dims = to->shape.dims;
+    cu_pointer x = (cu_pointer)(uintptr_t)buffer_data(packed);
+    cu_pointer y = cuda_at(to), scale = cuda_at(scale_input);
+    int64_t c = dims[1], places = dims[2] * dims[3];
+    int64_t n = (int64_t)tensor_elements(to);
+
+    return CUDA_LAUNCH(call, "gradient", "unpack_weight",
+                       cuda_grid_for(call->cuda->device, (size_t)n, 4), x,
+                       scale, y, c, places, n);
+}
+
+/* The gradient of the weights, which lie in memory as the job has them or
+ * otherwise. */
+static enum assay_status back_weight(struct cuda_call *call,
+                                     const struct op_backward *pass,
+                                     struct cuda_job job,
+                                     struct cuda_operands at, bool is_packed,
+                                     const struct tensor *scale)
+{
+    const struct shape *shape = &pass->inputs[WEIGHT]->shape;
+    struct tensor *dw = &pass->dx[WEIGHT];
+    struct buffer *packed = NULL;
+    enum assay_status st = cuda_tensor_new(call, shape, NULL, dw);
+
+    at.w = cuda_at(dw);
+    if (!st && is_packed) {
+        st = cuda_scratch(call, tensor_bytes(dw), &packed);
+        if (!st)
+            at.w = (cu_pointer)(uintptr_t)buffer_data(packed);
+    }
+    job.way = WAY_WEIGHTS;
+    if (!st)
+        st = cuda_job_do(call, &job, &at);
+    if (!st && is_packed)
+        st = unpack(call, packed, scale, dw);
+    buffer_release(packed);
+    return st;
+}
+
+static enum assay_status back_data(struct cuda_call *call,
+                                   const struct op_backward *pass,
+                                   struct cuda_job job, struct cuda_operands at,
+                                   const struct layout *layout)
+{
+    enum assay_status st =
+        cuda_tensor_new(call, &pass->inputs[X]->shape, layout, &pass->dx[X]);
+
+    at.x = cuda_at(&pass->dx[X]);
+    job.way = WAY_DATA;
+    return st ? st : cuda_job_do(call, &job, &at);
+}
+
+/* What follows the sums has no part in their gradients. */
+static void job_strip(struct cuda_job *job)
+{
+    job->has_bias = job->has_residual = job->has_relu = 0;
+    job->relu_limit = 0;
+}
+
+enum assay_status cuda_back_conv2d(struct cuda_call *call,
+                                   const struct op_backward *pass)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(call->node);
+    const struct tensor *scale = conv2d_scale(call->node, pass->inputs);
+    const int64_t *w = pass->inputs[WEIGHT]->shape.dims;
+    const struct layout *layout = cuda_map_layout();
+    struct cuda_job job = cuda_conv_job(call, layout, &pass->dy[0]->shape);
+    struct cuda_operands at = {0};
+    struct tensor dy = {0}, x = {0};
+    enum assay_status st = before_relu(call, pass, layout, attrs->has_relu,
+                                       attrs->relu_limit, &dy);
+
+    job_strip(&job);
+    at.y = cuda_at(&dy);
+    if (!st && op_wants(pass, X))
+        st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE, PACKED_WEIGHT,
+                         DTYPE_F32, &at.w);
+    if (!st && op_wants(pass, X))
+        st = back_data(call, pass, job, at, layout);
+    if (!st && op_wants(pass, WEIGHT))
+        st = cuda_in_layout(call, pass->inputs[X], layout, &x);
+    at.x = cuda_at(&x);
+    if (!st && op_wants(pass, WEIGHT))
+        st = back_weight(call, pass, job, at,
+                         scale || (w[1] > 1 && w[2] * w[3] > 1), scale);
+    if (!st && op_wants(pass, BIAS))
+        st = cuda_channel_sums(call, at.y, job.n * job.oh * job.ow, job.o,
+                               &pass->dx[BIAS]);
+    if (!st && op_wants(pass, CONV2D_RESIDUAL))
+        pass->dx[CONV2D_RESIDUAL] = tensor_share(&dy);
+    tensor_release(&x);
+    tensor_release(&dy);
+    return st;
+}
+
+enum assay_status cuda_back_linear(struct cuda_call *call,
+                                   const struct op_backward *pass)
+{
+    const struct shape *x_shape = &pass->inputs[X]->shape;
+    const struct shape *w = &pass->inputs[WEIGHT]->shape;
+    struct cuda_job job = cuda_product_job(call, DTYPE_F32, x_shape->dims[0],
+                                           x_shape->dims[1], w->dims[0]);
+    struct cuda_operands at = {0};
+    struct tensor dy = {0};
+    enum assay_status st = before_relu(
+        call, pass, NULL, linear_attrs(call->node)->has_relu, 0, &dy);
+
+    at.y = cuda_at(&dy);
+    at.w = cuda_at(pass->inputs[WEIGHT]);
+    if (!st && op_wants(pass, X))
+        st = back_data(call, pass, job, at, NULL);
+    at.x = cuda_at(pass->inputs[X]);
+    if (!st && op_wants(pass, WEIGHT))
+        st = back_weight(call, pass, job, at, false, NULL);
+    if (!st && op_wants(pass, BIAS))
+        st = cuda_channel_sums(call, at.y, job.n, job.o, &pass->dx[BIAS]);
+    tensor_release(&dy);
+    return st;
+}

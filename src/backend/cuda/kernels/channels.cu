@@ -1,0 +1,389 @@
+/* backend/cuda/kernels/channels.cu - sums over all places of a map, one for
+ * each channel, and the norms that are made of them. Maps are [rows,c], their
+ * channels last.
+ *
+ * A block of 256 threads has 32 lanes of V channels and 8 lines; blocks go
+ * along the channels in x, along the rows in y. What each block found is added
+ * up in the order of the blocks.
+ *
+ * SPDX-License-Identifier: MIT */
+
+enum { LANES = 32, LINES = 8, FINISH_LINES = 32 };
+
+struct rows_of {
+    int64_t rows, each; /* each: of one block */
+    int c;
+};
+
+/* Where a thread begins and ends. */
+struct share {
+    int first; /* channel */
+    bool is_inside;
+    int64_t begin, end;
+};
+
+template <int V> __device__ inline share share_of(const rows_of &m)
+{
+    share s;
+
+    s.first = (int)(blockIdx.x * LANES + threadIdx.x % LANES) * V;
+    s.is_inside = s.first < m.c;
+    s.begin = blockIdx.y * m.each;
+    s.end = s.begin + m.each < m.rows ? s.begin + m.each : m.rows;
+    s.begin += threadIdx.x / LANES;
+    return s;
+}
+
+template <int V>
+__device__ inline pack<float, V> at_place(const float *x, int64_t i)
+{
+    return *(const pack<float, V> *)(x + i);
+}
+
+/* sums[block][2][c] of what the threads of a block have. */
+template <int V>
+__device__ void put_sums(const rows_of &m, const share &s, const float (&a)[V],
+                         const float (&b)[V], float *sums)
+{
+    __shared__ float parts[2][LINES][LANES * V];
+    int lane = threadIdx.x % LANES, line = threadIdx.x / LANES;
+
+    for (int v = 0; v < V; v++) {
+        parts[0][line][lane * V + v] = a[v];
+        parts[1][line][lane * V + v] = b[v];
+    }
+    __syncthreads();
+    if (line > 1 || !s.is_inside)
+        return;
+    for (int v = 0; v < V; v++) {
+        float sum = 0;
+
+        for (int k = 0; k < LINES; k++)
+            sum += parts[line][k][lane * V + v];
+        sums[((int64_t)blockIdx.y * 2 + line) * m.c + s.first + v] = sum;
+    }
+}
+
+/* Of all blocks, for a channel: the first of 32 lines of threads has them. */
+__device__ void take_sums(const float *sums, int n_blocks, int c, int channel,
+                          double *a, double *b)
+{
+    __shared__ double parts[2][FINISH_LINES][LANES];
+    int lane = threadIdx.x % LANES, line = threadIdx.x / LANES;
+
+    *a = *b = 0;
+    for (int i = line; i < n_blocks && channel < c; i += FINISH_LINES) {
+        *a += sums[((int64_t)i * 2) * c + channel];
+        *b += sums[((int64_t)i * 2 + 1) * c + channel];
+    }
+    parts[0][line][lane] = *a;
+    parts[1][line][lane] = *b;
+    __syncthreads();
+    for (int k = FINISH_LINES / 2; k; k /= 2) {
+        if (line < k) {
+            parts[0][line][lane] += parts[0][line + k][lane];
+            parts[1][line][lane] += parts[1][line + k][lane];
+        }
+        __syncthreads();
+    }
+    *a = parts[0][0][lane];
+    *b = parts[1][0][lane];
+}
+
+#define FOR_WIDTHS(name, parameters, arguments)                                \
+    extern "C" __global__ void name##_1 parameters                             \
+    {                                                                          \
+        name##_kernel<1> arguments;                                            \
+    }                                                                          \
+    extern "C" __global__ void name##_2 parameters                             \
+    {                                                                          \
+        name##_kernel<2> arguments;                                            \
+    }                                                                          \
+    extern "C" __global__ void name##_4 parameters                             \
+    {                                                                          \
+        name##_kernel<4> arguments;                                            \
+    }
+
+/* ---- plain sums ------------------------------------------------------------ */
+
+template <int V>
+__device__ void plain_sums_kernel(const rows_of &m, const float *x, float *sums)
+{
+    share s = share_of<V>(m);
+    float a[V] = {0}, b[V] = {0};
+
+    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
+        pack<float, V> p = at_place<V>(x, r * m.c + s.first);
+
+        for (int v = 0; v < V; v++)
+            a[v] += p.items[v];
+    }
+    put_sums<V>(m, s, a, b, sums);
+}
+
+FOR_WIDTHS(plain_sums, (rows_of m, const float *x, float *sums), (m, x, sums))
+
+extern "C" __global__ void plain_finish(const float *sums, int n_blocks, int c,
+                                        float *y)
+{
+    int channel = blockIdx.x * LANES + threadIdx.x % LANES;
+    double a, b;
+
+    take_sums(sums, n_blocks, c, channel, &a, &b);
+    if (threadIdx.x < LANES && channel < c)
+        y[channel] = (float)a;
+}
+
+/* ---- norms with statistics of the batch ------------------------------------ */
+
+/* Sums of x and of its squares, both less the first row's: a mean far from 0
+ * would spoil the variance otherwise. */
+template <int V>
+__device__ void moments_kernel(const rows_of &m, const float *x, float *sums)
+{
+    share s = share_of<V>(m);
+    float a[V] = {0}, b[V] = {0};
+    pack<float, V> zero = s.is_inside ? at_place<V>(x, s.first)
+                                      : pack<float, V>();
+
+    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
+        pack<float, V> p = at_place<V>(x, r * m.c + s.first);
+
+        for (int v = 0; v < V; v++) {
+            float off = p.items[v] - zero.items[v];
+
+            a[v] += off;
+            b[v] += off * off;
+        }
+    }
+    put_sums<V>(m, s, a, b, sums);
+}
+
+FOR_WIDTHS(moments, (rows_of m, const float *x, float *sums), (m, x, sums))
+
+/* saved [3,c]: means, 1 / deviations, variances. The running ones may be 0. */
+extern "C" __global__ void moments_finish(const float *sums, int n_blocks,
+                                          int c, double n, const float *x,
+                                          float eps, float *saved)
+{
+    int channel = blockIdx.x * LANES + threadIdx.x % LANES;
+    double a, b, mean, variance;
+
+    take_sums(sums, n_blocks, c, channel, &a, &b);
+    if (threadIdx.x >= LANES || channel >= c)
+        return;
+    mean = a / n;
+    variance = b / n - mean * mean;
+    variance = variance < 0 ? 0 : variance;
+    saved[channel] = (float)(mean + x[channel]);
+    saved[c + channel] = (float)(1 / sqrt(variance + (double)eps));
+    saved[2 * c + channel] = (float)variance;
+}
+
+/* The new running mean and variance; where they are not asked for, 0. */
+extern "C" __global__ void run_on(const float *saved, int c, float keep,
+                                  float unbiased, const float *old_mean,
+                                  const float *old_variance, float *mean,
+                                  float *variance)
+{
+    for (int64_t i = FIRST; i < c; i += STEP) {
+        if (mean)
+            mean[i] = old_mean[i] * keep + saved[i] * (1 - keep);
+        if (variance)
+            variance[i] = old_variance[i] * keep +
+                          saved[2 * c + i] * unbiased * (1 - keep);
+    }
+}
+
+/* What a norm with given statistics would have saved. */
+extern "C" __global__ void save_given(const float *mean, const float *variance,
+                                      float eps, int c, float *saved)
+{
+    for (int64_t i = FIRST; i < c; i += STEP) {
+        saved[i] = mean ? mean[i] : 0;
+        saved[c + i] = (float)(1 / sqrt((double)variance[i] + (double)eps));
+        saved[2 * c + i] = variance[i];
+    }
+}
+
+/* y = (x - mean) * scale + shift */
+template <int V> struct affine {
+    float mean[V], scale[V], shift[V];
+
+    __device__ affine(const share &s, int c, const float *saved,
+                      const float *weight, const float *bias)
+    {
+        for (int v = 0; v < V && s.is_inside; v++) {
+            mean[v] = saved[s.first + v];
+            scale[v] = saved[c + s.first + v] * (weight ? weight[s.first + v]
+                                                        : 1.0f);
+            shift[v] = bias ? bias[s.first + v] : 0;
+        }
+    }
+
+    __device__ float at(float x, int v) const
+    {
+        return (x - mean[v]) * scale[v] + shift[v];
+    }
+};
+
+template <int V>
+__device__ void norm_kernel(const rows_of &m, const float *x,
+                            const float *residual, float *y, const float *saved,
+                            const float *weight, const float *bias,
+                            int has_relu, float limit)
+{
+    share s = share_of<V>(m);
+    affine<V> by(s, m.c, saved, weight, bias);
+
+    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
+        int64_t at = r * m.c + s.first;
+        pack<float, V> p = at_place<V>(x, at), q;
+
+        if (residual)
+            q = at_place<V>(residual, at);
+        for (int v = 0; v < V; v++) {
+            float z = by.at(p.items[v], v);
+
+            if (residual)
+                z += q.items[v];
+            if (has_relu)
+                z = z < 0 ? 0 : z > limit ? limit : z; /* NaNs stay */
+            p.items[v] = z;
+        }
+        *(pack<float, V> *)(y + at) = p;
+    }
+}
+
+FOR_WIDTHS(norm,
+           (rows_of m, const float *x, const float *residual, float *y,
+            const float *saved, const float *weight, const float *bias,
+            int has_relu, float limit),
+           (m, x, residual, y, saved, weight, bias, has_relu, limit))
+
+/* ---- their gradients ------------------------------------------------------- */
+
+/* What passes the ReLU: all, what y says, or what x says. */
+enum { GATE_NONE, GATE_BY_Y, GATE_BY_X };
+
+struct gate {
+    int by;
+    float limit;
+};
+
+__device__ inline float passed(const gate &g, float y, float dy)
+{
+    return g.by == GATE_NONE || (y > 0 && y < g.limit) ? dy : 0.0f;
+}
+
+/* Sums of dy and of dy times x less its mean. */
+template <int V>
+__device__ void slopes_kernel(const rows_of &m, const gate &g, const float *x,
+                              const float *y, const float *dy,
+                              const float *saved, const float *weight,
+                              const float *bias, float *sums)
+{
+    share s = share_of<V>(m);
+    affine<V> by(s, m.c, saved, weight, bias);
+    float a[V] = {0}, b[V] = {0};
+
+    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
+        int64_t at = r * m.c + s.first;
+        pack<float, V> d = at_place<V>(dy, at), p, q;
+
+        if (x)
+            p = at_place<V>(x, at);
+        if (g.by == GATE_BY_Y)
+            q = at_place<V>(y, at);
+        for (int v = 0; v < V; v++) {
+            float of = g.by == GATE_BY_Y   ? q.items[v]
+                       : g.by == GATE_BY_X ? by.at(p.items[v], v)
+                                           : 0;
+            float slope = passed(g, of, d.items[v]);
+
+            a[v] += slope;
+            if (x)
+                b[v] += slope * (p.items[v] - by.mean[v]);
+        }
+    }
+    put_sums<V>(m, s, a, b, sums);
+}
+
+FOR_WIDTHS(slopes,
+           (rows_of m, gate g, const float *x, const float *y, const float *dy,
+            const float *saved, const float *weight, const float *bias,
+            float *sums),
+           (m, g, x, y, dy, saved, weight, bias, sums))
+
+/* Gradients of weight and bias, where asked for, and in means [2,c] what is
+ * taken off each slope: the mean, and what goes along with x. */
+extern "C" __global__ void slopes_finish(const float *sums, int n_blocks, int c,
+                                         double n, const float *saved,
+                                         float *of_weight, float *of_bias,
+                                         float *means)
+{
+    int channel = blockIdx.x * LANES + threadIdx.x % LANES;
+    double a, b, factor;
+
+    take_sums(sums, n_blocks, c, channel, &a, &b);
+    if (threadIdx.x >= LANES || channel >= c)
+        return;
+    factor = saved[c + channel];
+    b *= factor;
+    if (of_weight)
+        of_weight[channel] = (float)b;
+    if (of_bias)
+        of_bias[channel] = (float)a;
+    means[channel] = (float)(a / n);
+    means[c + channel] = (float)(b / n) * (float)factor;
+}
+
+/* means 0: the statistics were given. dx may be dy; of_residual 0: not asked
+ * for. */
+template <int V>
+__device__ void norm_back_kernel(const rows_of &m, const gate &g,
+                                 const float *x, const float *y,
+                                 const float *dy, const float *saved,
+                                 const float *weight, const float *bias,
+                                 const float *means, float *dx,
+                                 float *of_residual)
+{
+    share s = share_of<V>(m);
+    affine<V> by(s, m.c, saved, weight, bias);
+    float of_mean[V] = {0}, of_x[V] = {0};
+
+    for (int v = 0; v < V && s.is_inside && means; v++) {
+        of_mean[v] = means[s.first + v];
+        of_x[v] = means[m.c + s.first + v];
+    }
+    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
+        int64_t at = r * m.c + s.first;
+        pack<float, V> d = at_place<V>(dy, at), p, q;
+
+        if (x)
+            p = at_place<V>(x, at);
+        if (g.by == GATE_BY_Y)
+            q = at_place<V>(y, at);
+        for (int v = 0; v < V; v++) {
+            float of = g.by == GATE_BY_Y   ? q.items[v]
+                       : g.by == GATE_BY_X ? by.at(p.items[v], v)
+                                           : 0;
+            float slope = passed(g, of, d.items[v]), off = slope;
+
+            if (means)
+                off -= of_mean[v] + (p.items[v] - by.mean[v]) * of_x[v];
+            q.items[v] = slope;
+            d.items[v] = off * by.scale[v];
+        }
+        if (of_residual)
+            *(pack<float, V> *)(of_residual + at) = q;
+        if (dx)
+            *(pack<float, V> *)(dx + at) = d;
+    }
+}
+
+FOR_WIDTHS(norm_back,
+           (rows_of m, gate g, const float *x, const float *y, const float *dy,
+            const float *saved, const float *weight, const float *bias,
+            const float *means, float *dx, float *of_residual),
+           (m, g, x, y, dy, saved, weight, bias, means, dx, of_residual))
