@@ -7,9 +7,9 @@
 
 #include "base/variants.h"
 
-/* Of a block; and as many pixels as stay in the nearest cache with some hundred
- * channels. */
-enum { turn_side = 16, turn_pixels = 64 };
+/* Of a block; as many pixels as stay in the nearest cache with some hundred
+ * channels; below so many bytes a second thread costs more than it saves. */
+enum { turn_side = 16, turn_pixels = 64, turn_bytes = 1 << 15 };
 
 /* ---- matrices of bytes --------------------------------------------------- */
 
@@ -107,7 +107,7 @@ bool int8_turn(const struct layout *from, const void *data,
     pixels = dims[2] * dims[3];
     each = dims[1] * pixels;
     pieces = (pixels + turn_pixels - 1) / turn_pixels;
-#pragma omp parallel for
+#pragma omp parallel for if (dims[0] * each > turn_bytes)
     for (int64_t i = 0; i < dims[0] * pieces; i++) {
         const uint8_t *x = (const uint8_t *)data + i / pieces * each;
         uint8_t *y = (uint8_t *)out + i / pieces * each;
