@@ -119,6 +119,31 @@ TEST(the_rate_counts_images_of_random_values_too)
     }
 }
 
+/* Next to a long input there is no room for both: without the count, a mean of
+ * 100 ms beside a maximum of 900 would look like a mistake. */
+TEST(left_out_iterations_are_counted_before_the_warm_up)
+{
+    struct view_options options = options_of_brief();
+    uint32_t thread;
+    struct run *run;
+    struct str text;
+
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    OK(run_fact_set(run, "input.note", "random values: images 1x3x224x224",
+                    &err));
+    for (uint32_t i = 0; i < 40; i++) {
+        double ms = i == 20 ? 900 : 100 + i % 3;
+
+        made_call(run, RUN_ROOT, thread, i, ms, ms);
+    }
+    OK(run_seal(run, &err));
+    text = brief_of(run, &options);
+    CHECK_HAS(str_text(&text), "input    random values: images 1x3x224x224   "
+                               "measured 40 (1 disturbed left out)\n");
+    str_release(&text);
+}
+
 /* n nodes in a row, every third a Concat of half the time. */
 static struct run *flat_run(uint32_t n)
 {
