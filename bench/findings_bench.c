@@ -216,8 +216,9 @@ static void try_planted(const struct planted *planted, const char *folder,
     }
     snprintf(what, sizeof what, "%s: %s", planted->rule, planted->what);
     if (n == 0 && planted->must_be_said) {
-        bench_note("rounds in which it was reported (too much other load)", 0,
-                   "");
+        snprintf(what, sizeof what, "%s: not reported, next to other programs",
+                 planted->rule);
+        bench_note(what, 0, "rounds");
         return;
     }
     bench_at_most(what, n ? median(ratios, n) : INFINITY, planted->bar, "x");

@@ -36,6 +36,20 @@ static enum assay_status export_show(const struct model_graph *model,
     return st;
 }
 
+/* Ops that ONNX does not have are no obstacle to a network description. */
+static enum assay_status export_save(struct model_graph *model,
+                                     const char *path, struct error *err)
+{
+    enum assay_status st =
+        model_graph_save(model, model->graph, path, NULL, err);
+    struct error cause = *err;
+
+    if (st != ASSAY_UNSUPPORTED)
+        return st;
+    *err = (struct error){0};
+    return error_set(err, st, "%.200s; -o FILE.net can hold it", cause.text);
+}
+
 static enum assay_status run_export(const struct arguments *arguments,
                                     struct error *err)
 {
@@ -54,7 +68,7 @@ static enum assay_status run_export(const struct arguments *arguments,
     if (!st)
         st = model_graph_open(&model, &settings.run, &arguments->operands, err);
     if (!st)
-        st = model_graph_save(&model, model.graph, settings.output, NULL, err);
+        st = export_save(&model, settings.output, err);
     if (!st)
         st = export_show(&model, err);
     model_graph_release(&model);

@@ -6,6 +6,7 @@
 #include "cli/model_graph.h"
 #include "cli/result.h"
 #include "passes/prune.h"
+#include "views/model_title.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -189,7 +190,8 @@ static void prune_show_json(const struct prune_view *view, struct sink *sink)
 struct prune_task {
     const struct settings *settings;
     struct model_graph *model;
-    bool is_filled; /* with random weights, to compare their norms */
+    const char *file; /* what a model from a file is called; NULL: built in */
+    bool is_filled;   /* with random weights, to compare their norms */
     struct prune_view view;
     struct str path;
 };
@@ -305,7 +307,7 @@ static enum assay_status prune_look_at_model(struct prune_task *task,
 {
     struct model_graph *model = task->model;
 
-    task->view.model = graph_name(model->graph);
+    task->view.model = task->file ? task->file : graph_name(model->graph);
     task->view.mode = modes[task->settings->mode];
     task->view.input = str_text(&model->input_text);
     task->view.parameters[PRUNE_BEFORE] =
@@ -321,6 +323,8 @@ static enum assay_status prune_open_model(struct prune_task *task,
 {
     enum assay_status st = model_graph_open(task->model, run, operands, err);
 
+    if (!st)
+        task->file = model_file_title(operands->items[0]);
     if (!st && task->settings->mode == PRUNE_L1 &&
         !graph_has_data(task->model->graph)) {
         task->is_filled = true;

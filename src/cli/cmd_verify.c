@@ -204,7 +204,8 @@ static void verify_show_table(const struct verify_report *report,
     line_item(&line, model);
     line_printf(&line, "%zu node%s", report->n_nodes,
                 report->n_nodes == 1 ? "" : "s");
-    line_printf(&line, "%" PRIu64 " parameters", report->parameters);
+    line_printf(&line, "%" PRIu64 " elements in initializers",
+                report->parameters);
     line_end(&line);
     line = line_begin(sink, term, "expected");
     snprintf(text, sizeof text,

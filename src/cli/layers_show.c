@@ -110,7 +110,7 @@ static void layers_write_row(const struct layers_view *view, size_t i,
         snprintf(texts[CELL_TIME], cell_size, "in %s", view->times[i].done_by);
     else if (view->times && !isnan(view->times[i].ns))
         snprintf(texts[CELL_TIME], cell_size, "%s",
-                 units_ms(buffer, view->times[i].ns));
+                 units_number(buffer, view->times[i].ns / 1e6));
     snprintf(texts[CELL_SHARE], cell_size, "%s",
              share > 0 ? units_percent(buffer, share, 0) : "-");
 }
@@ -127,7 +127,7 @@ static void layers_write_total(const struct layers_view *view,
     layers_write_count(texts[CELL_MACS], (double)total->macs);
     layers_write_memory(texts[CELL_MEMORY], total);
     snprintf(texts[CELL_TIME], cell_size, "%s",
-             units_ms(buffer, layers_total_ns(view)));
+             units_number(buffer, layers_total_ns(view) / 1e6));
 }
 
 /* ---- the screen --------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "session/model_parts.h"
 #include "views/line.h"
 #include "views/markdown.h"
+#include "views/model_title.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -154,7 +155,8 @@ static void metrics_put_facts(const struct metrics_view *view, size_t i,
 
     line_item(&line, view->names[i]);
     line_printf(&line, "input %s", parts.input);
-    line_printf(&line, "weights %s", parts.weights);
+    if (!model_file_title(parts.weights)) /* a file has its own */
+        line_printf(&line, "weights %s", parts.weights);
     line_end(&line);
     metrics_show_put_dataset(view->feeds[i], sink);
     metrics_show_put_measured(view->profilers[i], sink, term);

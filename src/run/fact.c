@@ -84,7 +84,9 @@ double run_images_each(const struct run *run)
         return trained;
     if (batch)
         return strtod(batch, NULL) > 0 ? strtod(batch, NULL) : NAN;
-    return run_fact(run, "input.photographs") ? 1 : NAN;
+    return run_fact(run, "input.photographs")
+               ? 1
+               : run_fact_number(run, "input.images");
 }
 
 size_t run_fact_count(const struct run *run)

@@ -183,6 +183,9 @@ state_input(struct run *run, const struct profile *profile, struct error *err)
         st = run_fact_printf(run, err, "input.note", "%s%s",
                              session->inputs.n ? "random values: " : "",
                              str_text(&text));
+    if (!st && session->inputs.n && session->inputs.shapes[0].rank == 4)
+        st = run_fact_printf(run, err, "input.images", "%" PRId64,
+                             session->inputs.shapes[0].dims[0]);
     str_release(&text);
     return st;
 }

@@ -33,6 +33,17 @@ static bool source_begins_with(const char *bytes, size_t n, const char *magic,
     return n >= n_magic && memcmp(bytes, magic, n_magic) == 0;
 }
 
+/* A trace is an object or an array; a text begins with a letter or a mark. */
+static bool source_is_prose(const char *bytes, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && strchr(" \t\r\n", bytes[i]) && bytes[i])
+        i++;
+    return i < n && ((bytes[i] >= 'a' && bytes[i] <= 'z') ||
+                     (bytes[i] >= 'A' && bytes[i] <= 'Z') || bytes[i] == '#');
+}
+
 /* Recognises files that people mistake for a trace; the JSON reader refuses all
  * others. */
 static enum assay_status source_check_kind(const char *bytes, size_t n,
@@ -50,6 +61,9 @@ static enum assay_status source_check_kind(const char *bytes, size_t n,
     if (source_begins_with(bytes, n, "PK\x03\x04", 4))
         return error_set(err, ASSAY_BAD_INPUT,
                          "%s is a zip archive; unpack it first", path);
+    if (source_is_prose(bytes, n))
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "%s is a text, not a trace (JSON)", path);
     return ASSAY_OK;
 }
 

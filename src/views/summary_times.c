@@ -172,6 +172,7 @@ enum assay_status summary_steadiness(const struct summary *summary,
     if (st)
         return st;
     line.style = verdict.steadiness == STEADY ? STYLE_GREEN : STYLE_YELLOW;
+    line.is_single = false;
     line_sentence(&line, verdict.text);
     line_end(&line);
     return ASSAY_OK;

@@ -126,21 +126,37 @@ static enum assay_status brief_write_head(const struct summary *summary,
 
 /* ---- what was found ----------------------------------------------------- */
 
-/* "dog.jpg: dog 0.93, bicycle 0.90" */
+/* "dog.jpg: dog 0.93, bicycle 0.90 and 2 more": as many as fit. */
 static enum assay_status brief_add_photo(const struct found_photo *photo,
-                                         struct str *text)
+                                         size_t columns, struct str *text)
 {
+    enum { MORE = 14 }; /* " and 12 more" */
     enum assay_status st = str_printf(text, "%s:", photo->photograph);
+    struct str one = {0};
+    size_t i = 0;
 
-    for (size_t i = 0; !st && i < photo->n; i++)
-        st = str_printf(text, " %s %.2f%s", photo->objects[i].name,
-                        photo->objects[i].score, i + 1 < photo->n ? "," : "");
+    for (; !st && i < photo->n; i++) {
+        size_t last = i + 1 == photo->n ? 0 : MORE;
+
+        str_clear(&one);
+        st = str_printf(&one, "%s %s %.2f", i ? "," : "",
+                        photo->objects[i].name, photo->objects[i].score);
+        if (st || (i && text_columns(str_text(text)) +
+                                text_columns(str_text(&one)) + last >
+                            columns))
+            break;
+        st = str_append(text, str_text(&one));
+    }
+    if (!st && i < photo->n)
+        st = str_printf(text, " and %zu more", photo->n - i);
+    str_release(&one);
     return st;
 }
 
 /* As many photographs as fit on one line; `assay run --full` lists all. */
 static void brief_found(const struct summary *summary)
 {
+    size_t width = (size_t)summary->options->term.width - LINE_INDENT;
     struct line line = summary_line(summary, "found");
     struct str text = {0};
 
@@ -150,7 +166,7 @@ static void brief_found(const struct summary *summary)
         str_clear(&text);
         if (photo->n == 0)
             continue;
-        if (brief_add_photo(photo, &text))
+        if (brief_add_photo(photo, width, &text))
             summary->sink->failed_errno = ENOMEM;
         line_item(&line, str_text(&text));
     }

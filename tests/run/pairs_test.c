@@ -70,6 +70,31 @@ TEST(a_pair_of_which_one_run_was_disturbed_is_left_out)
     plan_end(c, runs, 2 * n_pairs);
 }
 
+/* The first run of A is three times as slow and too short to be tested, so its
+ * partner does not count either: the figures are those of the percentage. */
+TEST(the_figures_leave_out_a_run_whose_partner_could_not_be_tested)
+{
+    const struct run *runs[2 * n_pairs];
+    struct compare_options how = {.are_pairs = true};
+    struct comparison *c;
+
+    for (size_t i = 0; i < 2 * n_pairs; i++) {
+        double pace = i == 0 || i == n_pairs ? 3 : i < n_pairs ? 1 : 1.1;
+        struct plan plan = {i == 0 ? 3 : 20, 5e6 * pace, 3e6 * pace,
+                            1e6 * pace,      0.005,      40 + i};
+
+        runs[i] = plan_run(&plan);
+    }
+    CHECK_INT(compare_new(&(struct compare_side){runs, n_pairs},
+                          &(struct compare_side){runs + n_pairs, n_pairs}, &how,
+                          &c, NULL),
+              ASSAY_OK);
+    CHECK_NEAR(compare_row(c, root)->ratio, 1.1, 0.01);
+    CHECK_NEAR(compare_row(c, root)->b_ns / compare_row(c, root)->a_ns,
+               compare_row(c, root)->ratio, 1e-9);
+    plan_end(c, runs, 2 * n_pairs);
+}
+
 TEST(pairs_need_as_many_runs_on_each_side)
 {
     const struct plan plan = {20, 5e6, 3e6, 1e6, 0.02, 1};

@@ -78,6 +78,72 @@ TEST(long_names_do_not_break_the_brief_screen)
     str_release(&text);
 }
 
+TEST(a_long_list_of_what_was_found_is_counted_and_not_cut)
+{
+    struct found_object objects[19];
+    struct found_photo photo = {"faces.jpg", objects, 19};
+    struct view_options options = options_of_brief();
+    struct run *run = made_model(30);
+    struct str text;
+
+    for (size_t i = 0; i < 19; i++)
+        objects[i] = (struct found_object){.name = "face", .score = 0.99};
+    OK(run_found_add(run, &photo, &err));
+    text = brief_of(run, &options);
+    CHECK_HAS(str_text(&text), "found    faces.jpg: face 0.99, face 0.99, face "
+                               "0.99, face 0.99 and 15 more\n");
+    str_release(&text);
+}
+
+/* What --random makes has the shape of images, and so do its rates. */
+TEST(the_rate_counts_images_of_random_values_too)
+{
+    static const char *const images[] = {"1", "4"};
+    static const char *const rates[] = {" 10 img/s", " 40 img/s"};
+    struct view_options options = options_of_brief();
+
+    for (size_t i = 0; i < 2; i++) {
+        struct run *run;
+        struct str text;
+        uint32_t thread;
+
+        OK(run_new(&run, &err));
+        OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+        OK(run_fact_set(run, "input.images", images[i], &err));
+        for (uint32_t k = 0; k < 3; k++)
+            made_call(run, RUN_ROOT, thread, k, 100, 100);
+        OK(run_seal(run, &err));
+        text = brief_of(run, &options);
+        CHECK_HAS(str_text(&text), rates[i]);
+        str_release(&text);
+    }
+}
+
+/* Next to a long input there is no room for both: without the count, a mean of
+ * 100 ms beside a maximum of 900 would look like a mistake. */
+TEST(left_out_iterations_are_counted_before_the_warm_up)
+{
+    struct view_options options = options_of_brief();
+    uint32_t thread;
+    struct run *run;
+    struct str text;
+
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    OK(run_fact_set(run, "input.note", "random values: images 1x3x224x224",
+                    &err));
+    for (uint32_t i = 0; i < 40; i++) {
+        double ms = i == 20 ? 900 : 100 + i % 3;
+
+        made_call(run, RUN_ROOT, thread, i, ms, ms);
+    }
+    OK(run_seal(run, &err));
+    text = brief_of(run, &options);
+    CHECK_HAS(str_text(&text), "input    random values: images 1x3x224x224   "
+                               "measured 40 (1 disturbed left out)\n");
+    str_release(&text);
+}
+
 /* n nodes in a row, every third a Concat of half the time. */
 static struct run *flat_run(uint32_t n)
 {

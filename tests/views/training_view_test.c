@@ -285,6 +285,29 @@ TEST(modules_have_the_times_of_all_passes_side_by_side)
     str_release(&text);
 }
 
+/* `assay train` has no --plain. */
+TEST(fused_modules_of_a_training_come_without_advice)
+{
+    struct run *run = empty_run();
+    struct scope_work work = scope_work_unknown();
+    uint32_t backbone;
+    struct str text;
+
+    for (uint32_t step = 0; step < 12; step++)
+        train_step(run, step);
+    backbone = made_scope(run, made_scope(run, RUN_ROOT, "forward", ""),
+                          "backbone", "Backbone");
+    work.done_by = made_scope(run, backbone, "conv1", "Conv2d");
+    CHECK_STATUS(run_work_set(run, made_scope(run, backbone, "relu", "ReLU"),
+                              &work, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(run_seal(run, &err), ASSAY_OK, &err);
+    text = summary_of(run, 100);
+    CHECK_HAS(str_text(&text), "1 fused into others");
+    CHECK(!strstr(str_text(&text), "--plain"));
+    str_release(&text);
+}
+
 TEST(a_module_without_a_backward_pass_has_only_its_forward_pass)
 {
     struct run *run = empty_run();

@@ -494,6 +494,32 @@ static void check_bound(run_view *view, int width, const char *golden)
     run_free(run);
 }
 
+/* 2 GMAC in 10 ms are 400 GFLOP/s where the machine has 250. */
+TEST(a_rate_above_the_peak_is_explained)
+{
+    static const char *const explained[] = {
+        "above the peak: Winograd multiplies less\n", NULL};
+    struct view_options options = options_for(100);
+    struct scope_work work = scope_work_unknown();
+    struct run *run = made_bound_model();
+    uint32_t thread, conv;
+
+    check_lacks(view_summary, run, &options, "above the peak");
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
+    CHECK_INT(run_fact_set(run, "machine.peak_gflops", "250", NULL), ASSAY_OK);
+    CHECK_INT(run_fact_set(run, "machine.read_gbs", "20", NULL), ASSAY_OK);
+    conv = made_scope(run, RUN_ROOT, "conv", "Conv2d");
+    work.macs = 2e9;
+    work.done_flops = 1e9;
+    work.done_bytes = 1e6;
+    CHECK_INT(run_work_set(run, conv, &work, NULL), ASSAY_OK);
+    made_call(run, conv, thread, 0, 10, 10);
+    made_call(run, RUN_ROOT, thread, 0, 11, 1);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    check_parts(view_tree, run, &options, explained);
+}
+
 TEST(the_summary_shows_the_bound_of_each_module_and_what_is_missing)
 {
     check_bound(view_summary, 100, "bound-summary-100.txt");
