@@ -53,8 +53,7 @@ static enum assay_status class_rows_join(const struct rows *rows, size_t top,
     for (size_t i = top + 1;
          i < rows->n && rows->items[i].depth > rows->items[top].depth; i++) {
         const struct row *row = &rows->items[i];
-        const char *name =
-            row->class_name[0] ? row->class_name : "(no class)";
+        const char *name = row->class_name[0] ? row->class_name : "(no class)";
         uint64_t at;
 
         if (!row->is_leaf || row->is_outside)
