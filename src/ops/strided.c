@@ -4,6 +4,9 @@
 #include "ops/op_threads.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
 
 enum {
     parallel_elements = 1 << 15, /* fewer are not worth a second thread */
@@ -121,6 +124,49 @@ static void copy_row(size_t bytes, const char *from, int64_t from_step,
 #undef COPY
 }
 
+#ifdef __x86_64__
+/* Squares of 4: rows of `to` are columns of `from`, whose elements are
+ * neighbours. How many columns were copied is a multiple of 4. */
+static int64_t copy_squares(const float *from, int64_t step, float *to,
+                            int64_t row_to, int64_t n)
+{
+    int64_t c = 0;
+
+    for (; c + 4 <= n; c += 4) {
+        __m128 a = _mm_loadu_ps(from + c * step);
+        __m128 b = _mm_loadu_ps(from + (c + 1) * step);
+        __m128 d = _mm_loadu_ps(from + (c + 2) * step);
+        __m128 e = _mm_loadu_ps(from + (c + 3) * step);
+
+        _MM_TRANSPOSE4_PS(a, b, d, e);
+        _mm_storeu_ps(to + c, a);
+        _mm_storeu_ps(to + row_to + c, b);
+        _mm_storeu_ps(to + 2 * row_to + c, d);
+        _mm_storeu_ps(to + 3 * row_to + c, e);
+    }
+    return c;
+}
+#else
+static int64_t copy_squares(const float *from, int64_t step, float *to,
+                            int64_t row_to, int64_t n)
+{
+    (void)from, (void)step, (void)to, (void)row_to, (void)n;
+    return 0;
+}
+#endif
+
+/* Four rows of a tile, of numbers of 4 bytes. */
+static void copy_four(const char *from, int64_t step, char *to, int64_t row_to,
+                      int64_t n)
+{
+    int64_t done = copy_squares((const float *)(const void *)from, step,
+                                (float *)(void *)to, row_to, n);
+
+    for (int64_t i = 0; i < 4 && done < n; i++)
+        copy_row(4, from + (i + done * step) * 4, step,
+                 to + (i * row_to + done) * 4, 1, n - done);
+}
+
 /* Rows start one element apart in `from`: copied row by row, every element
  * would come from another cache line. */
 static void copy_tiled(const struct walk *walk, size_t bytes, const char *from,
@@ -136,7 +182,12 @@ static void copy_tiled(const struct walk *walk, size_t bytes, const char *from,
         for (int64_t c = 0; c < walk->length; c += tile) {
             int64_t n = walk->length - c < tile ? walk->length - c : tile;
 
-            for (int64_t i = r; i < last; i++)
+            int64_t i = r;
+
+            for (; bytes == 4 && i + 4 <= last; i += 4)
+                copy_four(from + (i + c * walk->steps[0]) * 4, walk->steps[0],
+                          to + (i * row_to + c) * 4, row_to, n);
+            for (; i < last; i++)
                 copy_row(
                     bytes,
                     from + (i * row_from + c * walk->steps[0]) * (int64_t)bytes,

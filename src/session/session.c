@@ -5,9 +5,9 @@
 #include "base/mem.h"
 #include "ops/detection/rpn_nms.h"
 #include "ops/ops.h"
+#include "passes/channel_picks.h"
 #include "passes/fuse.h"
 #include "passes/integers.h"
-#include "passes/pick_channels.h"
 
 #include <assay/span.h>
 
@@ -40,7 +40,7 @@ static enum assay_status settle_graph(const struct session_options *options,
     if (!st && session_device(options)->space->is_host)
         st = integers_fuse(session->graph, session->pool, err);
     if (!st && session_device(options)->space->is_host)
-        st = pick_channels_fuse(session->graph, session->pool, err);
+        st = channel_picks_fuse(session->graph, session->pool, err);
     return st;
 }
 

@@ -7,9 +7,9 @@
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
 #include "ops/sequence/packed_list.h"
+#include "passes/channel_picks.h"
 #include "passes/fuse.h"
 #include "passes/integers.h"
-#include "passes/pick_channels.h"
 #include "tensor/convert.h"
 
 #include <math.h>
@@ -221,7 +221,7 @@ static enum assay_status verify_open_model(struct subject *subject,
         st = integers_fuse(subject->graph, subject->pool, err);
     if (!st && !options->is_plain &&
         (!options->device || options->device->space->is_host))
-        st = pick_channels_fuse(subject->graph, subject->pool, err);
+        st = channel_picks_fuse(subject->graph, subject->pool, err);
     return st ? st
               : engine_new(subject->graph, subject->pool, &engine,
                            &subject->engine, err);

@@ -149,6 +149,38 @@ TEST(every_op_that_takes_indices_names_one_that_is_outside)
     op_release((struct tensor[]){x, update, index, before, tuple}, 5);
 }
 
+TEST(channels_of_several_maps_are_picked_in_any_order)
+{
+    static const float a[] = {1, 2, 3, 4}, b[] = {5, 6};
+    static const int64_t list[] = {2, 0, 2}, outside[] = {0, 3};
+    struct tensor maps[] = {
+        op_tensor(DTYPE_F32, shape_of(3, (int64_t)1, (int64_t)2, (int64_t)2),
+                  a),
+        op_tensor(DTYPE_F32, shape_of(3, (int64_t)1, (int64_t)1, (int64_t)2),
+                  b)};
+    struct tensor picks = op_tensor(DTYPE_I64, shape_of(1, (int64_t)3), list);
+    struct tensor wrong =
+        op_tensor(DTYPE_I64, shape_of(1, (int64_t)2), outside);
+    const struct tensor *inputs[] = {&maps[0], &maps[1], &picks};
+    static const float want[] = {5, 6, 1, 2, 5, 6};
+    struct tensor y;
+
+    CHECK_STATUS(
+        op_run(&op_pick_channels, NULL, op_ways[OP_FAST], inputs, 3, &y, 1),
+        ASSAY_OK, &op_err);
+    CHECK(memcmp(tensor_data(&y), want, sizeof want) == 0);
+    tensor_release(&y);
+    inputs[2] = &wrong;
+    CHECK_INT(
+        op_run(&op_pick_channels, NULL, op_ways[OP_FAST], inputs, 3, &y, 1),
+        ASSAY_BAD_INPUT);
+    CHECK_HAS(op_err.text, "there is no channel 3");
+    tensor_release(&maps[0]);
+    tensor_release(&maps[1]);
+    tensor_release(&picks);
+    tensor_release(&wrong);
+}
+
 TEST(several_updates_of_one_element_are_combined)
 {
     static const int64_t at[] = {1, 1, 1}, values[] = {10, 20, 30};

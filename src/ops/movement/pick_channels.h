@@ -3,7 +3,7 @@
  *
  * Inputs: maps [n,c,...] that differ in their channels alone, then a list of
  * int64: for each channel of the output, which one of all maps' channels behind
- * one another it is. passes/pick_channels.h makes it of several ops that move
+ * one another it is. passes/channel_picks.h makes it of several ops that move
  * channels.
  *
  * SPDX-License-Identifier: MIT */

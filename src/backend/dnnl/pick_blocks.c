@@ -1,4 +1,4 @@
-/* backend/dnnl/pick_channels.c - PickChannels on maps in channel blocks: the
+/* backend/dnnl/pick_blocks.c - PickChannels on maps in channel blocks: the
  * lanes of a block come from those of a few others, the same for all pixels. */
 #include "backend/dnnl/dnnl_internal.h"
 

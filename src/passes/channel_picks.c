@@ -1,10 +1,10 @@
-/* passes/pick_channels.c - see pick_channels.h.
+/* passes/channel_picks.c - see channel_picks.h.
  *
  * Forward through the nodes, every value that only moves maps is written down
  * as a list of their planes. Backward from the outputs, it is found which
  * values are needed, and which of these are maps of such planes: each becomes
  * one PickChannels. What nothing reads any more is swept. */
-#include "passes/pick_channels.h"
+#include "passes/channel_picks.h"
 
 #include "base/arena.h"
 #include "base/mem.h"
@@ -607,7 +607,7 @@ static enum assay_status picks_make_tables(struct picks *pass)
     return ASSAY_OK;
 }
 
-enum assay_status pick_channels_fuse(struct graph *graph, struct pool *pool,
+enum assay_status channel_picks_fuse(struct graph *graph, struct pool *pool,
                                      struct error *err)
 {
     struct picks pass = {.graph = graph, .pool = pool, .err = err};

@@ -1,6 +1,6 @@
 /* Channels that exporters move with several ops are moved by one, and the
  * results stay. */
-#include "passes/pick_channels.h"
+#include "passes/channel_picks.h"
 
 #include "engine/engine.h"
 #include "ops/movement/concat.h"
@@ -127,7 +127,7 @@ static struct left nodes_left(struct network *net, uint32_t y)
 
     CHECK_INT(graph_output(net->graph, "y", y, &err), ASSAY_OK);
     want = result_of(net, &x);
-    CHECK_STATUS(pick_channels_fuse(net->graph, net->pool, &err), ASSAY_OK,
+    CHECK_STATUS(channel_picks_fuse(net->graph, net->pool, &err), ASSAY_OK,
                  &err);
     CHECK_STATUS(graph_check(net->graph, &err), ASSAY_OK, &err);
     got = result_of(net, &x);

@@ -1,4 +1,4 @@
-/* passes/pick_channels.h - channels that move from map to map, moved once.
+/* passes/channel_picks.h - channels that move from map to map, moved once.
  *
  * Exporters write a shuffle of channels as Reshape, Transpose, Reshape, then a
  * Split or two Gathers, behind a Concat. Each copies the maps, and those on
@@ -11,14 +11,14 @@
  * stays one.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef PASSES_PICK_CHANNELS_H
-#define PASSES_PICK_CHANNELS_H
+#ifndef PASSES_CHANNEL_PICKS_H
+#define PASSES_CHANNEL_PICKS_H
 
 #include "graph/graph.h"
 
 /* After the other passes, for a graph that runs on the host. New constants come
  * from the pool. After a failure the graph can only be freed. */
-enum assay_status pick_channels_fuse(struct graph *graph, struct pool *pool,
+enum assay_status channel_picks_fuse(struct graph *graph, struct pool *pool,
                                      struct error *err);
 
 #endif
