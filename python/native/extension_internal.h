@@ -134,6 +134,8 @@ int backward_claim(PyObject *value, struct place *place);
 int backward_claim_inputs(PyObject *args, PyObject *kwargs,
                           struct place *place);
 int backward_add_types(PyObject *module);
+/* The outermost call of this thread is over. */
+void backward_forget(void);
 /* The innermost open span is a backward pass. */
 PyObject *backward_here(PyObject *self, PyObject *unused);
 /* Ends spans that a failed node left open on this thread. */
