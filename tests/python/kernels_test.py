@@ -175,18 +175,42 @@ class Waiting(Launch):
         return x
 
 
+def show(tmp_path, *options):
+    return subprocess.run(
+        [os.environ["ASSAY_PROGRAM"], "show", *options, tmp_path / "run.assay"],
+        capture_output=True, text=True, check=True,
+        env={**{name: value for name, value in os.environ.items()
+                if name != "LD_PRELOAD"}, "COLUMNS": "200"}).stdout
+
+
 def test_the_screen_balances_the_device(tmp_path, device):
     model = nn.Sequential(Waiting(3000), Waiting(4000))
     with torch.no_grad():
         record(tmp_path, lambda: model(torch.ones(1)), 4)
-    shown = subprocess.run(
-        [os.environ["ASSAY_PROGRAM"], "show", tmp_path / "run.assay"],
-        capture_output=True, text=True, check=True,
-        env={**{name: value for name, value in os.environ.items()
-                if name != "LD_PRELOAD"}, "COLUMNS": "200"})
     assert re.search(r"device +kernels 7\.0 \+ copies 0\.0 \+ idle [0-9.]+ = "
                      r".* idle for: .*launch.* timed by CUPTI 130001",
-                     shown.stdout)
+                     show(tmp_path))
+
+
+def test_kernels_by_name_are_no_part_of_the_hosts_balance(tmp_path, device):
+    model = nn.Sequential(Waiting(3000), Waiting(4000))
+    with torch.no_grad():
+        record(tmp_path, lambda: model(torch.ones(1)), 4, kernels=True)
+    ops, gaps, residual, whole = map(float, re.search(
+        r"ops ([\d.]+) \+ gaps ([\d.]+) \+ residual ([-\d.]+) = model ([\d.]+)",
+        show(tmp_path)).groups())
+    assert gaps == 0 and residual >= 0 and ops > 24
+    assert "pass between the ops" not in show(tmp_path)
+
+
+def test_the_timed_iterations_stand_for_all(tmp_path, device):
+    """A module with several kernels, timed in 6 of 18 iterations."""
+    model = nn.Sequential(Launch(100, 200, 300))
+    with torch.no_grad():
+        record(tmp_path, lambda: model(torch.ones(1)), 18)
+    ms = re.findall(r'"class": "Launch".*?"device_ms": ([\d.]+)',
+                    show(tmp_path, "--json"), re.S)
+    assert [float(each) for each in ms] == [pytest.approx(0.6)]
 
 
 def stand_in(**changes):
