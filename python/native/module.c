@@ -175,8 +175,12 @@ static PyObject *native_watch(PyObject *self, PyObject *args)
     watch_keep(&watch.work_of, work_of);
     watch_keep(&watch.on_top, on_top);
     watch_keep(&watch.module, module);
-    if (!is_on)
+    if (!is_on) {
+        /* What is waited for from now on is no part of the last iteration. */
+        if (now.is_open && iteration_is_ours() && now.n_spans == 0)
+            iteration_set(false);
         places_forget();
+    }
     Py_RETURN_NONE;
 }
 

@@ -166,6 +166,21 @@ def test_every_kernel_is_a_scope_by_its_name(tmp_path, device):
                      "model.1.cudnn::conv": 36}
 
 
+def test_waiting_for_the_device_is_no_part_of_an_iteration(tmp_path, device,
+                                                           monkeypatch):
+    closed = _native.device_close
+
+    def close():
+        with span("closing"):
+            closed()
+
+    monkeypatch.setattr(_native, "device_close", close)
+    model = nn.Sequential(Launch(100))
+    with torch.no_grad():
+        found, _ = record(tmp_path, lambda: model(torch.ones(1)))
+    assert found["closing"]["is_outside"]
+
+
 class Waiting(Launch):
     """The device is done before it returns."""
 
