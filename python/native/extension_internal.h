@@ -260,6 +260,8 @@ struct device_mark {
     assay_scope_t outer;
 };
 
+enum { DEVICE_TIMED_FIRST = 4 }; /* iterations that are timed in any case */
+
 /* Decides whether the iteration that begins is timed. */
 void device_next_iteration(bool is_warm_up);
 /* What this thread launches until device_end() is for the scope. is_leaf: no

@@ -109,12 +109,15 @@ static PyObject *native_start(PyObject *self, PyObject *args)
     struct assay_error error = {0};
     enum assay_status status;
     PyObject *path;
+    int has_some;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "O&zzI", PyUnicode_FSConverter, &path,
+    if (!PyArg_ParseTuple(args, "O&zzIp", PyUnicode_FSConverter, &path,
                           &options.program, &options.class_name,
-                          &options.warm_up))
+                          &options.warm_up, &has_some))
         return NULL;
+    if (has_some)
+        options.keep_first = DEVICE_TIMED_FIRST;
     memset(&now, 0, sizeof now);
     now.owner = pthread_self();
     now.n_warm_up = options.warm_up;
@@ -363,7 +366,9 @@ static PyObject *native_claim(PyObject *self, PyObject *value)
 
 static PyMethodDef methods[] = {
     {"start", native_start, METH_VARARGS,
-     "start(path, program, class_name, warm_up): starts a recording."},
+     "start(path, program, class_name, warm_up, has_some): starts a recording. "
+     "has_some: a GPU is timed in some iterations, and these are kept in "
+     "full."},
     {"stop", native_stop, METH_NOARGS, "Ends it; the file is in place then."},
     {"is_recording", native_is_recording, METH_NOARGS, NULL},
     {"watch", native_watch, METH_VARARGS,
