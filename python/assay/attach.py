@@ -274,6 +274,11 @@ def _open_kernels(patches, torch, has_all):
     return None
 
 
+def times_some(torch, device, has_all=False):
+    """Whether a GPU will be timed in some of the iterations only."""
+    return bool(device) and not has_all and torch.cuda.is_available()
+
+
 def open_device(patches, torch, has_all=False):
     """Times the GPU: its kernels by CUPTI, or modules by events on the current
     stream. has_all: kernels in every iteration, and by their names. Returns

@@ -33,7 +33,8 @@ class Recording:
         torch = self._torch = attach.import_torch()
         if _native.is_recording():
             raise RuntimeError("a recording is under way; one at a time")
-        _native.start(self.path, self.program, None, self.warm_up)
+        _native.start(self.path, self.program, None, self.warm_up,
+                      attach.times_some(torch, self.device, self.kernels))
         try:
             self._attach(torch)
         except BaseException:

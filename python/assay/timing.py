@@ -157,7 +157,8 @@ class ModelTiming:
         self._discard()
         self._folder = tempfile.mkdtemp(prefix="assay-")
         try:
-            _native.start(self._file(), "Pipeline", "PIPELINE", self._warm_up)
+            _native.start(self._file(), "Pipeline", "PIPELINE", self._warm_up,
+                          attach.times_some(torch, self._device))
             self._attach(torch)
         except BaseException:
             self._detach()

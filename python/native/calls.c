@@ -94,6 +94,8 @@ static PyObject *call_recorded(struct place *place, PyObject *self,
     assay_end();
     if (result && calls_have_grad)
         call_drop_failure(backward_claim(result, place));
+    if (!outer)
+        backward_forget();
     return result;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* The first iterations, and then one of so many, are timed. */
-enum { TIMED_FIRST = 4, TIMED_EVERY = 8 };
+enum { TIMED_EVERY = 8 };
 
 static struct {
     bool has_kernels; /* otherwise events */
@@ -23,8 +23,9 @@ void device_next_iteration(bool is_warm_up)
 {
     uint64_t i = device.n_iterations;
 
-    device.is_timed = !is_warm_up && (device.has_all || i < TIMED_FIRST ||
-                                      i % TIMED_EVERY == 0);
+    device.is_timed =
+        !is_warm_up &&
+        (device.has_all || i < DEVICE_TIMED_FIRST || i % TIMED_EVERY == 0);
     device.n_iterations += !is_warm_up;
     device.n_timed += device.is_timed;
     kernels_time(device.is_timed);

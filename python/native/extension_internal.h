@@ -134,6 +134,8 @@ int backward_claim(PyObject *value, struct place *place);
 int backward_claim_inputs(PyObject *args, PyObject *kwargs,
                           struct place *place);
 int backward_add_types(PyObject *module);
+/* The outermost call of this thread is over. */
+void backward_forget(void);
 /* The innermost open span is a backward pass. */
 PyObject *backward_here(PyObject *self, PyObject *unused);
 /* Ends spans that a failed node left open on this thread. */
@@ -257,6 +259,8 @@ struct device_mark {
     bool is_inside; /* for kernels, with the scope around it */
     assay_scope_t outer;
 };
+
+enum { DEVICE_TIMED_FIRST = 4 }; /* iterations that are timed in any case */
 
 /* Decides whether the iteration that begins is timed. */
 void device_next_iteration(bool is_warm_up);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_NAMES = 1024, MOST_TEXT = 128 };
+enum { N_NAMES = 1024, N_SCOPES = 4096, MOST_TEXT = 128 };
 
 /* CUPTI gives every record of a kernel the same pointer. */
 static struct {
@@ -61,15 +61,31 @@ static void name_read(const char *name, char *text)
     free(readable);
 }
 
-assay_scope_t kernel_scope(assay_scope_t scope, const char *name)
+static const char *name_of(const char *name)
 {
     size_t at = ((uintptr_t)name >> 3) % N_NAMES;
 
-    if (!name)
-        return scope;
     if (names[at].name != name) {
         name_read(name, names[at].text);
         names[at].name = name;
     }
-    return assay_scope(scope, names[at].text, "kernel");
+    return names[at].text;
+}
+
+assay_scope_t kernel_scope(assay_scope_t scope, const char *name)
+{
+    static struct {
+        assay_scope_t below, scope;
+        const char *name;
+    } known[N_SCOPES];
+    size_t at = (((uintptr_t)name >> 3) ^ scope * 2654435761u) % N_SCOPES;
+
+    if (!name)
+        return scope;
+    if (known[at].name != name || known[at].below != scope) {
+        known[at].scope = assay_scope(scope, name_of(name), "kernel");
+        known[at].below = scope;
+        known[at].name = name;
+    }
+    return known[at].scope;
 }

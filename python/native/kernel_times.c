@@ -16,7 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A call. */
+/* A call. Written by the thread that makes it, without a lock: the correlation
+ * last, and 0 while the rest changes. */
 struct note {
     uint32_t correlation; /* 0: none */
     assay_scope_t scope;
@@ -43,18 +44,18 @@ enum {
     N_NOTES = 1 << 15, /* the last ones */
     MOST_RAN = 1 << 17,
     MOST_LANES = 64,
-    MOST_SPARE = 8,
+    MOST_SPARE = 64,
     N_WINDOWS = 16,
-    BUFFER_BYTES = 1 << 18,
+    BUFFER_BYTES = 1 << 15, /* it comes when all in it have run: not too many */
 };
 
-/* Records come on any thread: under the lock. */
+/* Records come on any thread: all but notes and windows is under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct note *notes; /* by correlation, a ring */
     struct ran_list ran;
     struct window windows[N_WINDOWS];
-    unsigned window; /* the last one */
+    uint32_t window; /* the last one */
     uint64_t n_called, n_ran;
     uint64_t n_lost;
     int64_t ahead_ns; /* how far CUPTI's clock is ahead */
@@ -81,33 +82,53 @@ static __thread unsigned n_inside;
 /* ---- notes ----------------------------------------------------------------
  */
 
+static uint32_t note_load(const uint32_t *number)
+{
+    return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+
+static void note_store(uint32_t *number, uint32_t value)
+{
+    __atomic_store_n(number, value, __ATOMIC_RELEASE);
+}
+
 /* Whether a call that nobody noted was made in a timed iteration. */
 static bool window_has(uint32_t correlation)
 {
     for (int i = 0; i < N_WINDOWS; i++) {
-        const struct window *window = &book.windows[i];
+        uint32_t first = note_load(&book.windows[i].first);
 
-        if (window->first && correlation >= window->first &&
-            correlation <= window->last)
+        if (first && correlation >= first &&
+            correlation <= note_load(&book.windows[i].last))
             return true;
     }
     return false;
 }
 
+/* Two threads may overwrite each other's bound: it is then off by a few calls,
+ * all of which have notes. */
+static void window_add(uint32_t correlation)
+{
+    struct window *window = &book.windows[note_load(&book.window) % N_WINDOWS];
+    uint32_t first = note_load(&window->first);
+
+    if (first == 0 || correlation < first)
+        note_store(&window->first, correlation);
+    if (correlation > note_load(&window->last))
+        note_store(&window->last, correlation);
+}
+
 void kernels_called(uint32_t correlation)
 {
-    const struct note note = {correlation, scope_here, assay_clock_ns()};
-    struct window *window;
+    struct note *note = &book.notes[correlation % N_NOTES];
 
-    pthread_mutex_lock(&lock);
-    window = &book.windows[book.window % N_WINDOWS];
-    book.notes[correlation % N_NOTES] = note;
-    if (window->first == 0 || correlation < window->first)
-        window->first = correlation;
-    if (correlation > window->last)
-        window->last = correlation;
-    book.n_called++;
-    pthread_mutex_unlock(&lock);
+    note_store(&note->correlation, 0);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    note_store(&note->scope, scope_here);
+    __atomic_store_n(&note->launched_ns, assay_clock_ns(), __ATOMIC_RELAXED);
+    note_store(&note->correlation, correlation);
+    window_add(correlation);
+    __atomic_fetch_add(&book.n_called, 1, __ATOMIC_RELAXED);
 }
 
 static bool ran_add(struct ran_list *list, const struct ran *ran)
@@ -209,17 +230,16 @@ static assay_lane_t kernels_lane(const struct kernel_ran *record)
 /* What is known of the launch. False: it was made in no timed iteration. */
 static bool kernels_look(const struct kernel_ran *record, struct note *out)
 {
-    bool is_timed;
+    const struct note *note = &book.notes[record->correlation % N_NOTES];
 
-    pthread_mutex_lock(&lock);
-    *out = book.notes[record->correlation % N_NOTES];
-    is_timed = out->correlation == record->correlation;
-    if (!is_timed) { /* by a call that we do not know */
-        *out = (struct note){.scope = ASSAY_SCOPE_ROOT};
-        is_timed = window_has(record->correlation);
-    }
-    pthread_mutex_unlock(&lock);
-    return is_timed;
+    out->correlation = note_load(&note->correlation);
+    out->scope = note_load(&note->scope);
+    out->launched_ns = __atomic_load_n(&note->launched_ns, __ATOMIC_ACQUIRE);
+    if (out->correlation == record->correlation &&
+        note_load(&note->correlation) == record->correlation)
+        return true;
+    *out = (struct note){.scope = ASSAY_SCOPE_ROOT};
+    return window_has(record->correlation); /* by a call that we do not know */
 }
 
 static void kernels_report(const struct ran *ran)
@@ -270,13 +290,13 @@ static void kernels_settle(struct ran_list *list)
  * locks that the program needs to launch kernels. */
 static bool kernels_are_awaited(void)
 {
-    enum { most_silent = 25 }; /* the device may be late */
+    enum { most_silent = 50 }; /* the device may be late */
     static uint64_t n_before;
     static unsigned n_silent;
     uint64_t n;
 
     pthread_mutex_lock(&lock);
-    n = book.n_called + book.n_ran;
+    n = book.n_ran + __atomic_load_n(&book.n_called, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     n_silent = n == n_before ? n_silent + 1 : 0;
     n_before = n;
@@ -295,7 +315,7 @@ static bool kernels_are_closing(void)
 
 static void *kernels_read(void *unused)
 {
-    static const struct timespec pause = {.tv_nsec = 40000000};
+    static const struct timespec pause = {.tv_nsec = 20000000};
     struct ran_list list = {0};
 
     (void)unused;
@@ -347,9 +367,11 @@ void kernels_time(bool is_timed)
     if (!kernels.is_open || kernels.is_noting == is_timed)
         return;
     if (is_timed) {
-        pthread_mutex_lock(&lock);
-        book.windows[++book.window % N_WINDOWS] = (struct window){0};
-        pthread_mutex_unlock(&lock);
+        uint32_t next = book.window + 1;
+
+        note_store(&book.windows[next % N_WINDOWS].first, 0);
+        note_store(&book.windows[next % N_WINDOWS].last, 0);
+        note_store(&book.window, next);
     }
     cupti_record(is_timed);
     kernels.is_noting = is_timed;

@@ -109,12 +109,15 @@ static PyObject *native_start(PyObject *self, PyObject *args)
     struct assay_error error = {0};
     enum assay_status status;
     PyObject *path;
+    int has_some;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "O&zzI", PyUnicode_FSConverter, &path,
+    if (!PyArg_ParseTuple(args, "O&zzIp", PyUnicode_FSConverter, &path,
                           &options.program, &options.class_name,
-                          &options.warm_up))
+                          &options.warm_up, &has_some))
         return NULL;
+    if (has_some)
+        options.keep_first = DEVICE_TIMED_FIRST;
     memset(&now, 0, sizeof now);
     now.owner = pthread_self();
     now.n_warm_up = options.warm_up;
@@ -175,8 +178,12 @@ static PyObject *native_watch(PyObject *self, PyObject *args)
     watch_keep(&watch.work_of, work_of);
     watch_keep(&watch.on_top, on_top);
     watch_keep(&watch.module, module);
-    if (!is_on)
+    if (!is_on) {
+        /* What is waited for from now on is no part of the last iteration. */
+        if (now.is_open && iteration_is_ours() && now.n_spans == 0)
+            iteration_set(false);
         places_forget();
+    }
     Py_RETURN_NONE;
 }
 
@@ -359,7 +366,9 @@ static PyObject *native_claim(PyObject *self, PyObject *value)
 
 static PyMethodDef methods[] = {
     {"start", native_start, METH_VARARGS,
-     "start(path, program, class_name, warm_up): starts a recording."},
+     "start(path, program, class_name, warm_up, has_some): starts a recording. "
+     "has_some: a GPU is timed in some iterations, and these are kept in "
+     "full."},
     {"stop", native_stop, METH_NOARGS, "Ends it; the file is in place then."},
     {"is_recording", native_is_recording, METH_NOARGS, NULL},
     {"watch", native_watch, METH_VARARGS,

@@ -115,6 +115,38 @@ PyObject *backward_close(PyObject *self, PyObject *depth)
 
 static PyTypeObject *hook_type;
 static PyObject *text_grad_fn, *text_metadata, *text_next_functions, *mark;
+static PyObject *text_prehook, *text_hook;
+
+/* Nodes that were claimed last: the output of a module is the input of the
+ * next, and a look at a node's metadata takes longer than one here. They are
+ * let go at the end of the outermost call. */
+enum { N_RECENT = 4 };
+static __thread PyObject *recent[N_RECENT];
+static __thread unsigned next_recent;
+
+static bool recent_has(const PyObject *node)
+{
+    for (int i = 0; i < N_RECENT; i++) {
+        if (recent[i] == node)
+            return true;
+    }
+    return false;
+}
+
+static void recent_add(PyObject *node)
+{
+    PyObject *old = recent[next_recent % N_RECENT];
+
+    Py_INCREF(node);
+    recent[next_recent++ % N_RECENT] = node;
+    Py_XDECREF(old);
+}
+
+void backward_forget(void)
+{
+    for (int i = 0; i < N_RECENT; i++)
+        Py_CLEAR(recent[i]);
+}
 
 int backward_add_types(PyObject *module)
 {
@@ -130,9 +162,11 @@ int backward_add_types(PyObject *module)
     text_grad_fn = PyUnicode_InternFromString("grad_fn");
     text_metadata = PyUnicode_InternFromString("metadata");
     text_next_functions = PyUnicode_InternFromString("next_functions");
+    text_prehook = PyUnicode_InternFromString("register_prehook");
+    text_hook = PyUnicode_InternFromString("register_hook");
     mark = PyUnicode_InternFromString("assay");
     return hook_type && text_grad_fn && text_metadata && text_next_functions &&
-                   mark
+                   text_prehook && text_hook && mark
                ? 0
                : -1;
 }
@@ -152,10 +186,10 @@ static PyObject *hook_of(struct place *place, bool is_after)
     return place->hooks[is_after];
 }
 
-static int node_register(PyObject *node, const char *method, PyObject *hook)
+static int node_register(PyObject *node, PyObject *method, PyObject *hook)
 {
     PyObject *handle =
-        hook ? PyObject_CallMethod(node, method, "O", hook) : NULL;
+        hook ? PyObject_CallMethodObjArgs(node, method, hook, NULL) : NULL;
 
     Py_XDECREF(handle);
     return handle ? 0 : -1;
@@ -175,8 +209,8 @@ static int node_claim(PyObject *node, struct place *place)
         return is_claimed < 0 ? -1 : 0;
     if (!place || place->backward == ASSAY_SCOPE_NONE)
         return 1;
-    if (node_register(node, "register_prehook", hook_of(place, false)) ||
-        node_register(node, "register_hook", hook_of(place, true)))
+    if (node_register(node, text_prehook, hook_of(place, false)) ||
+        node_register(node, text_hook, hook_of(place, true)))
         return -1;
     return 1;
 }
@@ -212,7 +246,8 @@ static int node_add_next(PyObject *node, PyObject *list)
 
         if (!next)
             failed = -1;
-        else if (next != Py_None && !node_accumulates(next))
+        else if (next != Py_None && !recent_has(next) &&
+                 !node_accumulates(next))
             failed = PyList_Append(list, next);
     }
     Py_XDECREF(pairs);
@@ -288,8 +323,11 @@ static int value_claim(PyObject *value, struct place *place, int depth)
         PyErr_Clear();
         return 0;
     }
-    if (node != Py_None)
+    if (node != Py_None && !recent_has(node)) {
         failed = nodes_claim(node, place);
+        if (!failed)
+            recent_add(node);
+    }
     Py_DECREF(node);
     return failed;
 }

@@ -1,5 +1,18 @@
 /* findings/rule_gaps.c - time between the ops of a model. */
 #include "findings/evidence_internal.h"
+#include "run/device_balance.h"
+
+#include <string.h>
+
+static bool gaps_has_modules(const struct run *run, uint32_t scope)
+{
+    uint32_t child = run_scope(run, scope)->first_child;
+
+    while (child != RUN_NONE &&
+           strcmp(run_scope(run, child)->class_name, RUN_KERNEL_CLASS) == 0)
+        child = run_scope(run, child)->next_sibling;
+    return child != RUN_NONE;
+}
 
 /* A module of the model that contains others. */
 static bool gaps_is_container(const struct evidence *evidence, uint32_t scope,
@@ -10,7 +23,7 @@ static bool gaps_is_container(const struct evidence *evidence, uint32_t scope,
 
     while (above != RUN_NONE && above != model)
         above = run_scope(run, above)->parent;
-    return above == model && run_scope(run, scope)->first_child != RUN_NONE;
+    return above == model && gaps_has_modules(run, scope);
 }
 
 void rule_gaps(const struct evidence *evidence, struct finding *finding)

@@ -2,6 +2,7 @@
 #include "run/bound.h"
 
 #include "base/mem.h"
+#include "run/device_balance.h"
 
 #include <math.h>
 
@@ -124,7 +125,6 @@ void bound_add(struct bound *into, const struct bound *from)
 struct own_work {
     bool is_device; /* devices worked for it, or for a scope below it */
     double calls, total_ns, self_ns;
-    double host_calls;   /* also if it is timed by devices */
     double flops, bytes; /* executed; NaN: unknown */
 };
 
@@ -155,42 +155,26 @@ static void own_find_sides(const struct run *run, struct own_work *owns,
     }
 }
 
-/* If devices were timed in some iterations only, their times stand for all
- * calls that the host made. */
-static void own_scale_device(struct own_work *own)
-{
-    double scale = own->host_calls / own->calls;
-
-    if (!own->is_device || !(own->calls > 0) || !(own->host_calls > 0))
-        return;
-    own->calls *= scale;
-    own->total_ns *= scale;
-    own->self_ns *= scale;
-}
-
 static void own_count_cells(const struct run *run, struct own_work *owns)
 {
-    double n = (double)run_counted(run).n;
+    double n = (double)run_counted(run).n, scale = run_device_scale(run);
 
     for (size_t i = 0; i < run_cell_count(run); i++) {
         const struct cell *cell = run_cell(run, i);
         struct own_work *own = &owns[cell->scope];
         struct cell_sums sums;
+        double each;
 
         if (cell->is_outside)
             continue;
-        sums = run_cell_sums(run, cell);
-        if (!own_is_of_device(run, cell))
-            own->host_calls += sums.calls / n;
         if (own_is_of_device(run, cell) != own->is_device)
             continue;
-        own->calls += sums.calls / n;
-        own->total_ns += sums.total_ns / n;
-        own->self_ns += sums.self_ns / n;
+        each = own->is_device ? scale / n : 1 / n;
+        sums = run_cell_sums(run, cell);
+        own->calls += sums.calls * each;
+        own->total_ns += sums.total_ns * each;
+        own->self_ns += sums.self_ns * each;
     }
-    for (size_t i = 0;
-         i < run_scope_count(run) && run_fact(run, RUN_DEVICE_TIMED); i++)
-        own_scale_device(&owns[i]);
 }
 
 /* On a device, spans of a scope need not enclose those of the scopes below it:

@@ -307,3 +307,33 @@ enum assay_status run_device_balance(const struct run *run,
     mem_free(books.stages);
     return st;
 }
+
+/* ---- some of the iterations ---------------------------------------------- */
+
+static double device_count_iterations(const struct run *run,
+                                      const struct cell *cell)
+{
+    double n = 0;
+
+    if (run_counted(run).n_disturbed == 0)
+        return (double)cell->iterations.n;
+    for (size_t i = 0; i < cell->n_points; i++)
+        n += run_iteration_counts(run, cell->points[i].iteration);
+    return n;
+}
+
+double run_device_scale(const struct run *run)
+{
+    double n_timed = 0;
+
+    if (!run_fact(run, RUN_DEVICE_TIMED))
+        return 1;
+    for (size_t i = 0; i < run_cell_count(run); i++) {
+        const struct cell *cell = run_cell(run, i);
+
+        if (!cell->is_outside &&
+            run_thread(run, cell->thread)->kind == THREAD_DEVICE)
+            n_timed = fmax(n_timed, device_count_iterations(run, cell));
+    }
+    return n_timed > 0 ? (double)run_counted(run).n / n_timed : 1;
+}

@@ -49,4 +49,13 @@ enum device_work { DEVICE_KERNEL, DEVICE_COPY_IN, DEVICE_COPY_OUT };
 enum device_work run_device_work(const struct run *run,
                                  const struct sample *sample);
 
+/* If devices were timed in some of the iterations only (RUN_DEVICE_TIMED): the
+ * iterations that count, divided by those of them that were timed; otherwise 1.
+ */
+double run_device_scale(const struct run *run);
+
+/* A kernel, as a scope of its own below the module that launched it: what the
+ * host did is the module's alone. */
+#define RUN_KERNEL_CLASS "kernel"
+
 #endif

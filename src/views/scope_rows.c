@@ -2,6 +2,7 @@
 #include "views/scope_rows.h"
 
 #include "base/mem.h"
+#include "run/device_balance.h"
 
 #include <math.h>
 
@@ -187,17 +188,14 @@ static void rows_sum_groups(struct rows *rows)
     }
 }
 
-/* If devices were timed in some iterations only, their times stand for all
- * calls that the host made. */
+/* If devices were timed in some iterations only, their times stand for all. */
 static void scope_rows_scale_device(const struct run *run, struct rows *rows)
 {
-    if (!run_fact(run, RUN_DEVICE_TIMED))
-        return;
-    for (size_t i = 0; i < rows->n; i++) {
-        struct row *row = &rows->items[i];
+    double scale = run_device_scale(run);
 
-        if (row->device_calls > 0 && row->calls > 0 && !row->is_outside)
-            row->device_ns *= row->calls / row->device_calls;
+    for (size_t i = 0; i < rows->n; i++) {
+        if (!rows->items[i].is_outside)
+            rows->items[i].device_ns *= scale;
     }
 }
 

@@ -1,6 +1,8 @@
 /* views/stages.c - see stages.h. */
 #include "views/stages.h"
 
+#include "run/device_balance.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -47,20 +49,36 @@ bool stages_find(const struct rows *rows, struct stages *stages)
     return stages->row[STAGE_MODEL] && n > 1;
 }
 
+static bool balance_is_kernel(const struct row *row)
+{
+    return row->class_name && strcmp(row->class_name, RUN_KERNEL_CLASS) == 0;
+}
+
+/* Called, and nothing below it was but kernels. */
+static bool balance_is_op(const struct rows *rows, size_t at)
+{
+    size_t i = at + 1;
+
+    while (i < rows->n && rows->items[i].depth > rows->items[at].depth &&
+           (balance_is_kernel(&rows->items[i]) || !rows->items[i].is_called))
+        i++;
+    return i == rows->n || rows->items[i].depth <= rows->items[at].depth;
+}
+
 bool balance_find(const struct rows *rows, struct balance *balance)
 {
     size_t at = stage_row(rows, stage_name(STAGE_MODEL));
     const struct row *model = &rows->items[at];
     double ops = 0, gaps = 0;
 
-    if (at == 0 || !model->is_called || model->is_leaf)
+    if (at == 0 || !model->is_called || balance_is_op(rows, at))
         return false;
     for (size_t i = at + 1; i < rows->n && rows->items[i].depth > model->depth;
          i++) {
         const struct row *row = &rows->items[i];
 
-        if (row->is_called && !row->is_outside)
-            *(row->is_leaf ? &ops : &gaps) += row->self_ns;
+        if (row->is_called && !row->is_outside && !balance_is_kernel(row))
+            *(balance_is_op(rows, i) ? &ops : &gaps) += row->self_ns;
     }
     *balance = (struct balance){
         .ops_ns = rows_each(rows, model, ops),

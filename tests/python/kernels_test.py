@@ -57,6 +57,8 @@ def device(monkeypatch):
         assert attach._open_kernels(patches, torch, has_all) is None
 
     monkeypatch.setattr(attach, "open_device", open_device)
+    monkeypatch.setattr(attach, "times_some",
+                        lambda torch, device, has_all=False: not has_all)
 
 
 def tree(path):
@@ -166,6 +168,21 @@ def test_every_kernel_is_a_scope_by_its_name(tmp_path, device):
                      "model.1.cudnn::conv": 36}
 
 
+def test_waiting_for_the_device_is_no_part_of_an_iteration(tmp_path, device,
+                                                           monkeypatch):
+    closed = _native.device_close
+
+    def close():
+        with span("closing"):
+            closed()
+
+    monkeypatch.setattr(_native, "device_close", close)
+    model = nn.Sequential(Launch(100))
+    with torch.no_grad():
+        found, _ = record(tmp_path, lambda: model(torch.ones(1)))
+    assert found["closing"]["is_outside"]
+
+
 class Waiting(Launch):
     """The device is done before it returns."""
 
@@ -175,18 +192,60 @@ class Waiting(Launch):
         return x
 
 
+def show(tmp_path, *options):
+    return subprocess.run(
+        [os.environ["ASSAY_PROGRAM"], "show", *options, tmp_path / "run.assay"],
+        capture_output=True, text=True, check=True,
+        env={**{name: value for name, value in os.environ.items()
+                if name != "LD_PRELOAD"}, "COLUMNS": "200"}).stdout
+
+
 def test_the_screen_balances_the_device(tmp_path, device):
     model = nn.Sequential(Waiting(3000), Waiting(4000))
     with torch.no_grad():
         record(tmp_path, lambda: model(torch.ones(1)), 4)
-    shown = subprocess.run(
-        [os.environ["ASSAY_PROGRAM"], "show", tmp_path / "run.assay"],
-        capture_output=True, text=True, check=True,
-        env={**{name: value for name, value in os.environ.items()
-                if name != "LD_PRELOAD"}, "COLUMNS": "200"})
     assert re.search(r"device +kernels 7\.0 \+ copies 0\.0 \+ idle [0-9.]+ = "
                      r".* idle for: .*launch.* timed by CUPTI 130001",
-                     shown.stdout)
+                     show(tmp_path))
+
+
+def test_the_balance_is_not_that_of_a_slow_first_iteration(tmp_path, device):
+    """The first iterations are kept, because these are timed. The median one is
+    not."""
+    model = nn.Sequential(Waiting(3000))
+    extra_ms = iter([300] + [0] * 3 + [20 if i % 8 == 0 else 10
+                                       for i in range(4, 28)])
+
+    def step():
+        model(torch.ones(1))
+        time.sleep(next(extra_ms) / 1e3)
+
+    with torch.no_grad():
+        record(tmp_path, step, 28)
+    span_ms = float(re.search(r"device +kernels .* = ([\d.]+) ms",
+                              show(tmp_path)).group(1))
+    assert span_ms < 300
+
+
+def test_kernels_by_name_are_no_part_of_the_hosts_balance(tmp_path, device):
+    model = nn.Sequential(Waiting(3000), Waiting(4000))
+    with torch.no_grad():
+        record(tmp_path, lambda: model(torch.ones(1)), 4, kernels=True)
+    ops, gaps, residual, whole = map(float, re.search(
+        r"ops ([\d.]+) \+ gaps ([\d.]+) \+ residual ([-\d.]+) = model ([\d.]+)",
+        show(tmp_path)).groups())
+    assert gaps == 0 and residual >= 0 and ops > 24
+    assert "pass between the ops" not in show(tmp_path)
+
+
+def test_the_timed_iterations_stand_for_all(tmp_path, device):
+    """A module with several kernels, timed in 6 of 18 iterations."""
+    model = nn.Sequential(Launch(100, 200, 300))
+    with torch.no_grad():
+        record(tmp_path, lambda: model(torch.ones(1)), 18)
+    ms = re.findall(r'"class": "Launch".*?"device_ms": ([\d.]+)',
+                    show(tmp_path, "--json"), re.S)
+    assert [float(each) for each in ms] == [pytest.approx(0.6)]
 
 
 def stand_in(**changes):

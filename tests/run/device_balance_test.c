@@ -199,3 +199,17 @@ TEST(the_books_are_of_an_iteration_in_which_the_device_worked)
     CHECK_INT(balance.iteration, 0);
     CHECK_NEAR(balance.kernels_ns, 570, 0);
 }
+
+TEST(timed_iterations_stand_for_all_however_many_kernels_they_have)
+{
+    struct run *run = made_run(8);
+
+    put(run, KERNELS, 310, 320, 330);
+    put(run, KERNELS, 330, 340, 350);
+    put(run, KERNELS, 350, 360, 370);
+    OK(run_seal(run, &err));
+    CHECK_NEAR(run_device_scale(run), 1, 0); /* nobody says that some are not */
+    OK(run_fact_set(run, RUN_DEVICE_TIMED, "1", &err));
+    CHECK_NEAR(run_device_scale(run), 8, 0);
+    run_free(run);
+}
