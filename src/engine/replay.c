@@ -426,6 +426,7 @@ static enum assay_status replay_record(struct engine *engine,
                                        struct error *err)
 {
     const struct backend_class *class = engine->backend->class;
+    struct space *space = pool_space(engine->pools[PLACE_DEVICE]);
     enum assay_status st = replay_make_tables(engine, replay, err);
 
     if (replay->rows)
@@ -436,6 +437,9 @@ static enum assay_status replay_record(struct engine *engine,
         st = replay_make(engine, replay, err);
     if (replay->rows)
         class->keep_rooms(engine->backend, false);
+    /* What choosing kernels needed, and passes that are launched one by one. */
+    if (!st && space->trim)
+        space->trim(space);
     return st;
 }
 

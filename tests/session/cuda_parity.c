@@ -218,6 +218,9 @@ static enum reason find_reason(const struct list *want, const struct list *got,
 
         if (list_label(got, k) != list_label(want, i))
             continue;
+        if (iou >= overlap && iou <= 1 - overlap &&
+            list_score(got, k) > score - bar->score)
+            reason = REASON_OVERLAP; /* of 0.5 on one side, and just not */
         if (fabsf(list_score(got, k) - score) > bar->score) {
             if (iou >= bar->iou)
                 reason = REASON_SCORE;
@@ -365,7 +368,7 @@ int main(int argc, char **argv)
     enum assay_status st = device_find("cuda:0", &device, &err);
 
     if (st || argc <= first || argc > first + most_photos) {
-        printf("cuda_parity: skipped: %s\n",
+        printf("skipped: %s\n",
                st ? err.text : "1 to 16 photographs are needed");
         return 77;
     }

@@ -376,8 +376,20 @@ static bool cuda_room(struct space *space, size_t *free_bytes,
            !cuda_driver()->cuMemGetInfo_v2(free_bytes, total_bytes);
 }
 
+static void cuda_trim(struct space *space)
+{
+    struct cuda_device *device = cuda_device_of(space);
+
+    if (cuda_enter(device, NULL))
+        return;
+    pthread_mutex_lock(&device->memory->lock);
+    segments_trim(device);
+    pthread_mutex_unlock(&device->memory->lock);
+}
+
 const struct space cuda_space = {
     .room = cuda_room,
+    .trim = cuda_trim,
     .take = cuda_take,
     .give = cuda_give,
     .copy_in = cuda_copy_in,
