@@ -50,20 +50,6 @@ static struct pool2d cuda_pool2d_of(const struct node *node)
     return pool;
 }
 
-/* How many packs of 16 bytes the output has, if maxima can be taken so; else
- * 0. */
-static int pool2d_packs(const struct pool2d *pool, const struct tensor *x,
-                        size_t n)
-{
-    size_t together = 16 / dtype_bytes(cuda_stored(x));
-
-    return pool->mode == POOL_MAX && cuda_order(x) == CUDA_CHANNELS_LAST &&
-                   pool->c % (int64_t)together == 0 &&
-                   n / together <= INT32_MAX && !(cuda_at(x) % 16)
-               ? (int)(n / together)
-               : 0;
-}
-
 /* Stored as the input is. */
 enum assay_status cuda_run_pool2d(struct cuda_call *call)
 {
@@ -77,7 +63,6 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
     struct cuda_view from = cuda_view_of(input),
                      made = cuda_view_of(&call->outputs[0]);
     char name[CUDA_NAME];
-    int total;
 
     if (st || !n)
         return st;
@@ -89,13 +74,6 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
     pool.to_width = to[3];
     memcpy(pool.in_x, from.strides, sizeof pool.in_x);
     memcpy(pool.in_y, made.strides, sizeof pool.in_y);
-    total = pool2d_packs(&pool, input, n);
-    if (total) {
-        cuda_kernel_name(name, "max_pixels", cuda_stored(input));
-        return CUDA_LAUNCH(call, "pool", name,
-                           cuda_grid_for(call->cuda->device, (size_t)total, 1),
-                           pool, x, y, total);
-    }
     cuda_kernel_name(name, "pool2d", cuda_stored(input));
     return CUDA_LAUNCH(call, "pool", name,
                        cuda_grid_for(call->cuda->device, n, 1), pool, x, y);
