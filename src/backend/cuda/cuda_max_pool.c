@@ -1,4 +1,4 @@
-/* backend/cuda/cuda_max_pool.c - launches kernels/max_pool.cu where maps are
+/* backend/cuda/cuda_max_pool.c - launches kernels/pool_max.cu where maps are
  * stored for it; cuda_pool.c has the rest. */
 #include "backend/cuda/cuda_ops.h"
 
@@ -20,7 +20,7 @@ static bool max_pool_has_packs(const struct cuda_call *call)
            !(cuda_at(x) % together);
 }
 
-/* As kernels/max_pool.cu has it. */
+/* As kernels/pool_max.cu has it. */
 struct max_pool {
     int channels, height, width, to_height, to_width;
     int kernel[2], stride[2], before[2];

@@ -1,4 +1,4 @@
-/* backend/cuda/kernels/max_pool.cu - maxima of maps whose channels are last,
+/* backend/cuda/kernels/pool_max.cu - maxima of maps whose channels are last,
  * sixteen bytes of channels a thread: those of kernels/pool.cu, in its order.
  *
  * SPDX-License-Identifier: MIT */
