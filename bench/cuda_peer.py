@@ -46,6 +46,7 @@ def classifier_job(batch, precision):
         graph.replay()
         return logits.float().cpu().shape[0]
 
+    run.model = model  # whose memory the graph reads
     return run
 
 

@@ -13,6 +13,8 @@
 #include <assay/span.h>
 
 enum { most_replays = 8 }; /* sizes of inputs that are remembered */
+/* Values up to this size leave the device together, each aligned. */
+enum { few_bytes = 64 << 10, few_alignment = 64 };
 
 enum replay_state {
     REPLAY_SEEN, /* ran once: it may be recorded */
@@ -23,8 +25,10 @@ enum replay_state {
 struct replay {
     struct replay *next; /* less recently used */
     enum replay_state state;
-    struct tensor *inputs; /* on the device; before that, types and shapes */
-    struct tensor *made;   /* what is wanted of the values; on the device */
+    struct tensor *inputs;  /* on the device; before that, types and shapes */
+    struct tensor *made;    /* what is wanted of the values; on the device */
+    struct tensor together; /* small ones of them once more, in one piece */
+    size_t *places;         /* of each value in that, plus 1; 0: not there */
     struct tensor
         *counts; /* of lists, on the host, while they are handed out */
     struct value_rows *rows; /* one per value; NULL: no list is among them */
@@ -49,6 +53,7 @@ static void replay_give_up(struct engine *engine, struct replay *replay)
     for (uint32_t i = 0; replay->made && i < graph_value_count(engine->graph);
          i++)
         tensor_release(&replay->made[i]);
+    tensor_release(&replay->together);
     pool_free(replay->pool);
     replay->pool = NULL;
     replay->recording = NULL;
@@ -62,6 +67,7 @@ static void replay_free(struct engine *engine, struct replay *replay)
     mem_free(replay->inputs);
     mem_free(replay->made);
     mem_free(replay->counts);
+    mem_free(replay->places);
     mem_free(replay->rows);
     mem_free(replay);
 }
@@ -258,6 +264,68 @@ static enum assay_status keep_made(struct engine *engine, struct replay *replay,
     return st;
 }
 
+/* Finds places for the small values of the pass; returns how many bytes. */
+static size_t gather_places(struct engine *engine, struct replay *replay)
+{
+    size_t n = graph_value_count(engine->graph), n_few = 0, bytes = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tensor *made = &engine->values[i].made;
+
+        replay->places[i] = 0;
+        if (!made->buffer || made->layout || tensor_is_on_host(made) ||
+            tensor_bytes(made) > few_bytes || !replay_wants(engine, replay, i))
+            continue;
+        replay->places[i] = bytes + 1;
+        bytes += (tensor_bytes(made) + few_alignment - 1) / few_alignment *
+                 few_alignment;
+        n_few++;
+    }
+    for (size_t i = 0; n_few < 2 && i < n; i++)
+        replay->places[i] = 0; /* nothing to put together */
+    return n_few < 2 ? 0 : bytes;
+}
+
+/* A value in the piece that has them all. */
+static struct tensor gathered(const struct replay *replay,
+                              const struct tensor *like,
+                              const struct tensor *together, uint32_t value)
+{
+    return (struct tensor){.dtype = like->dtype,
+                           .shape = like->shape,
+                           .buffer = together->buffer,
+                           .offset =
+                               together->offset + replay->places[value] - 1};
+}
+
+/* Copies the small values into one piece, since each copy to the host takes as
+ * long as a few kernels. */
+static enum assay_status gather_few(struct engine *engine,
+                                    struct replay *replay, struct tensor *out,
+                                    struct error *err)
+{
+    const struct backend_math *math = engine_math(engine, PLACE_DEVICE);
+    size_t bytes = gather_places(engine, replay);
+    struct shape shape = shape_of(1, (int64_t)bytes);
+    struct op_context context = engine->context;
+    enum assay_status st = ASSAY_OK;
+
+    context.pool = engine->pools[PLACE_DEVICE];
+    if (bytes)
+        st = tensor_new(context.pool, DTYPE_U8, &shape, out, err);
+    for (uint32_t i = 0; !st && bytes && i < graph_value_count(engine->graph);
+         i++) {
+        const struct tensor *made = &engine->values[i].made;
+        struct tensor to;
+
+        if (!replay->places[i])
+            continue;
+        to = gathered(replay, made, out, i);
+        st = math->convert(engine->backend, &context, made, &to, err);
+    }
+    return st;
+}
+
 /* Runs the pass while the backend records what is queued. */
 static enum assay_status record_pass(struct engine *engine,
                                      struct replay *replay, struct error *err)
@@ -271,6 +339,8 @@ static enum assay_status record_pass(struct engine *engine,
     st = engine_run_nodes(engine, err);
     if (!st)
         st = keep_made(engine, replay, err);
+    if (!st)
+        st = gather_few(engine, replay, &replay->together, err);
     if (st)
         class->recording_end(engine->backend, NULL, NULL);
     else
@@ -282,13 +352,18 @@ static enum assay_status record_pass(struct engine *engine,
 /* A pass with lists of their full room, one by one: kernels for those shapes
  * are chosen and set up, which cannot be recorded. */
 static enum assay_status replay_rehearse(struct engine *engine,
+                                         struct replay *replay,
                                          const struct tensor *inputs,
                                          struct error *err)
 {
+    struct tensor together = {0};
     enum assay_status st;
 
     engine_begin_run(engine, inputs);
     st = engine_run_nodes(engine, err);
+    if (!st)
+        st = gather_few(engine, replay, &together, err);
+    tensor_release(&together);
     engine_forget_values(engine);
     return st;
 }
@@ -312,6 +387,20 @@ record_counting(struct engine *engine, struct replay *replay, struct error *err)
     return st;
 }
 
+static enum assay_status replay_make_tables(const struct engine *engine,
+                                            struct replay *replay,
+                                            struct error *err)
+{
+    size_t n = graph_value_count(engine->graph);
+
+    replay->made = mem_array(n, sizeof *replay->made);
+    replay->counts = mem_array(n, sizeof *replay->counts);
+    replay->places = mem_array(n, sizeof *replay->places);
+    if (!replay->made || !replay->counts || !replay->places)
+        return error_nomem(err, n * sizeof *replay->made, "a recorded pass");
+    return ASSAY_OK;
+}
+
 static enum assay_status replay_make(struct engine *engine,
                                      struct replay *replay, struct error *err)
 {
@@ -320,15 +409,8 @@ static enum assay_status replay_make(struct engine *engine,
 
     if (!st) {
         pool_report(replay->pool, true);
-        size_t n = graph_value_count(engine->graph);
-
-        replay->made = mem_array(n, sizeof *replay->made);
-        replay->counts = mem_array(n, sizeof *replay->counts);
-        if (!replay->made || !replay->counts)
-            st = error_nomem(err, sizeof *replay->made, "a recorded pass");
-    }
-    if (!st)
         st = replay_make_inputs(engine, replay, err);
+    }
     if (st)
         return st;
     pool_trim(pool); /* what passes that are launched one by one need */
@@ -344,54 +426,84 @@ static enum assay_status replay_record(struct engine *engine,
                                        struct error *err)
 {
     const struct backend_class *class = engine->backend->class;
-    enum assay_status st = ASSAY_OK;
+    struct space *space = pool_space(engine->pools[PLACE_DEVICE]);
+    enum assay_status st = replay_make_tables(engine, replay, err);
 
     if (replay->rows)
         class->keep_rooms(engine->backend, true);
-    if (replay->rows)
-        st = replay_rehearse(engine, inputs, err);
+    if (!st && replay->rows)
+        st = replay_rehearse(engine, replay, inputs, err);
     if (!st)
         st = replay_make(engine, replay, err);
     if (replay->rows)
         class->keep_rooms(engine->backend, false);
+    /* What choosing kernels needed, and passes that are launched one by one. */
+    if (!st && space->trim)
+        space->trim(space);
     return st;
 }
 
 /* ---- replaying ----------------------------------------------------------- */
 
-static enum assay_status replay_fetch_counts(struct engine *engine,
-                                             const struct replay *replay,
-                                             struct error *err)
+/* What is being handed out: `near` has the small values. */
+struct handout {
+    struct engine *engine;
+    const struct replay *replay;
+    struct tensor near;
+    struct error *err;
+};
+
+/* A value on the host; of a list, the rows that it has room for. */
+static enum assay_status handout_whole(struct handout *handout, uint32_t value,
+                                       struct tensor *out)
 {
-    size_t n = replay->rows ? graph_value_count(engine->graph) : 0;
+    const struct replay *replay = handout->replay;
+    const struct tensor *made = &replay->made[value];
+    struct tensor there;
+
+    if (!replay->places[value])
+        return tensor_copy(handout->engine->pools[PLACE_HOST], made, out,
+                           handout->err);
+    there = gathered(replay, made, &handout->near, value);
+    *out = tensor_share(&there);
+    return ASSAY_OK;
+}
+
+static enum assay_status handout_counts(struct handout *handout)
+{
+    const struct replay *replay = handout->replay;
+    size_t n = replay->rows ? graph_value_count(handout->engine->graph) : 0;
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; !st && i < n; i++) {
+    for (uint32_t i = 0; !st && i < n; i++) {
         if (replay->rows[i].counts_others)
-            st = tensor_copy(engine->pools[PLACE_HOST], &replay->made[i],
-                             &replay->counts[i], err);
+            st = handout_whole(handout, i, &replay->counts[i]);
     }
     return st;
 }
 
 /* A value on the host, of a list what there is. */
-static enum assay_status replay_fetch(struct engine *engine,
-                                      const struct replay *replay,
-                                      uint32_t value, struct tensor *out,
-                                      struct error *err)
+static enum assay_status handout_value(struct handout *handout, uint32_t value,
+                                       struct tensor *out)
 {
+    const struct replay *replay = handout->replay;
     const struct value_rows *rows = replay->rows ? &replay->rows[value] : NULL;
-    struct tensor cut = replay->made[value];
-    enum assay_status st = ASSAY_OK;
+    struct tensor from = replay->made[value], cut;
+    enum assay_status st;
 
-    if (replay->counts[value].buffer) {
-        *out = tensor_share(&replay->counts[value]);
-        return ASSAY_OK;
-    }
-    if (rows && rows->is_list)
-        st = engine_rows_cut(rows, &replay->counts[rows->counts],
-                             &replay->made[value], &cut, err);
-    return st ? st : tensor_copy(engine->pools[PLACE_HOST], &cut, out, err);
+    if (!rows || !rows->is_list)
+        return handout_whole(handout, value, out);
+    if (replay->places[value])
+        from = gathered(replay, &from, &handout->near, value);
+    st = engine_rows_cut(rows, &replay->counts[rows->counts], &from, &cut,
+                         handout->err);
+    if (st)
+        return st;
+    if (!replay->places[value])
+        return tensor_copy(handout->engine->pools[PLACE_HOST], &cut, out,
+                           handout->err);
+    *out = tensor_share(&cut);
+    return ASSAY_OK;
 }
 
 static enum assay_status replay_outputs(struct engine *engine,
@@ -400,18 +512,25 @@ static enum assay_status replay_outputs(struct engine *engine,
                                         struct error *err)
 {
     const struct graph *graph = engine->graph;
+    struct handout handout = {.engine = engine, .replay = replay, .err = err};
     size_t n = graph_value_count(graph);
-    enum assay_status st = replay_fetch_counts(engine, replay, err);
+    enum assay_status st = ASSAY_OK;
 
+    if (replay->together.buffer)
+        st = tensor_copy(engine->pools[PLACE_HOST], &replay->together,
+                         &handout.near, err);
+    if (!st)
+        st = handout_counts(&handout);
     for (size_t i = 0; !st && i < graph_output_count(graph); i++)
-        st = replay_fetch(engine, replay, graph_output_at(graph, i, NULL),
-                          &outputs[i], err);
+        st = handout_value(&handout, graph_output_at(graph, i, NULL),
+                           &outputs[i]);
     for (uint32_t i = 0; !st && i < n; i++) {
         if (engine->values[i].is_kept && replay->made[i].buffer)
-            st = replay_fetch(engine, replay, i, &engine->values[i].made, err);
+            st = handout_value(&handout, i, &engine->values[i].made);
     }
     for (size_t i = 0; i < n; i++)
         tensor_release(&replay->counts[i]);
+    tensor_release(&handout.near);
     for (size_t i = 0; st && i < graph_output_count(graph); i++)
         tensor_release(&outputs[i]);
     return st;

@@ -30,6 +30,8 @@ struct space {
     /* Kernels that are queued may still use it: that is the space's to see
      * to. */
     void (*give)(struct space *space, void *data, size_t bytes);
+    /* Optional (nothing is held): hands what nobody uses back to the system. */
+    void (*trim)(struct space *space);
 
     /* From the host; `from` may be changed as soon as it returns. */
     enum assay_status (*copy_in)(struct space *space, void *to,

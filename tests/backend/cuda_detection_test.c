@@ -210,6 +210,34 @@ TEST(equal_scores_keep_their_order_on_a_gpu)
     check_proposals(40, 1000, 16);
 }
 
+/* ONNX's: every class of two images, with a limit of each kind. */
+static void check_select(bool is_centred, int64_t per_class)
+{
+    static const int64_t one = 1;
+    struct box_select_attrs attrs = {.is_centred = is_centred};
+    int64_t limit[] = {per_class};
+    uint32_t in[5], made;
+    struct detector d;
+
+    detector_start(&d);
+    in[0] = add_floats(
+        &d, shape_of(3, (int64_t)n_images, (int64_t)500, (int64_t)4), 0, 60, 0);
+    in[1] = add_floats(
+        &d, shape_of(3, (int64_t)n_images, (int64_t)n_classes, (int64_t)500), 0,
+        1, 64);
+    in[2] = add_numbers(&d, shape_of(1, one), limit);
+    in[3] = add_floats(&d, shape_of(1, one), 0.3F, 0.3F, 0);
+    in[4] = add_floats(&d, shape_of(1, one), 0.4F, 0.4F, 0);
+    add_node(&d, &op_box_select, &attrs, in, 5, &made, 1);
+    check_detector(&d);
+}
+
+TEST(boxes_that_onnx_selects_on_a_gpu_are_those_of_the_host)
+{
+    check_select(false, 1000);
+    check_select(true, 7);
+}
+
 /* Rows of two images; every class of many scores enough. */
 TEST(detections_on_a_gpu_are_those_of_the_host)
 {
@@ -242,32 +270,4 @@ TEST(detections_on_a_gpu_are_those_of_the_host)
         add_numbers(&d, shape_of(2, (int64_t)n_images, (int64_t)2), original);
     add_node(&d, &op_resize_boxes, NULL, in, 4, &boxes, 1);
     check_detector(&d);
-}
-
-/* ONNX's: every class of two images, with a limit of each kind. */
-static void check_select(bool is_centred, int64_t per_class)
-{
-    static const int64_t one = 1;
-    struct box_select_attrs attrs = {.is_centred = is_centred};
-    int64_t limit[] = {per_class};
-    uint32_t in[5], made;
-    struct detector d;
-
-    detector_start(&d);
-    in[0] = add_floats(
-        &d, shape_of(3, (int64_t)n_images, (int64_t)500, (int64_t)4), 0, 60, 0);
-    in[1] = add_floats(
-        &d, shape_of(3, (int64_t)n_images, (int64_t)n_classes, (int64_t)500), 0,
-        1, 64);
-    in[2] = add_numbers(&d, shape_of(1, one), limit);
-    in[3] = add_floats(&d, shape_of(1, one), 0.3F, 0.3F, 0);
-    in[4] = add_floats(&d, shape_of(1, one), 0.4F, 0.4F, 0);
-    add_node(&d, &op_box_select, &attrs, in, 5, &made, 1);
-    check_detector(&d);
-}
-
-TEST(boxes_that_onnx_selects_on_a_gpu_are_those_of_the_host)
-{
-    check_select(false, 1000);
-    check_select(true, 7);
 }

@@ -435,3 +435,54 @@ TEST(what_devices_did_for_a_module_has_a_column_of_its_own)
     str_release(&text);
     run_free(run);
 }
+
+static void keep(struct run *run, uint32_t scope, uint32_t thread,
+                 int64_t duration_ns)
+{
+    const struct sample sample = {.scope = scope,
+                                  .thread = thread,
+                                  .start_ns = 1000,
+                                  .duration_ns = duration_ns,
+                                  .self_ns = duration_ns,
+                                  .bytes = RUN_UNKNOWN,
+                                  .peak_bytes = RUN_UNKNOWN};
+
+    count(run, scope, thread, duration_ns);
+    CHECK_INT(run_keep(run, &sample, NULL), ASSAY_OK);
+}
+
+TEST(the_line_of_a_device_has_what_else_is_known_of_it)
+{
+    static const char *const facts[][2] = {
+        {"device.one_launch_ms", "2.63"},
+        {"device.one_by_one_ms", "4.38"},
+        {"device.joules_per_image", "2.4"},
+        {"device.others", "2"},
+        {"device.others_bytes", "3221225472"},
+        {"device.throttling", "power limit"}};
+    struct view_options options = options_for(100);
+    uint32_t host, queue, model;
+    struct run *run = NULL;
+    struct str text;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &host, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "cuda:0", THREAD_DEVICE, &queue, NULL),
+              ASSAY_OK);
+    CHECK_INT(run_scope_add(run, RUN_ROOT, "model", "", &model, NULL),
+              ASSAY_OK);
+    keep(run, model, host, 4000000);
+    keep(run, RUN_ROOT, host, 5000000);
+    keep(run, model, queue, 1000000);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        CHECK_INT(run_fact_set(run, facts[i][0], facts[i][1], NULL), ASSAY_OK);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    text = view_text(view_summary, run, &options);
+    CHECK_HAS(str_text(&text),
+              "model as one launch 2.63 ms, one by one 4.38 ms");
+    CHECK_HAS(str_text(&text), "2.4 J per image");
+    CHECK_HAS(str_text(&text), "2 other processes on it, with 3072 MiB");
+    CHECK_HAS(str_text(&text), "slowed down: power limit");
+    str_release(&text);
+    run_free(run);
+}

@@ -160,6 +160,7 @@ static enum assay_status cuda_forward(struct backend *backend,
         return st;
     if (context->tag)
         cuda->launched[at].n = 0;
+    cuda->launched[at].read_back_bytes = 0;
     cuda_timing_begin(cuda->device, context->tag);
     st = settle_inputs(&call, op, dense, settled);
     if (!st)
@@ -334,6 +335,11 @@ static void cuda_explain(const struct backend *backend, const struct node *node,
     for (const struct cuda_chosen *chosen = cuda->chosen[at]; chosen;
          chosen = chosen->next)
         sink_printf(sink, "    %s: %s\n", chosen->plan.kernel, chosen->others);
+    if (cuda->launched[at].read_back_bytes)
+        sink_printf(sink,
+                    "    the host reads back %zu bytes: the shapes of its "
+                    "outputs are data\n",
+                    cuda->launched[at].read_back_bytes);
 }
 
 static enum precision cuda_precision(const struct backend *backend)

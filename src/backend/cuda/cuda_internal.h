@@ -294,7 +294,8 @@ struct cuda_launched {
     char name[40];
     struct cuda_grid grid;
     int n;
-    char text[96]; /* "proposal_scores 8 blocks of 256 + 5 more" */
+    char text[96];          /* "proposal_scores 8 blocks of 256 + 5 more" */
+    size_t read_back_bytes; /* that shapes depend on, in the last pass */
 };
 
 /* Enough blocks of 256 threads for n elements, `each` per thread; at most as

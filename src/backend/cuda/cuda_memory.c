@@ -7,16 +7,12 @@
  * memory left. */
 #include "backend/cuda/cuda_internal.h"
 
+#include "backend/cuda/cuda_relay.h"
 #include "base/mem.h"
-#include "base/processor.h"
-
-#include <string.h>
 
 enum { piece_bytes = 512 }; /* what sizes are rounded to */
 static const size_t segment_bytes = (size_t)64
                                     << 20; /* least from the driver */
-static const size_t staging_bytes = (size_t)2 << 20;
-enum { n_staging = 4 };
 
 /* A part of a segment, free or not; neighbours are in order of address. */
 struct piece {
@@ -36,8 +32,8 @@ struct staging {
 struct cuda_memory {
     struct piece *first;
     struct cuda_memory_usage usage;
-    struct staging staging[n_staging];
-    unsigned turn;
+    struct staging staging[RELAY_BUFFERS];
+    char *buffers[RELAY_BUFFERS]; /* their data */
     pthread_mutex_t lock;
 };
 
@@ -214,55 +210,90 @@ static void cuda_give(struct space *space, void *data, size_t bytes)
 
 /* ---- copies -------------------------------------------------------------- */
 
-/* The next staging buffer, once the copy that used it last is over. */
-static enum assay_status staging_wait(struct cuda_device *device,
-                                      struct staging **out, struct error *err)
+/* A copy through pinned memory. */
+struct staged {
+    struct cuda_device *device;
+    cu_pointer at;
+    enum queue_work work;
+};
+
+static enum assay_status staged_start(void *context, size_t buffer,
+                                      size_t offset, size_t bytes,
+                                      struct error *err)
+{
+    const struct staged *staged = context;
+    struct cuda_device *device = staged->device;
+    const struct driver_api *cu = cuda_driver();
+    struct staging *staging = &device->memory->staging[buffer];
+    const char *doing =
+        staged->work == QUEUE_COPY_IN ? "copying to it" : "copying from it";
+    cu_result result;
+
+    cuda_timing_copy_begin(device, staged->work);
+    result = staged->work == QUEUE_COPY_IN
+                 ? cu->cuMemcpyHtoDAsync_v2(staged->at + offset, staging->data,
+                                            bytes, device->stream)
+                 : cu->cuMemcpyDtoHAsync_v2(staging->data, staged->at + offset,
+                                            bytes, device->stream);
+    cuda_timing_copy_end(device);
+    if (!result)
+        result = cu->cuEventRecord(staging->is_over, device->stream);
+    staging->is_used = true;
+    return cuda_check(device, result, doing, err);
+}
+
+static enum assay_status staged_is_over(void *context, size_t buffer,
+                                        bool waits, bool *is_over,
+                                        struct error *err)
+{
+    enum { not_ready = 600 }; /* CUDA_ERROR_NOT_READY */
+    const struct staged *staged = context;
+    const struct driver_api *cu = cuda_driver();
+    struct staging *staging = &staged->device->memory->staging[buffer];
+    cu_result result = 0;
+
+    if (staging->is_used)
+        result = waits ? cu->cuEventSynchronize(staging->is_over)
+                       : cu->cuEventQuery(staging->is_over);
+    *is_over = !result;
+    staging->is_used = staging->is_used && result;
+    return result == not_ready
+               ? ASSAY_OK
+               : cuda_check(staged->device, result, "running kernels", err);
+}
+
+/* The first copy makes the buffers and their events. */
+static enum assay_status staging_make(struct cuda_device *device,
+                                      struct error *err)
 {
     const struct driver_api *cu = cuda_driver();
-    struct staging *staging =
-        &device->memory->staging[device->memory->turn++ % n_staging];
+    struct cuda_memory *memory = device->memory;
     enum assay_status st = ASSAY_OK;
 
-    *out = staging;
-    if (!staging->data)
-        st = cuda_check(
-            device,
-            cu->cuMemHostAlloc((void **)&staging->data, staging_bytes, 0),
-            "taking pinned memory", err);
-    if (!st && !staging->is_over)
-        st = cuda_check(
-            device, cu->cuEventCreate(&staging->is_over, CU_EVENT_NO_TIMING),
-            "making an event", err);
-    if (!st && staging->is_used)
-        st = cuda_check(device, cu->cuEventSynchronize(staging->is_over),
-                        "copying to it", err);
+    for (size_t i = 0; !st && i < RELAY_BUFFERS; i++) {
+        struct staging *staging = &memory->staging[i];
+
+        if (!staging->data)
+            st = cuda_check(
+                device,
+                cu->cuMemHostAlloc((void **)&staging->data, RELAY_BYTES, 0),
+                "taking pinned memory", err);
+        if (!st && !staging->is_over)
+            st = cuda_check(
+                device,
+                cu->cuEventCreate(&staging->is_over, CU_EVENT_NO_TIMING),
+                "making an event", err);
+        memory->buffers[i] = staging->data;
+    }
     return st;
 }
 
-/* Between pinned memory and the rest: one thread copies slower than the bus. */
-static void staging_copy(char *to, const char *from, size_t bytes)
+/* `to` or `from` is the host's; the other is NULL. */
+static enum assay_status cuda_copy_staged(struct staged staged, void *to,
+                                          const void *from, size_t bytes,
+                                          struct error *err)
 {
-    enum { most_threads = 8 };
-    const size_t part = (size_t)256 << 10;
-    long n = (long)((bytes + part - 1) / part);
-    int threads =
-        processor_count() < most_threads ? processor_count() : most_threads;
-
-    (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) if (n > 1)
-    for (long i = 0; i < n; i++) {
-        size_t at = (size_t)i * part;
-
-        memcpy(to + at, from + at, bytes - at < part ? bytes - at : part);
-    }
-}
-
-static enum assay_status cuda_copy_in(struct space *space, void *to,
-                                      const void *from, size_t bytes,
-                                      struct error *err)
-{
-    struct cuda_device *device = cuda_device_of(space);
-    const struct driver_api *cu = cuda_driver();
+    struct cuda_device *device = staged.device;
     enum assay_status st = cuda_enter(device, err);
 
     if (!st)
@@ -270,116 +301,40 @@ static enum assay_status cuda_copy_in(struct space *space, void *to,
     if (st || !bytes)
         return st;
     pthread_mutex_lock(&device->memory->lock);
-    for (size_t done = 0; !st && done < bytes;) {
-        size_t now =
-            bytes - done < staging_bytes ? bytes - done : staging_bytes;
-        struct staging *staging;
+    st = staging_make(device, err);
+    if (!st) {
+        struct relay_bus bus = {.start = staged_start,
+                                .is_over = staged_is_over,
+                                .buffers = device->memory->buffers,
+                                .context = &staged};
 
-        st = staging_wait(device, &staging, err);
-        if (st)
-            break;
-        staging_copy(staging->data, (const char *)from + done, now);
-        cuda_timing_copy_begin(device, QUEUE_COPY_IN);
-        st = cuda_check(
-            device,
-            cu->cuMemcpyHtoDAsync_v2((cu_pointer)(uintptr_t)to + done,
-                                     staging->data, now, device->stream),
-            "copying to it", err);
-        cuda_timing_copy_end(device);
-        if (!st)
-            st = cuda_check(device,
-                            cu->cuEventRecord(staging->is_over, device->stream),
-                            "copying to it", err);
-        staging->is_used = true;
-        done += now;
+        st = from ? relay_in(&bus, from, bytes, err)
+                  : relay_out(&bus, to, bytes, err);
     }
+    if (!st && to)
+        st = cuda_fault_check(device, err);
     pthread_mutex_unlock(&device->memory->lock);
     return st;
 }
 
-/* A part of a copy to the host that is on its way. */
-struct copied_out {
-    struct staging *staging;
-    char *to;
-    size_t bytes;
-};
-
-static enum assay_status copy_out_begin(struct cuda_device *device,
-                                        cu_pointer from,
-                                        struct copied_out *part,
-                                        struct error *err)
-{
-    const struct driver_api *cu = cuda_driver();
-    enum assay_status st = staging_wait(device, &part->staging, err);
-
-    if (st)
-        return st;
-    cuda_timing_copy_begin(device, QUEUE_COPY_OUT);
-    st = cuda_check(device,
-                    cu->cuMemcpyDtoHAsync_v2(part->staging->data, from,
-                                             part->bytes, device->stream),
-                    "copying from it", err);
-    cuda_timing_copy_end(device);
-    if (!st)
-        st = cuda_check(
-            device, cu->cuEventRecord(part->staging->is_over, device->stream),
-            "copying from it", err);
-    part->staging->is_used = true;
-    return st;
-}
-
-static enum assay_status copy_out_end(struct cuda_device *device,
-                                      const struct copied_out *part,
+static enum assay_status cuda_copy_in(struct space *space, void *to,
+                                      const void *from, size_t bytes,
                                       struct error *err)
 {
-    enum assay_status st = cuda_check(
-        device, cuda_driver()->cuEventSynchronize(part->staging->is_over),
-        "running kernels", err);
+    struct staged staged = {cuda_device_of(space), (cu_pointer)(uintptr_t)to,
+                            QUEUE_COPY_IN};
 
-    if (!st)
-        st = cuda_fault_check(device, err);
-    if (!st)
-        staging_copy(part->to, part->staging->data, part->bytes);
-    return st;
-}
-
-/* While the host copies a part from pinned memory, the next is on its way. */
-static enum assay_status copy_out_parts(struct cuda_device *device, char *to,
-                                        cu_pointer from, size_t bytes,
-                                        struct error *err)
-{
-    struct copied_out before = {0}, part;
-    enum assay_status st = ASSAY_OK;
-
-    for (size_t done = 0; !st && done < bytes; done += part.bytes) {
-        part = (struct copied_out){.to = to + done, .bytes = bytes - done};
-        if (part.bytes > staging_bytes)
-            part.bytes = staging_bytes;
-        st = copy_out_begin(device, from + done, &part, err);
-        if (!st && before.staging)
-            st = copy_out_end(device, &before, err);
-        before = part;
-    }
-    if (!st && before.staging)
-        st = copy_out_end(device, &before, err);
-    return st;
+    return cuda_copy_staged(staged, NULL, from, bytes, err);
 }
 
 static enum assay_status cuda_copy_out(struct space *space, void *to,
                                        const void *from, size_t bytes,
                                        struct error *err)
 {
-    struct cuda_device *device = cuda_device_of(space);
-    enum assay_status st = cuda_enter(device, err);
+    struct staged staged = {cuda_device_of(space), (cu_pointer)(uintptr_t)from,
+                            QUEUE_COPY_OUT};
 
-    if (!st)
-        st = cuda_refuse_while_recording(device, err);
-    if (st)
-        return st;
-    pthread_mutex_lock(&device->memory->lock);
-    st = copy_out_parts(device, to, (cu_pointer)(uintptr_t)from, bytes, err);
-    pthread_mutex_unlock(&device->memory->lock);
-    return st;
+    return cuda_copy_staged(staged, to, NULL, bytes, err);
 }
 
 static enum assay_status cuda_copy_within(struct space *space, void *to,
@@ -421,8 +376,20 @@ static bool cuda_room(struct space *space, size_t *free_bytes,
            !cuda_driver()->cuMemGetInfo_v2(free_bytes, total_bytes);
 }
 
+static void cuda_trim(struct space *space)
+{
+    struct cuda_device *device = cuda_device_of(space);
+
+    if (cuda_enter(device, NULL))
+        return;
+    pthread_mutex_lock(&device->memory->lock);
+    segments_trim(device);
+    pthread_mutex_unlock(&device->memory->lock);
+}
+
 const struct space cuda_space = {
     .room = cuda_room,
+    .trim = cuda_trim,
     .take = cuda_take,
     .give = cuda_give,
     .copy_in = cuda_copy_in,

@@ -102,7 +102,7 @@ static const struct cuda_op cuda_ops[] = {
     {&op_instance_norm, cuda_run_instance_norm, NULL, 0},
     {&op_group_norm, cuda_run_group_norm, NULL, 0},
     {&op_local_response_norm, cuda_run_local_response_norm, NULL, 0},
-    {&op_max_pool2d, cuda_run_pool2d, NULL, CUDA_ALL_INPUTS},
+    {&op_max_pool2d, cuda_run_max_pool2d, NULL, CUDA_ALL_INPUTS},
     {&op_avg_pool2d, cuda_run_pool2d, NULL, CUDA_ALL_INPUTS},
     {&op_adaptive_avg_pool2d, cuda_run_pool2d, NULL, CUDA_ALL_INPUTS},
     {&op_max_pool_nd, cuda_run_pool_nd, NULL, 0},

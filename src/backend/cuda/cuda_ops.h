@@ -40,7 +40,7 @@ cuda_run cuda_run_softmax, cuda_run_arg_max, cuda_run_cum_sum, cuda_run_reduce;
 cuda_can cuda_can_softmax, cuda_can_number;
 cuda_run cuda_run_batch_norm, cuda_run_layer_norm, cuda_run_instance_norm,
     cuda_run_group_norm, cuda_run_local_response_norm;
-cuda_run cuda_run_pool2d, cuda_run_pool_nd;
+cuda_run cuda_run_pool2d, cuda_run_max_pool2d, cuda_run_pool_nd;
 
 /* ---- cuda_norm_training.c, cuda_losses.c, cuda_dropout.c: training --------
  */

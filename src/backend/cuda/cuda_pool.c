@@ -51,20 +51,6 @@ static struct pool2d cuda_pool2d_of(const struct node *node)
     return pool;
 }
 
-/* How many packs of 16 bytes the output has, if maxima can be taken so; else
- * 0. */
-static int pool2d_packs(const struct pool2d *pool, const struct tensor *x,
-                        size_t n)
-{
-    size_t together = 16 / dtype_bytes(cuda_stored(x));
-
-    return pool->mode == POOL_MAX && cuda_order(x) == CUDA_CHANNELS_LAST &&
-                   pool->c % (int64_t)together == 0 &&
-                   n / together <= INT32_MAX && !(cuda_at(x) % 16)
-               ? (int)(n / together)
-               : 0;
-}
-
 /* Of a map of these shapes; the strides are left at 0. */
 static struct pool2d pool2d_over(const struct node *node,
                                  const struct shape *from,
@@ -109,7 +95,6 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
     struct cuda_view from, made;
     size_t n = tensor_elements(&call->outputs[0]);
     char name[CUDA_NAME];
-    int total;
     enum assay_status st = pool2d_save(call, &places);
 
     if (!st)
@@ -125,18 +110,10 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
         memcpy(pool.in_y, made.strides, sizeof pool.in_y);
         x = cuda_at(&own);
         y = cuda_at(&call->outputs[0]);
-        total = places ? 0 : pool2d_packs(&pool, &own, n);
-        cuda_kernel_name(name, total ? "max_pixels" : "pool2d",
-                         cuda_stored(&own));
-        if (total)
-            st =
-                CUDA_LAUNCH(call, "pool", name,
-                            cuda_grid_for(call->cuda->device, (size_t)total, 1),
-                            pool, x, y, total);
-        else
-            st = CUDA_LAUNCH(call, "pool", name,
-                             cuda_grid_for(call->cuda->device, n, 1), pool, x,
-                             y, places);
+        cuda_kernel_name(name, "pool2d", cuda_stored(&own));
+        st = CUDA_LAUNCH(call, "pool", name,
+                         cuda_grid_for(call->cuda->device, n, 1), pool, x, y,
+                         places);
     }
     tensor_release(&own);
     return st;

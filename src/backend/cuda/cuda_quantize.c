@@ -122,8 +122,8 @@ struct scaled {
 };
 
 /* A single scale and zero, the zero of the numbers' own type. */
-static bool is_scaled(const struct tensor *const *inputs, size_t scale,
-                      enum dtype dtype)
+static bool quantize_has_scale(const struct tensor *const *inputs, size_t scale,
+                               enum dtype dtype)
 {
     const struct tensor *s = inputs[scale], *z = inputs[scale + 1];
 
@@ -138,10 +138,11 @@ bool cuda_can_qlinear_pair(const struct cuda *cuda, const struct node *node,
 
     (void)cuda, (void)node;
     return is_small(a) && is_small(b) && shape_equal(&a->shape, &b->shape) &&
-           is_scaled(inputs, QLINEAR_X_SCALE, a->dtype) &&
-           is_scaled(inputs, QLINEAR_W_SCALE, b->dtype) &&
+           quantize_has_scale(inputs, QLINEAR_X_SCALE, a->dtype) &&
+           quantize_has_scale(inputs, QLINEAR_W_SCALE, b->dtype) &&
            inputs[QLINEAR_Y_ZERO] && is_small(inputs[QLINEAR_Y_ZERO]) &&
-           is_scaled(inputs, QLINEAR_Y_SCALE, inputs[QLINEAR_Y_ZERO]->dtype);
+           quantize_has_scale(inputs, QLINEAR_Y_SCALE,
+                              inputs[QLINEAR_Y_ZERO]->dtype);
 }
 
 static struct scaled scaled_of(const struct cuda_call *call,

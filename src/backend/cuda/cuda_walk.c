@@ -228,6 +228,8 @@ enum assay_status cuda_read_back(struct cuda_call *call, cu_pointer from,
 {
     struct space *space = &call->cuda->device->space;
 
+    if (call->node)
+        call->cuda->launched[call->at].read_back_bytes += bytes;
     return space->copy_out(space, to, (const void *)(uintptr_t)from, bytes,
                            call->err);
 }

@@ -180,54 +180,6 @@ extern "C" __global__ void pool2d_back(pool2d p, const float *dy,
     }
 }
 
-/* Maxima of maps whose channels are last, N channels a thread: the same as
- * above, in the same order. */
-template <typename T, int N>
-__device__ void max_pixels(const pool2d &p, const T *x, T *y, int total)
-{
-    int c_packs = (int)p.c / N;
-
-    for (int64_t i = FIRST; i < total; i += STEP) {
-        int at = (int)i / c_packs, c = ((int)i - at * c_packs) * N;
-        int line = at / (int)p.to_width, column = at - line * (int)p.to_width;
-        int n = line / (int)p.to_height, row = line - n * (int)p.to_height;
-        int64_t top, bottom, down, start, end, across;
-        float found[N];
-        pack<T, N> made;
-
-        reach_of(p, 0, row, &top, &bottom, &down);
-        reach_of(p, 1, column, &start, &end, &across);
-        for (int k = 0; k < N; k++)
-            found[k] = -INFINITY_F;
-        for (int r = (int)top; r < (int)bottom; r++) {
-            for (int k = (int)start; k < (int)end; k++) {
-                pack<T, N> read = *(const pack<T, N> *)(
-                    x + n * p.in_x[0] + r * p.in_x[2] + k * p.in_x[3] + c);
-
-                for (int j = 0; j < N; j++) {
-                    float v = load(read.items[j]);
-
-                    if (v > found[j] || v != v)
-                        found[j] = v;
-                }
-            }
-        }
-        for (int k = 0; k < N; k++)
-            made.items[k] = store<T>(found[k]);
-        *(pack<T, N> *)(y + n * p.in_y[0] + row * p.in_y[2] +
-                        column * p.in_y[3] + c) = made;
-    }
-}
-
-template <typename T>
-__device__ void max_pixels_kernel(const pool2d &p, const T *x, T *y, int total)
-{
-    max_pixels<T, 16 / sizeof(T)>(p, x, y, total);
-}
-
-FOR_STORED(max_pixels, (pool2d p, const T *x, T *y, int total),
-           (p, x, y, total))
-
 /* ---- in 1 to 3 dimensions, dense -------------------------------------------- */
 
 enum { MAX_ND, AVG_ND, LP_ND };
