@@ -184,3 +184,53 @@ TEST(every_op_of_the_table_exists_and_has_one_line)
         CHECK(cuda_op_find(cuda_op_at(i)->op) == cuda_op_at(i));
     }
 }
+
+/* The file of kernels that each CUDA_LAUNCH() of a source names; how many. */
+static size_t check_launches(const char *path)
+{
+    static const char launch[] = "CUDA_LAUNCH(";
+    struct str text = {0};
+    struct error err = {0};
+    const char *at;
+    size_t n = 0;
+
+    CHECK_STATUS(file_read(path, (size_t)1 << 20, &text, &err), ASSAY_OK, &err);
+    at = str_text(&text);
+    while ((at = strstr(at, launch)) != NULL) {
+        const char *quote = strchr(at, '"');
+        char name[64];
+
+        at += strlen(launch);
+        if (!quote)
+            break;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(quote + 1, "\""),
+                 quote + 1);
+        if (!source_by_name(name))
+            printf("%s launches from kernels/%s.cu\n", path, name);
+        CHECK(source_by_name(name) != NULL);
+        n++;
+    }
+    str_release(&text);
+    return n;
+}
+
+TEST(every_launch_names_a_file_of_kernels)
+{
+    static const char folder[] = TEST_SOURCE_DIR "/src/backend/cuda";
+    DIR *list = opendir(folder);
+    struct dirent *entry;
+    size_t n = 0;
+
+    CHECK(list != NULL);
+    while ((entry = readdir(list)) != NULL) {
+        const char *end = strrchr(entry->d_name, '.');
+        char path[600];
+
+        if (!end || strcmp(end, ".c") != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%.200s", folder, entry->d_name);
+        n += check_launches(path);
+    }
+    closedir(list);
+    CHECK(n > 50);
+}

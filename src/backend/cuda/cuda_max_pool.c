@@ -57,7 +57,7 @@ enum assay_status cuda_run_max_pool2d(struct cuda_call *call)
     cuda_kernel_name(name, "max_pool", cuda_stored(input));
     return st ? st
               : CUDA_LAUNCH(
-                    call, "max_pool", name,
+                    call, "pool_max", name,
                     cuda_grid_for(call->cuda->device, (size_t)pool.n, 1), pool,
                     x, y);
 }
