@@ -215,6 +215,7 @@ static void cuda_free(struct backend *backend)
     cuda_packed_forget(cuda);
     cuda_choices_close(cuda);
     mem_free(cuda->packed);
+    mem_free(cuda->desk);
     mem_free(cuda->kernels);
     mem_free(cuda);
 }

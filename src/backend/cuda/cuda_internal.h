@@ -206,6 +206,8 @@ struct cuda {
     struct cuda_choices *choices;
     struct packed_parameter *packed; /* cuda_packed.c */
     size_t n_packed, packed_capacity;
+    void *desk; /* cuda_desk() */
+    size_t desk_bytes;
 };
 
 extern const struct backend_math cuda_math; /* cuda_arithmetic.c */
@@ -260,6 +262,11 @@ enum assay_status cuda_in_layout(struct cuda_call *call,
  * buffer_release() once the kernel is queued. */
 enum assay_status cuda_scratch(struct cuda_call *call, size_t bytes,
                                struct buffer **out);
+
+/* Memory of the host's for an op that it has a part in: until the next call.
+ * It is kept, so that its pages are there. */
+enum assay_status cuda_desk(struct cuda_call *call, size_t bytes,
+                            const char *what, void **out);
 
 /* "relu" for float16 is "relu_f16". */
 enum { CUDA_NAME = 96 };

@@ -136,6 +136,8 @@ static const struct cuda_op cuda_ops[] = {
     {&op_resize_boxes, cuda_run_resize_boxes, cuda_can_any, 0},
     {&op_mask_select, cuda_run_mask_select, cuda_can_any, 1},
     {&op_paste_masks, cuda_run_paste_masks, cuda_can_any, 0},
+    {&op_anchor_match, cuda_run_anchor_match, cuda_can_any, 0},
+    {&op_anchor_sample, cuda_run_anchor_sample, cuda_can_anchor_sample, 0},
     /* losses */
     {&op_softmax_cross_entropy_loss, cuda_run_cross_entropy,
      cuda_can_cross_entropy, 0},
