@@ -143,6 +143,7 @@ static const struct cuda_op cuda_ops[] = {
      cuda_can_cross_entropy, 0},
     {&op_rpn_loss, cuda_run_rpn_loss, cuda_can_rpn_loss, CUDA_ALL_INPUTS},
     {&op_box_loss, cuda_run_box_loss, cuda_can_box_loss, 0},
+    {&op_mask_loss, cuda_run_mask_loss, cuda_can_any, CUDA_ALL_INPUTS},
 };
 
 const struct cuda_op *cuda_op_find(const struct op_class *op)
