@@ -334,7 +334,8 @@ contest_record(struct contest *contest, const struct cuda_plan *plan, int runs)
     return recording;
 }
 
-/* The time of a run, the better of two; infinite where it fails. */
+/* The time of a run, the better of two, or of one if it is hopeless; infinite
+ * where it fails. */
 static float contest_measure(struct contest *contest,
                              const struct cuda_plan *plan)
 {
@@ -357,6 +358,11 @@ static float contest_measure(struct contest *contest,
             break;
         if (i && ms / runs < best)
             best = ms / runs;
+        /* Far behind already: the time is for the other jobs. */
+        if (!i && ms / runs > 1.5F * contest->best_ms) {
+            best = ms / runs;
+            break;
+        }
     }
     cuda_recording_free(backend, recording);
     return best;
