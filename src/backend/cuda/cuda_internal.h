@@ -12,8 +12,8 @@
  *    dense float32 (or whatever type they are of) unless the op's line in the
  *    table says that they may come in any layout.
  * 3. cuda_ops.c: a line of the table, and the declaration in cuda_ops.h.
- * 4. tests/backend/op_cases.txt has the cases: op_cases with --device cuda:0
- *    compares with the portable kernel.
+ * 4. tests/backend/op_cases.txt has the cases: cuda_cases compares with the
+ *    portable kernel, cuda_gradients its gradients (cuda_backward.h).
  *
  * Everything of a device goes through one stream, so that memory may be handed
  * on as soon as its last reader is queued. One thread at a time uses a backend;
