@@ -45,6 +45,7 @@ static enum assay_status open_row(struct learner *learner, const char *model,
                                       .device = gpu,
                                       .precision = precision,
                                       .n_threads = 16,
+                                      .tuning_seconds = 10,
                                       .choices = "in the cache"};
 
     return learner_open(learner, &options, err);

@@ -130,7 +130,7 @@ enum assay_status learner_open(struct learner *learner,
         .backend_options = {.n_threads = options->n_threads,
                             .precision = options->precision,
                             .is_training = true,
-                            .tuning_seconds = 30,
+                            .tuning_seconds = options->tuning_seconds,
                             .choices_path = options->choices},
         .detail = ENGINE_MODULES};
     struct optimizer_options optimizer = optimizer_defaults(OPTIMIZER_SGD);

@@ -15,6 +15,7 @@ struct learner_options {
     const struct device *device;
     enum precision precision;
     int n_threads;
+    double tuning_seconds; /* for choosing kernels */
     const char *choices; /* where those of kernels are remembered; NULL: not */
 };
 

@@ -44,6 +44,7 @@ static enum assay_status open_learner(struct learner *learner,
         .n_images = is_detector ? n_detector_images : n_classifier_images,
         .device = device_cpu(),
         .n_threads = n_threads,
+        .tuning_seconds = 30,
         .choices = choices};
 
     return learner_open(learner, &options, err);

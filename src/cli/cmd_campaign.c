@@ -202,18 +202,18 @@ campaign_show_end(const struct campaign_job *job,
 
 /* --device, or the GPU that the configuration names, or the processors. */
 static enum assay_status campaign_find_device(const struct campaign_job *job,
-                                              const struct device **out,
-                                              struct error *err)
+                                              char found[32], struct error *err)
 {
-    int64_t gpu = job->config.profile.gpu_id;
+    const char *given = job->settings->device;
+    int64_t gpu = given ? -1 : job->config.profile.gpu_id;
     enum assay_status st;
     char name[32];
 
-    if (job->settings->device || gpu < 0)
-        return look_device(job->settings->device, out, err);
     snprintf(name, sizeof name, "cuda:%lld", (long long)gpu);
-    st = look_device(name, out, err);
+    st = campaign_find(gpu < 0 ? given : name, found, err);
     if (st)
+        error_hint(err, "--device cpu uses the processors");
+    if (st && gpu >= 0)
         error_context(err, "%s: gpu_id is %lld", job->config_path,
                       (long long)gpu);
     return st;
@@ -221,7 +221,7 @@ static enum assay_status campaign_find_device(const struct campaign_job *job,
 
 /* The label of a configuration may be another machine's. */
 static void campaign_note_machine(const struct campaign_job *job,
-                                  const struct device *device)
+                                  const char *device)
 {
     const char *label = job->config.profile.device;
     char machine[96];
@@ -248,12 +248,14 @@ static enum assay_status campaign_do_tests(struct campaign_job *job,
     struct campaign_progress progress;
     struct campaign_log *log = NULL;
     struct str path = {0}, choices = {0};
+    char device[32] = "";
     enum assay_status st = campaign_log_path(job, &path, err);
 
     run_find_choices(&choices);
     how.limits.choices_path = choices.n ? choices.text : NULL;
     if (!st)
-        st = campaign_find_device(job, &how.limits.device, err);
+        st = campaign_find_device(job, device, err);
+    how.limits.device = device[0] ? device : NULL;
     if (!st)
         campaign_note_machine(job, how.limits.device);
     if (!st)

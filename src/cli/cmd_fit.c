@@ -183,6 +183,9 @@ static void fit_put_command(const struct fit_job *search, struct sink *sink)
         sink_puts(sink, " --device");
         fit_put_word(sink, given->device);
     }
+    if (given->precision)
+        sink_printf(sink, " --precision %s",
+                    train_precisions[given->precision]);
     if (given->threads)
         sink_printf(sink, " --threads %" PRId64, given->threads);
     fit_put_list(sink, "--set", &given->set);

@@ -78,7 +78,6 @@ struct campaign_result {
 };
 
 struct campaign_limits;
-struct device;
 
 /* Runs one test in the calling process. */
 typedef enum assay_status campaign_measure(const struct campaign_test *test,
@@ -88,7 +87,11 @@ typedef enum assay_status campaign_measure(const struct campaign_test *test,
 campaign_measure campaign_measure_here;
 /* The name of what tests run on, whatever a configuration calls it: of the
  * processor for NULL and the host, else of the device. */
-void campaign_machine(const struct device *device, char name[96]);
+void campaign_machine(const char *device, char name[96]);
+/* Whether there is a device of that name, found out in a process of its own;
+ * `found` is what to call it from now on, and empty for the host. */
+enum assay_status campaign_find(const char *device, char found[32],
+                                struct error *err);
 /* Whether a label, such as "2080ti", is part of such a name, apart from case,
  * spaces and punctuation. */
 bool machine_is_called(const char *machine, const char *label);
@@ -105,7 +108,9 @@ struct campaign_limits {
     size_t memory_bytes; /* on top of what the process starts with; 0: nine
                             tenths of what is free */
     double seconds;
-    const struct device *device; /* NULL: the host's processors */
+    const char *device; /* its name, by which the test's process finds it: a GPU
+                           that a process has used is lost to its children.
+                           NULL: the host's processors */
     int n_threads;
     const char *choices_path;  /* of kernels, so that tests of one shape use the
                                   same; NULL: each test chooses its own */

@@ -205,15 +205,16 @@ open_subject_engine(struct test_subject *subject,
 {
     bool is_training = subject->test->stage == STAGE_TRAINING;
     struct engine_options options = {
-        .device = limits->device ? limits->device : device_cpu(),
         .backend_options = {.n_threads = limits->n_threads,
                             .choices_path = limits->choices_path,
                             .tuning_seconds = tuning_seconds,
                             .is_training = is_training}};
     struct optimizer_options sgd = optimizer_defaults(OPTIMIZER_SGD);
-    enum assay_status st = engine_new(subject->graph, subject->pool, &options,
-                                      &subject->engine, err);
+    enum assay_status st = device_find(limits->device, &options.device, err);
 
+    if (!st)
+        st = engine_new(subject->graph, subject->pool, &options,
+                        &subject->engine, err);
     sgd.momentum = 0.9;
     sgd.weight_decay = 5e-4;
     if (!st && is_training)
@@ -323,20 +324,35 @@ static enum assay_status measure_memory_use(struct test_subject *subject,
                                             struct campaign_result *result,
                                             struct error *err)
 {
+    struct pool *pool = engine_pool(subject->engine);
     enum assay_status st = ASSAY_OK;
     struct pool_usage usage;
 
-    pool_reset_peak(subject->pool);
+    pool_reset_peak(pool);
     for (size_t i = 0; !st && i < memory_steps; i++) {
         st = make_step(subject, &result->steps_ms[i], err);
         result->n_steps++;
     }
-    usage = pool_usage(subject->pool);
+    usage = pool_usage(pool);
     result->alloc_mb = (double)usage.peak_bytes / 1024 / 1024;
     result->reserved_mb = (double)usage.held_peak_bytes / 1024 / 1024;
     result->used_mb = campaign_own_mb() - idle_mb -
                       (double)usage.held_bytes / 1024 / 1024 + result->alloc_mb;
+    if (!pool_space(pool)->is_host)
+        result->used_mb = result->reserved_mb;
     return st;
+}
+
+/* What the device has in all, and what it has left. */
+static void note_room(struct space *space, struct campaign_result *result)
+{
+    size_t free_bytes, total_bytes;
+
+    if (space->is_host || !space->room ||
+        !space->room(space, &free_bytes, &total_bytes))
+        return;
+    result->capacity_mb = (double)total_bytes / 1024 / 1024;
+    result->free_mb = result->avail_mb = (double)free_bytes / 1024 / 1024;
 }
 
 enum assay_status campaign_measure_here(const struct campaign_test *test,
@@ -355,6 +371,8 @@ enum assay_status campaign_measure_here(const struct campaign_test *test,
         st = measure_latency(&subject, result, err);
     else if (!st)
         st = measure_memory_use(&subject, idle_mb, result, err);
+    if (!st)
+        note_room(pool_space(engine_pool(subject.engine)), result);
     subject_free(&subject);
     return st;
 }

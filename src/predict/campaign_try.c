@@ -146,18 +146,66 @@ static void finish_attempt(struct child *child,
 
 /* ---- what it ran on ------------------------------------------------------ */
 
-static bool is_host(const struct device *device)
+static bool is_host(const char *device)
 {
-    return !device || strcmp(device->name, device_cpu()->name) == 0;
+    return !device || !*device || strcmp(device, device_cpu()->name) == 0;
 }
 
-void campaign_machine(const struct device *device, char name[96])
+/* What is asked for, and the answer. */
+struct device_question {
+    const char *name;
+    enum assay_status status;
+    char found[32];
+    struct error error;
+};
+
+static void answer_question(void *context, int line)
+{
+    struct device_question *question = context;
+    const struct device *device = NULL;
+
+    question->status = device_find(question->name, &device, &question->error);
+    if (!question->status)
+        snprintf(question->found, sizeof question->found, "%s", device->name);
+    child_send(line, question, sizeof *question, 0);
+}
+
+enum assay_status campaign_find(const char *device, char found[32],
+                                struct error *err)
+{
+    const struct child_options options = {.what = "a look at the devices"};
+    struct device_question question = {.name = device};
+    struct child child;
+    enum assay_status st;
+    enum child_told told;
+
+    found[0] = '\0';
+    if (is_host(device))
+        return ASSAY_OK;
+    st = child_start(&child, &options, answer_question, &question, err);
+    if (st)
+        return st;
+    told = child_receive(child.line, &question, sizeof question, 0);
+    (void)child_end(&child, told != CHILD_TOLD, NULL);
+    if (told != CHILD_TOLD)
+        return error_set(err, ASSAY_IO, "looking at device %s failed", device);
+    if (question.status) {
+        if (err)
+            *err = question.error;
+        return question.status;
+    }
+    if (!is_host(question.found))
+        snprintf(found, 32, "%s", question.found);
+    return ASSAY_OK;
+}
+
+void campaign_machine(const char *device, char name[96])
 {
     name[0] = '\0';
     if (is_host(device))
         (void)processor_name("", name, 96);
     else
-        snprintf(name, 96, "%s", device->name);
+        snprintf(name, 96, "%s", device);
 }
 
 /* Letters and digits, in lower case. */
@@ -214,6 +262,8 @@ enum assay_status campaign_try(const struct campaign_test *test,
     result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
     result->lane = is_host(limits->device) ? processor_lane() : 0;
     campaign_machine(limits->device, result->machine);
+    if (!is_host(limits->device))
+        return ASSAY_OK; /* the test knows its device's memory */
     result->avail_mb = memory.available;
     result->free_mb = memory.free;
     result->capacity_mb = limits->memory_bytes

@@ -5,6 +5,8 @@
 #include "base/random.h"
 #include "engine/engine.h"
 #include "ops/detection/anchor_grid.h"
+#include "ops/detection/anchor_match.h"
+#include "ops/detection/anchor_sample.h"
 #include "ops/detection/box_detections.h"
 #include "ops/detection/box_select.h"
 #include "ops/detection/rpn_nms.h"
@@ -269,5 +271,49 @@ TEST(detections_on_a_gpu_are_those_of_the_host)
     in[3] =
         add_numbers(&d, shape_of(2, (int64_t)n_images, (int64_t)2), original);
     add_node(&d, &op_resize_boxes, NULL, in, 4, &boxes, 1);
+    check_detector(&d);
+}
+
+/* Boxes of random places and sizes as anchors; objects of two images, of which
+ * one overlaps no anchor. */
+TEST(anchors_are_matched_and_drawn_on_a_gpu_as_on_the_host)
+{
+    enum { n_anchors = 20000, n_objects = 7 };
+    static const int64_t counts[] = {4, 3}, seed[] = {11};
+    struct anchor_match_attrs match = {
+        .rule = {.high = 0.7F, .low = 0.3F, .keeps_best = true}};
+    struct anchor_sample_attrs sample = {.rule = {.n = 256, .share = 0.5F}};
+    uint32_t in[4], made[3], matches;
+    struct detector d;
+
+    detector_start(&d);
+    in[0] =
+        add_floats(&d, shape_of(2, (int64_t)n_anchors, (int64_t)4), 0, 150, 0);
+    in[1] =
+        add_floats(&d, shape_of(2, (int64_t)n_objects, (int64_t)4), 0, 150, 0);
+    for (size_t i = 0; i < n_anchors; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            float *box = tensor_f32(&d.inputs[0]) + 4 * i;
+
+            box[2 + k] = box[k] + 5 + box[2 + k] / 2;
+        }
+    }
+    for (size_t i = 0; i < n_objects; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            float *box = tensor_f32(&d.inputs[1]) + 4 * i;
+
+            box[k] += i == 2 ? 1000 : 0;
+            box[2 + k] = box[k] + 20 + box[2 + k] / 3;
+        }
+    }
+    in[2] = add_numbers(&d, shape_of(1, (int64_t)n_images), counts);
+    add_node(&d, &op_anchor_match, &match, in, ANCHOR_MATCH_INPUTS, &matches,
+             1);
+    in[ANCHOR_SAMPLE_BOXES] = in[ANCHOR_MATCH_BOXES];
+    in[ANCHOR_SAMPLE_ANCHORS] = in[ANCHOR_MATCH_ANCHORS]; /* from 0 to 1 */
+    in[ANCHOR_SAMPLE_MATCHES] = matches;
+    in[ANCHOR_SAMPLE_SEED] = add_numbers(&d, shape_of(1, (int64_t)1), seed);
+    add_node(&d, &op_anchor_sample, &sample, in, ANCHOR_SAMPLE_INPUTS, made,
+             ANCHOR_SAMPLE_OUTPUTS);
     check_detector(&d);
 }

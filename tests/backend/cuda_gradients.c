@@ -276,7 +276,7 @@ static enum assay_status check_step(struct op_step *step, void *data,
 static enum assay_status check_graph(struct checker *checker, struct error *err)
 {
     struct backend_options options = {.precision = checker->mode->precision,
-                                      .tuning_seconds = 0.05,
+                                      .is_plain = true,
                                       .is_training = true,
                                       .n_threads = 2};
     struct op_context host = {.pool = host_pool, .n_threads = 2};

@@ -255,6 +255,7 @@ static void cuda_free(struct backend *backend)
     cuda_choices_close(cuda);
     cuda_numbers_release(cuda);
     mem_free(cuda->packed);
+    mem_free(cuda->desk);
     mem_free(cuda->kernels);
     mem_free(cuda->launched);
     mem_free(cuda);

@@ -94,6 +94,8 @@ static const struct cuda_back_op {
     bool may_lack_first; /* the gradient of its first output may be missing */
 } cuda_back_ops[] = {
     {&op_conv2d, cuda_back_conv2d, reads_as_host, can_back_conv2d, false},
+    {&op_conv_transpose2d, cuda_back_conv_transpose2d, reads_as_host,
+     cuda_can_back_transposed, false},
     {&op_linear, cuda_back_linear, reads_as_host, NULL, false},
     {&op_batch_norm, cuda_back_batch_norm, reads_batch_norm,
      can_back_batch_norm, false},
@@ -122,6 +124,7 @@ static const struct cuda_back_op {
      can_back_loss, false},
     {&op_rpn_loss, cuda_back_rpn_loss, reads_as_host, can_back_rpn_loss, true},
     {&op_box_loss, cuda_back_box_loss, reads_as_host, NULL, false},
+    {&op_mask_loss, cuda_back_mask_loss, reads_as_host, NULL, false},
 };
 
 static const struct cuda_back_op *back_find(const struct node *node)

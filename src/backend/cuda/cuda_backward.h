@@ -61,7 +61,8 @@ cuda_back cuda_back_pool2d;
 /* ---- cuda_conv_backward.c -------------------------------------------------
  */
 
-cuda_back cuda_back_conv2d, cuda_back_linear;
+cuda_back cuda_back_conv2d, cuda_back_linear, cuda_back_conv_transpose2d;
+bool cuda_can_back_transposed(const struct cuda *cuda, const struct node *node);
 
 /* ---- cuda_norm_training.c -------------------------------------------------
  */
@@ -80,7 +81,8 @@ cuda_back cuda_back_dropout;
 /* ---- cuda_losses.c, cuda_detection.c --------------------------------------
  */
 
-cuda_back cuda_back_cross_entropy, cuda_back_rpn_loss, cuda_back_box_loss;
+cuda_back cuda_back_cross_entropy, cuda_back_rpn_loss, cuda_back_box_loss,
+    cuda_back_mask_loss;
 cuda_back cuda_back_roi_align;
 
 #endif

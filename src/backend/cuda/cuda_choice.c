@@ -156,6 +156,7 @@ struct remembered {
     char key[17];
     char name[PLAN_NAME];
     bool is_kept; /* in the cache: it was measured, or found there */
+    bool is_used; /* by this backend, or by the one whose text it is from */
 };
 
 struct cuda_choices {
@@ -171,11 +172,8 @@ static void job_key(const struct cuda_job *job, char key[17])
 }
 
 static struct remembered *choices_find(struct cuda_choices *choices,
-                                       const struct cuda_job *job)
+                                       const char *key)
 {
-    char key[17];
-
-    job_key(job, key);
     for (size_t i = 0; i < choices->n; i++) {
         if (memcmp(choices->items[i].key, key, 16) == 0)
             return &choices->items[i];
@@ -184,7 +182,7 @@ static struct remembered *choices_find(struct cuda_choices *choices,
 }
 
 static bool choices_add(struct cuda_choices *choices, const char *key,
-                        const char *name, bool is_kept)
+                        const char *name, bool is_kept, bool is_used)
 {
     struct remembered *item;
 
@@ -195,21 +193,24 @@ static bool choices_add(struct cuda_choices *choices, const char *key,
     snprintf(item->key, sizeof item->key, "%.16s", key);
     snprintf(item->name, sizeof item->name, "%s", name);
     item->is_kept = is_kept;
+    item->is_used = is_used;
     return true;
 }
 
-/* Lines: 16 digits, a blank, the name of a plan. Others are passed over. */
+/* Lines: 16 digits, a blank, the name of a plan. Others are passed over, and so
+ * are those of a job that is known. */
 static void choices_read(struct cuda_choices *choices, const char *at,
-                         bool is_kept)
+                         bool is_cache)
 {
     while (*at) {
         size_t n = strcspn(at, "\n");
         char name[PLAN_NAME];
 
         if (n > 17 && n - 17 < sizeof name && at[16] == ' ' &&
-            strspn(at, "0123456789abcdef") == 16) {
+            strspn(at, "0123456789abcdef") == 16 &&
+            !choices_find(choices, at)) {
             snprintf(name, sizeof name, "%.*s", (int)(n - 17), at + 17);
-            (void)choices_add(choices, at, name, is_kept);
+            (void)choices_add(choices, at, name, is_cache, !is_cache);
         }
         at += n + (at[n] == '\n');
     }
@@ -233,7 +234,7 @@ enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err)
     cuda->choices = choices;
     if (!choices)
         return error_nomem(err, sizeof *choices, "the choices of kernels");
-    /* The first of a key is the one that counts. */
+    /* Before those of the cache: the first of a job counts. */
     if (cuda->options.choices_text)
         choices_read(choices, cuda->options.choices_text, false);
     cuda->options.choices_text = NULL; /* it was borrowed */
@@ -253,13 +254,14 @@ enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err)
     return ASSAY_OK;
 }
 
-static void choices_write(const struct cuda_choices *choices, bool only_kept,
+/* For the cache, or for a backend that is to choose the same. */
+static void choices_write(const struct cuda_choices *choices, bool is_cache,
                           struct sink *sink)
 {
     for (size_t i = 0; i < choices->n; i++) {
         const struct remembered *item = &choices->items[i];
 
-        if (item->is_kept || !only_kept)
+        if (is_cache ? item->is_kept : item->is_used)
             sink_printf(sink, "%s %s\n", item->key, item->name);
     }
 }
@@ -332,7 +334,8 @@ contest_record(struct contest *contest, const struct cuda_plan *plan, int runs)
     return recording;
 }
 
-/* The time of a run, the better of two; infinite where it fails. */
+/* The time of a run, the better of two, or of one if it is hopeless; infinite
+ * where it fails. */
 static float contest_measure(struct contest *contest,
                              const struct cuda_plan *plan)
 {
@@ -355,6 +358,11 @@ static float contest_measure(struct contest *contest,
             break;
         if (i && ms / runs < best)
             best = ms / runs;
+        /* Far behind already: the time is for the other jobs. */
+        if (!i && ms / runs > 1.5F * contest->best_ms) {
+            best = ms / runs;
+            break;
+        }
     }
     cuda_recording_free(backend, recording);
     return best;
@@ -449,12 +457,15 @@ static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
                         struct cuda_chosen *chosen)
 {
     struct cuda *cuda = call->cuda;
-    const struct remembered *known = choices_find(cuda->choices, job);
+    struct remembered *known;
     struct contest contest = {call, job, operands, .best_ms = INFINITY};
     int64_t since = clock_monotonic_ns();
     char key[17];
 
+    job_key(job, key);
+    known = choices_find(cuda->choices, key);
     if (known && plan_by_name(cuda->device, job, known->name, &chosen->plan)) {
+        known->is_used = true;
         snprintf(chosen->others, sizeof chosen->others, "remembered");
         return;
     }
@@ -467,8 +478,8 @@ static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
              contest.is_measured ? str_text(&contest.times)
                                  : "by rule, not measured");
     str_release(&contest.times);
-    job_key(job, key);
-    if (choices_add(cuda->choices, key, chosen->plan.name, contest.is_measured))
+    if (choices_add(cuda->choices, key, chosen->plan.name, contest.is_measured,
+                    true))
         cuda->choices->is_changed |= contest.is_measured;
 }
 

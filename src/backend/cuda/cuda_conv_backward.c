@@ -4,6 +4,7 @@
 
 #include "backend/cuda/cuda_plan.h"
 #include "ops/convolution/conv2d.h"
+#include "ops/convolution/conv_transpose2d.h"
 #include "ops/product/linear.h"
 
 #include <math.h>
@@ -145,6 +146,110 @@ enum assay_status cuda_back_linear(struct cuda_call *call,
         st = back_weight(call, pass, job, at, false, NULL);
     if (!st && op_wants(pass, BIAS))
         st = cuda_channel_sums(call, at.y, job.n, job.o, &pass->dx[BIAS]);
+    tensor_release(&dy);
+    return st;
+}
+
+/* ---- transposed convolutions --------------------------------------------- */
+
+/* Those whose windows do not overlap: see cuda_can_conv_transpose2d(). */
+bool cuda_can_back_transposed(const struct cuda *cuda, const struct node *node)
+{
+    const struct conv_transpose2d_attrs *attrs = conv_transpose2d_attrs(node);
+    const struct value *w = graph_value(cuda->graph, node->inputs[WEIGHT]);
+
+    for (int i = 0; i < 2; i++) {
+        if (w->shape.rank != 4 || attrs->stride[i] != w->shape.dims[2 + i] ||
+            attrs->before[i] || attrs->after[i])
+            return false;
+    }
+    return true;
+}
+
+/* The gradients of all windows as rows [places,(kh,kw,o)]. */
+static enum assay_status collect_windows(struct cuda_call *call,
+                                         const struct op_backward *pass,
+                                         const struct tensor *from,
+                                         struct buffer **out)
+{
+    const int64_t *x = pass->inputs[X]->shape.dims;
+    const int64_t *weight = pass->inputs[WEIGHT]->shape.dims;
+    int64_t h = x[2], w = x[3], o = weight[1], kh = weight[2], kw = weight[3];
+    int64_t n = (int64_t)tensor_elements(from);
+    cu_pointer dy = cuda_at(from), y;
+    enum assay_status st = cuda_scratch(call, tensor_bytes(from), out);
+
+    if (st)
+        return st;
+    y = (cu_pointer)(uintptr_t)buffer_data(*out);
+    return CUDA_LAUNCH(call, "gradient", "collect",
+                       cuda_grid_for(call->cuda->device, (size_t)n, 2), dy, y,
+                       h, w, kh, kw, o, n);
+}
+
+static enum assay_status back_turned_weight(struct cuda_call *call,
+                                            const struct op_backward *pass,
+                                            struct cuda_job job,
+                                            struct cuda_operands at)
+{
+    const struct shape *shape = &pass->inputs[WEIGHT]->shape;
+    int64_t c = shape->dims[0], o = shape->dims[1];
+    int64_t places = shape->dims[2] * shape->dims[3];
+    struct buffer *packed = NULL;
+    enum assay_status st =
+        cuda_tensor_new(call, shape, NULL, &pass->dx[WEIGHT]);
+    cu_pointer dw = cuda_at(&pass->dx[WEIGHT]);
+    int64_t n = c * o * places;
+
+    if (!st)
+        st = cuda_scratch(call, (size_t)n * sizeof(float), &packed);
+    if (st)
+        return st;
+    at.w = (cu_pointer)(uintptr_t)buffer_data(packed);
+    job.way = WAY_WEIGHTS;
+    st = cuda_job_do(call, &job, &at);
+    if (!st)
+        st = CUDA_LAUNCH(call, "gradient", "unpack_turned",
+                         cuda_grid_for(call->cuda->device, (size_t)n, 2), at.w,
+                         dw, c, o, places, n);
+    buffer_release(packed);
+    return st;
+}
+
+enum assay_status cuda_back_conv_transpose2d(struct cuda_call *call,
+                                             const struct op_backward *pass)
+{
+    const struct layout *layout = cuda_map_layout();
+    const int64_t *x_dims = pass->inputs[X]->shape.dims;
+    const int64_t *w = pass->inputs[WEIGHT]->shape.dims;
+    int64_t rows = x_dims[0] * x_dims[2] * x_dims[3];
+    struct cuda_job job =
+        cuda_product_job(call, DTYPE_F32, rows, x_dims[1], w[1] * w[2] * w[3]);
+    struct cuda_operands at = {0};
+    struct buffer *windows = NULL;
+    struct tensor dy = {0}, x = {0};
+    enum assay_status st =
+        before_relu(call, pass, layout,
+                    conv_transpose2d_attrs(call->node)->has_relu, 0, &dy);
+
+    if (!st)
+        st = collect_windows(call, pass, &dy, &windows);
+    if (!st)
+        at.y = (cu_pointer)(uintptr_t)buffer_data(windows);
+    if (!st && op_wants(pass, X))
+        st = cuda_packed(call, WEIGHT, 0, PACKED_TURNED, DTYPE_F32, &at.w);
+    if (!st && op_wants(pass, X))
+        st = back_data(call, pass, job, at, layout);
+    if (!st && op_wants(pass, WEIGHT))
+        st = cuda_in_layout(call, pass->inputs[X], layout, &x);
+    at.x = cuda_at(&x);
+    if (!st && op_wants(pass, WEIGHT))
+        st = back_turned_weight(call, pass, job, at);
+    if (!st && op_wants(pass, BIAS))
+        st = cuda_channel_sums(call, cuda_at(&dy), rows * w[2] * w[3], w[1],
+                               &pass->dx[BIAS]);
+    buffer_release(windows);
+    tensor_release(&x);
     tensor_release(&dy);
     return st;
 }

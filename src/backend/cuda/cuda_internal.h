@@ -12,8 +12,8 @@
  *    dense float32 (or whatever type they are of) unless the op's line in the
  *    table says that they may come in any layout.
  * 3. cuda_ops.c: a line of the table, and the declaration in cuda_ops.h.
- * 4. tests/backend/op_cases.txt has the cases: op_cases with --device cuda:0
- *    compares with the portable kernel.
+ * 4. tests/backend/op_cases.txt has the cases: cuda_cases compares with the
+ *    portable kernel, cuda_gradients its gradients (cuda_backward.h).
  *
  * Everything of a device goes through one stream, so that memory may be handed
  * on as soon as its last reader is queued. One thread at a time uses a backend;
@@ -209,6 +209,8 @@ struct cuda {
     struct cuda_choices *choices;
     struct packed_parameter *packed; /* cuda_packed.c */
     size_t n_packed, packed_capacity;
+    void *desk; /* cuda_desk() */
+    size_t desk_bytes;
 };
 
 extern const struct backend_math cuda_math; /* cuda_arithmetic.c */
@@ -276,6 +278,11 @@ enum assay_status cuda_in_layout(struct cuda_call *call,
  * buffer_release() once the kernel is queued. */
 enum assay_status cuda_scratch(struct cuda_call *call, size_t bytes,
                                struct buffer **out);
+
+/* Memory of the host's for an op that it has a part in: until the next call.
+ * It is kept, so that its pages are there. */
+enum assay_status cuda_desk(struct cuda_call *call, size_t bytes,
+                            const char *what, void **out);
 
 /* "relu" for float16 is "relu_f16". */
 enum { CUDA_NAME = 96 };

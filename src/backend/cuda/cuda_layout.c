@@ -2,6 +2,8 @@
  * from one way to another. */
 #include "backend/cuda/cuda_internal.h"
 
+#include "base/mem.h"
+
 #include <stdio.h>
 
 static const struct layout layouts[N_CUDA_ORDERS][3] = {
@@ -74,6 +76,21 @@ enum assay_status cuda_scratch(struct cuda_call *call, size_t bytes,
 {
     return pool_take_scratch(call->context->pool, bytes, "scratch of a kernel",
                              out, call->err);
+}
+
+enum assay_status cuda_desk(struct cuda_call *call, size_t bytes,
+                            const char *what, void **out)
+{
+    struct cuda *cuda = call->cuda;
+
+    if (cuda->desk_bytes < bytes) {
+        mem_free(cuda->desk);
+        cuda->desk = mem_alloc(bytes);
+        cuda->desk_bytes = cuda->desk ? bytes : 0;
+    }
+    *out = cuda->desk;
+    return cuda->desk || !bytes ? ASSAY_OK
+                                : error_nomem(call->err, bytes, what);
 }
 
 /* ---- from one to another ------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "backend/cuda/cuda_walk.h"
 #include "ops/loss/box_loss.h"
 #include "ops/loss/loss.h"
+#include "ops/loss/mask_loss.h"
 #include "ops/loss/rpn_loss.h"
 #include "ops/ops.h"
 
@@ -268,4 +269,58 @@ enum assay_status cuda_back_box_loss(struct cuda_call *call,
         call, "losses", "box_loss_back",
         cuda_grid_for(call->cuda->device, tensor_elements(input), 1), deltas,
         labels, targets, n, classes, beta, dy, dx);
+}
+
+/* ---- the loss of masks --------------------------------------------------- */
+
+struct mask_maps {
+    struct cuda_view logits;
+    int64_t n, classes, height, width;
+};
+
+static struct mask_maps mask_maps_of(const struct tensor *logits)
+{
+    const int64_t *dims = logits->shape.dims;
+
+    return (struct mask_maps){cuda_view_of(logits), dims[0], dims[1], dims[2],
+                              dims[3]};
+}
+
+enum assay_status cuda_run_mask_loss(struct cuda_call *call)
+{
+    struct mask_maps maps = mask_maps_of(call->inputs[MASK_LOSS_LOGITS]);
+    cu_pointer labels = cuda_at(call->inputs[MASK_LOSS_LABELS]);
+    cu_pointer targets = cuda_at(call->inputs[MASK_LOSS_TARGETS]), y, fault = 0;
+    enum assay_status st = cuda_output(call, 0, NULL);
+
+    if (!st)
+        st = cuda_fault_word(call->cuda->device, &fault, call->err);
+    y = cuda_at(&call->outputs[0]);
+    if (st)
+        return st;
+    return CUDA_LAUNCH(call, "losses", "mask_loss", one_block, maps, labels,
+                       targets, y, fault);
+}
+
+enum assay_status cuda_back_mask_loss(struct cuda_call *call,
+                                      const struct op_backward *pass)
+{
+    const struct tensor *logits = pass->inputs[MASK_LOSS_LOGITS];
+    struct mask_maps maps = mask_maps_of(logits);
+    cu_pointer labels = cuda_at(pass->inputs[MASK_LOSS_LABELS]);
+    cu_pointer targets = cuda_at(pass->inputs[MASK_LOSS_TARGETS]);
+    cu_pointer dy = cuda_at(pass->dy[0]), dx;
+    enum assay_status st;
+
+    if (!op_wants(pass, MASK_LOSS_LOGITS))
+        return ASSAY_OK;
+    st = cuda_tensor_new(call, &logits->shape, cuda_map_layout(),
+                         &pass->dx[MASK_LOSS_LOGITS]);
+    dx = cuda_at(&pass->dx[MASK_LOSS_LOGITS]);
+    if (st || !tensor_elements(logits))
+        return st;
+    return CUDA_LAUNCH(
+        call, "losses", "mask_loss_back",
+        cuda_grid_for(call->cuda->device, tensor_elements(logits), 2), maps,
+        labels, targets, dy, dx);
 }

@@ -149,11 +149,14 @@ static const struct cuda_op cuda_ops[] = {
     {&op_resize_boxes, cuda_run_resize_boxes, cuda_can_any, 0},
     {&op_mask_select, cuda_run_mask_select, cuda_can_any, 1},
     {&op_paste_masks, cuda_run_paste_masks, cuda_can_any, 0},
+    {&op_anchor_match, cuda_run_anchor_match, cuda_can_any, 0},
+    {&op_anchor_sample, cuda_run_anchor_sample, cuda_can_anchor_sample, 0},
     /* losses */
     {&op_softmax_cross_entropy_loss, cuda_run_cross_entropy,
      cuda_can_cross_entropy, 0},
     {&op_rpn_loss, cuda_run_rpn_loss, cuda_can_rpn_loss, CUDA_ALL_INPUTS},
     {&op_box_loss, cuda_run_box_loss, cuda_can_box_loss, 0},
+    {&op_mask_loss, cuda_run_mask_loss, cuda_can_any, CUDA_ALL_INPUTS},
 };
 
 const struct cuda_op *cuda_op_find(const struct op_class *op)

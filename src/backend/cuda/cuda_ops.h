@@ -42,10 +42,13 @@ cuda_run cuda_run_batch_norm, cuda_run_layer_norm, cuda_run_instance_norm,
     cuda_run_group_norm, cuda_run_local_response_norm;
 cuda_run cuda_run_pool2d, cuda_run_max_pool2d, cuda_run_pool_nd;
 
-/* ---- cuda_norm_training.c, cuda_losses.c, cuda_dropout.c: training --------
+/* ---- cuda_norm_training.c, cuda_losses.c, cuda_dropout.c, cuda_targets.c:
+ * training -----------------------------------------------------------------
  */
+cuda_run cuda_run_anchor_match, cuda_run_anchor_sample;
+cuda_can cuda_can_anchor_sample;
 cuda_run cuda_run_batch_norm_training, cuda_run_cross_entropy,
-    cuda_run_rpn_loss, cuda_run_box_loss, cuda_run_dropout;
+    cuda_run_rpn_loss, cuda_run_box_loss, cuda_run_dropout, cuda_run_mask_loss;
 cuda_can cuda_can_batch_norm_training, cuda_can_cross_entropy,
     cuda_can_rpn_loss, cuda_can_box_loss, cuda_can_dropout;
 

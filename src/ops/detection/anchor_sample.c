@@ -157,6 +157,7 @@ const struct op_class op_anchor_sample = {
     .attrs_bytes = sizeof(struct anchor_sample_attrs),
     OP_TAKES(ANCHOR_SAMPLE_INPUTS, ANCHOR_SAMPLE_INPUTS),
     OP_MAKES(ANCHOR_SAMPLE_OUTPUTS, ANCHOR_SAMPLE_OUTPUTS),
+    .host_inputs = OP_INPUT(ANCHOR_SAMPLE_SEED),
     .forward = anchor_sample_forward,
     .cost = anchor_sample_count_cost,
 };

@@ -98,6 +98,33 @@ extern "C" __global__ void unpack_weight(const float *x, const float *scale,
     }
 }
 
+/* [places,o,c] to [c,o,places]: those of a transposed convolution. */
+extern "C" __global__ void unpack_turned(const float *x, float *y, int64_t c,
+                                         int64_t o, int64_t places, int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        int64_t place = i % places, out = i / places % o;
+        int64_t channel = i / places / o;
+
+        y[i] = x[(place * o + out) * c + channel];
+    }
+}
+
+/* The other way round than spread() in kernels/convolution.cu: from [n,h kh,w
+ * kw,o] to [n,h,w,(kh,kw,o)]. */
+extern "C" __global__ void collect(const float *dy, float *y, int64_t h,
+                                   int64_t w, int64_t kh, int64_t kw, int64_t o,
+                                   int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        int64_t out = i % o, tap = i / o % (kh * kw), place = i / o / (kh * kw);
+        int64_t column = place % w * kw + tap % kw;
+        int64_t row = place / w % h * kh + tap / kw, image = place / w / h;
+
+        y[i] = dy[((image * h * kh + row) * w * kw + column) * o + out];
+    }
+}
+
 /* As struct cuda_job has it. */
 struct job {
     int64_t n, c, h, w;

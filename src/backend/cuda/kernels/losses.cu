@@ -326,3 +326,64 @@ extern "C" __global__ void box_loss_back(const float *deltas,
                                   beta));
     }
 }
+
+/* ---- the loss of masks ------------------------------------------------------ */
+
+/* Maps of logits [n,classes,h,w]; targets are [n,h,w]. */
+struct mask_maps {
+    view logits;
+    int64_t n, classes, height, width;
+};
+
+/* Where the point of an object is in the map of a class. */
+__device__ inline int64_t point_of(const mask_maps &m, int64_t object,
+                                   int64_t label, int64_t point)
+{
+    return object * m.logits.strides[0] + label * m.logits.strides[1] +
+           point / m.width * m.logits.strides[2] +
+           point % m.width * m.logits.strides[3];
+}
+
+/* One block. */
+extern "C" __global__ void mask_loss(mask_maps m, const int64_t *labels,
+                                     const float *targets, float *y,
+                                     int64_t *fault)
+{
+    int64_t each = m.height * m.width, n = m.n * each;
+    double sum = 0;
+
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
+        int64_t object = i / each, label = labels[object];
+
+        if (label < 0 || label >= m.classes)
+            complain(fault, label, m.classes);
+        else
+            sum += bce_term(
+                load_float(m.logits, point_of(m, object, label, i % each)),
+                targets[i]);
+    }
+    sum = sum_block(sum);
+    if (!threadIdx.x)
+        *y = n ? (float)(sum / (double)n) : 0;
+}
+
+/* dx is [n,h,w,classes]. */
+extern "C" __global__ void mask_loss_back(mask_maps m, const int64_t *labels,
+                                          const float *targets, const float *dy,
+                                          float *dx)
+{
+    int64_t each = m.height * m.width, n = m.n * each;
+
+    for (int64_t i = FIRST; i < n * m.classes; i += STEP) {
+        int64_t label = i % m.classes, point = i / m.classes;
+        int64_t object = point / each;
+
+        dx[i] = label != labels[object]
+                    ? 0
+                    : (float)(*dy / (double)n *
+                              bce_slope(load_float(m.logits,
+                                                   point_of(m, object, label,
+                                                            point % each)),
+                                        targets[point]));
+    }
+}
