@@ -27,6 +27,7 @@ struct report_side {
 struct report {
     struct report_side sides[2];         /* the second run may be NULL */
     const struct comparison *comparison; /* of the two; NULL for one */
+    const struct gate_result *gate;      /* of the comparison; NULL: none */
     const struct report_picture *pictures;
     size_t n_pictures;
 };

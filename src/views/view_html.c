@@ -105,8 +105,8 @@ static enum assay_status html_write_data(const struct report *report,
     json_array_end(&json);
     if (report->comparison) {
         json_key(&json, "comparison");
-        st = report_write_comparison(&json, report->comparison, &rows[0],
-                                     &rows[1], err);
+        st = report_write_comparison(&json, report->comparison, report->gate,
+                                     &rows[0], &rows[1], err);
     }
     if (st)
         return st;

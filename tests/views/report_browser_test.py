@@ -805,6 +805,68 @@ class Two(Report):
             self.keep(f"two-{tab}")
 
 
+class Compare(Report):
+    """The tab Compare says what `assay compare --json` says."""
+
+    def setUp(self):
+        self.told = json.loads((PAGES / "two.json").read_text())
+
+    def compared(self):
+        """The rows of the table as {module: cells}, in their order."""
+        return self.run_script("""
+            return [...document.querySelectorAll("#view-compare tbody tr")]
+                .map(row => [pathText(row.row), ...[...row.cells].slice(1)
+                    .map(cell => cell.textContent.trim())]);""")
+
+    def test_its_rows_have_the_figures_of_the_command(self):
+        self.show("two", "compare")
+        self.find("#differences option[value=all]").click()
+        rows = {row[0]: row[1:] for row in self.compared()}
+        self.assertEqual(len(rows), len(self.told["rows"]))
+        for row in self.told["rows"]:
+            shown = rows[row["scope"]]
+            self.assertAlmostEqual(float(shown[0]), row["a_ms"], delta=6e-4)
+            self.assertAlmostEqual(float(shown[1]), row["b_ms"], delta=6e-4)
+            self.assertEqual(shown[7].split()[0].replace("within", "="),
+                             row["mark"].split()[0])
+            if row["ratio"] and row["low"] * 100 > row["high"]:
+                for shown_end, key in zip(shown[4].strip("[]").split(", "),
+                                          ("low", "high")):
+                    self.assertAlmostEqual(float(shown_end),
+                                           100 * (row[key] - 1), delta=0.51)
+
+    def test_the_largest_change_is_first_and_the_gate_speaks(self):
+        self.show("two", "compare", 1400)
+        text = self.find("#view-compare").text
+        self.assertIn(self.told["gate"]["text"], text)
+        self.assertIn(self.told["verdict"], text)
+        self.assertIn("Gate failed", text)
+        self.assertEqual(self.compared()[0][0], self.told["rows"][0]["scope"])
+        effects = [abs(float(row[7].strip("+\u00b1\u00a0%").replace(
+            "\u2212", "-"))) for row in self.compared() if row[7] != "\u2013"]
+        self.assertEqual(effects, sorted(effects, reverse=True))
+
+    def test_a_row_is_the_selection_of_every_view(self):
+        self.show("two", "compare")
+        line = next(line for line in self.find_all("#view-compare tbody tr")
+                    if "conv2" in line.text)
+        line.click()
+        self.assertEqual(self.find(".details h2").text, "conv2")
+        self.show("two", "compare&sel=model.backbone.conv1")
+        chosen = self.find("#view-compare tr[aria-selected=true]")
+        self.assertIn("conv1", chosen.text)
+
+    def test_without_a_budget_there_is_no_verdict_of_a_gate(self):
+        self.show("two-no-gate", "compare")
+        text = self.find("#view-compare").text
+        self.assertNotIn("Gate", text)
+        self.assertIn("--fail-above", text)
+
+    def test_one_run_has_no_such_view(self):
+        self.show("full")
+        self.assertEqual(self.find_all("#tab-compare"), [])
+
+
 class Any(Report):
     def test_every_view_opens_on_every_page(self):
         for page in ("full", "busy", "hostile", "bare", "deep", "two",
@@ -818,7 +880,7 @@ class Any(Report):
     def test_screenshots_of_every_view_are_kept(self):
         views = [("graph", tab) for tab in TABS]
         views += [("streams", "timeline"), ("training", "training"),
-                  ("two", "overview"), ("two", "flame"), ("two", "table")]
+                  ("two", "overview"), ("two", "compare"), ("two", "flame"), ("two", "table")]
         for page, tab in views:
             for width, height in ((1400, 900), (400, 800)):
                 for dark in (False, True):

@@ -225,7 +225,7 @@ function largestChanges(report) {
   const most = Math.max(...rows.map(row => Math.abs(row.ms)));
   return barList("Changed modules, those at the bottom of it first", rows.map(({node, ms}) => ({
     label: shorten(pathText(node), 44),
-    text: `${ms > 0 ? "+" : "\u2212"}${timeText(Math.abs(ms))}  ${changeText(node.ratio)}`,
+    text: `${ms > 0 ? "+" : "\u2212"}${timeText(Math.abs(ms))}  ${node.change}`,
     part: Math.abs(ms) / most,
     fill: changeKind(node).key,
     node

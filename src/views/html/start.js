@@ -71,8 +71,9 @@ function startPrint(tabs, views) {
 
 function newViews(report) {
   return [
-    overviewView(report), flameView(report), moduleView(report), timelineView(report),
-    graphView(report), memoryView(report), rooflineView(report), latencyView(report),
+    overviewView(report), ...(report.comparison ? [compareView(report)] : []), flameView(report),
+    moduleView(report), timelineView(report), graphView(report), memoryView(report),
+    rooflineView(report), latencyView(report),
     ...(report.runs.some(isTraining) ? [trainingView(report)] : []), picturesView(report),
     machineView(report)
   ];
@@ -80,7 +81,7 @@ function newViews(report) {
 
 /* The views that can show a module among others. */
 function placesOf(tabs) {
-  const places = ["flame", "table", "timeline", "graph", "roofline"]
+  const places = ["compare", "flame", "table", "timeline", "graph", "roofline"]
                      .map(key => tabs.byKey(key))
                      .filter(view => view && view.reveal);
   const list = places.map(view => [view.key, view.label]);
