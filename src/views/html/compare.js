@@ -156,6 +156,8 @@ function compareView(report) {
     label: "Compare",
     element,
     render,
+    keep: grid.keep,
+    restore: grid.restore,
     reveal(node) {
       if (!node.is_shown && choice.value !== "all") {
         choice.value = "all";

@@ -97,6 +97,8 @@ function alerts(report, openOverview) {
   const n = (report.main.findings || []).length;
   const wrong = report.runs.flatMap(noticeTexts).length;
   return [
+    live.isOn ? make("span", {class: "live", title: "This page follows the run"}, "recording")
+              : null,
     wrong ? make("button", {class: "plain alert", type: "button", onclick: openOverview},
                 counted(wrong, "warning"))
           : null,
@@ -113,6 +115,7 @@ function renderHead(report, openOverview) {
       ? ["A ", nameText(report.runs[0].label), "  \u2192  B ", nameText(report.runs[1].label)]
       : [nameText(run.label), whatItIs(run).map(text => [" \u00b7 ", nameText(text)])];
   document.title = `${shorten(title, 60)} \u2013 Assay`;
+  byId("head").replaceChildren();
   fill(byId("head"), {}, [
     make("div", {class: "title"}, make("h1", {}, nameText(title, 60)),
         make("p", {class: "soft", title: shorten(whatItIs(run).join(" \u00b7 "), 300)}, under)),

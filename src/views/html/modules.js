@@ -181,6 +181,8 @@ function moduleView(report) {
     label: "Table",
     element,
     render,
+    keep: modules.keep,
+    restore: modules.restore,
     reveal(node) {
       if (choice.value !== "classes")
         modules.reveal(node);
