@@ -8,90 +8,30 @@ browser, its driver or Selenium is missing.
 """
 import json
 import pathlib
-import shutil
 import sys
 import unittest
 
+import browser
+from browser import ActionChains, By
+from selenium.webdriver.common.keys import Keys
+
 PAGES = pathlib.Path(sys.argv[1]).resolve()
 SCREENSHOTS = pathlib.Path(sys.argv[2])
-
-
-def leave(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
-
-
-try:
-    from selenium import webdriver
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.chrome.service import Service
-except ImportError:
-    leave("python3-selenium is not installed")
-BROWSER = shutil.which("chromium")
-DRIVER = shutil.which("chromedriver")
-if not BROWSER or not DRIVER:
-    leave("chromium and chromium-driver are not installed")
-
 TABS = ("overview", "flame", "table", "timeline", "graph", "memory", "roofline", "latency",
         "pictures", "machine")
 
 
-def start_browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu",
-                     "--disable-dev-shm-usage", "--hide-scrollbars"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(DRIVER))
-
-
 def setUpModule():
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    Report.browser = start_browser()
+    browser.start(SCREENSHOTS)
 
 
 def tearDownModule():
-    Report.browser.quit()
+    browser.stop()
 
 
-class Report(unittest.TestCase):
-    """One browser for all tests; each opens the page it needs."""
-
-    browser = None
-
-    def tearDown(self):
-        said = [entry["message"] for entry in self.browser.get_log("browser")]
-        self.assertEqual(said, [], "the console is not empty")
-
-    def show(self, page, tab="flame", width=1280, height=900, dark=False,
-             phone=False, media=""):
-        self.browser.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1,
-             "mobile": phone})
-        self.browser.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia",
-            {"media": media, "features": [
-                {"name": "prefers-color-scheme",
-                 "value": "dark" if dark else "light"},
-                {"name": "prefers-reduced-motion", "value": "reduce"}]})
-        self.browser.get("about:blank")  # a new hash alone loads nothing
-        self.browser.get(f"{(PAGES / page).as_uri()}.html#{tab}")
-
-    def keep(self, name):
-        self.browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
-
-    def find(self, selector):
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
-
-    def find_all(self, selector):
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def run_script(self, script, *arguments):
-        return self.browser.execute_script(script, *arguments)
+class Report(browser.Page):
+    def show(self, page, tab="flame", *how, **more):
+        self.open(f"{(PAGES / page).as_uri()}.html#{tab}", *how, **more)
 
     def cell(self, name):
         for cell in self.find_all(".icicle .cell"):
@@ -102,35 +42,6 @@ class Report(unittest.TestCase):
     def names_in_tree(self):
         return {cell.get_attribute("aria-label").split(",")[0]
                 for cell in self.find_all(".icicle .cell")}
-
-    def column(self, label):
-        """The texts of a column of the table that is shown."""
-        return self.run_script("""
-            const table = [...document.querySelectorAll("#view-table table")]
-                .find(each => each.offsetParent);
-            const at = [...table.querySelectorAll("th")]
-                .findIndex(head => head.textContent === arguments[0]);
-            return [...table.querySelectorAll("tbody tr")]
-                .map(row => row.cells[at].textContent.trim());""", label)
-
-    def sort_by(self, label):
-        for head in self.find_all("#view-table th button"):
-            if head.text == label:
-                head.click()
-                return
-        self.fail(f"there is no column {label}")
-
-    def tooltip(self):
-        return self.run_script("""
-            const box = document.getElementById("tooltip");
-            return box.hidden ? "" : box.textContent;""")
-
-    def hover(self, element, x=0, y=0):
-        ActionChains(self.browser, duration=0) \
-            .move_to_element_with_offset(element, x, y).perform()
-
-    def press(self, *keys):
-        ActionChains(self.browser, duration=0).send_keys(*keys).perform()
 
     def pixels(self):
         """How many different colours the timeline's canvas has."""
@@ -865,6 +776,45 @@ class Compare(Report):
     def test_one_run_has_no_such_view(self):
         self.show("full")
         self.assertEqual(self.find_all("#tab-compare"), [])
+
+
+CROSSING_LABELS = """
+    const boxes = [...document.querySelectorAll("#view-roofline svg text")]
+        .filter(text => text.textContent.trim())
+        .map(text => {
+            const {x, y, width, height} = text.getBBox();
+            const rim = height * 0.18, matrix = text.getScreenCTM();
+            const corners = [[x, y + rim], [x + width, y + rim],
+                [x + width, y + height - rim], [x, y + height - rim]];
+            return {text: text.textContent, corners: corners.map(([x, y]) =>
+                new DOMPoint(x, y).matrixTransform(matrix))};
+        });
+    /* Two that overlap have no line between them along a side of either. */
+    const isApart = (a, b) => [a, b].some(box => [0, 1].some(i => {
+        const p = box.corners[i], q = box.corners[i + 1];
+        const along = corner => corner.x * (q.x - p.x) + corner.y * (q.y - p.y);
+        const [low, high] = [a, b].map(each => each.corners.map(along));
+        return Math.max(...low) <= Math.min(...high) ||
+            Math.max(...high) <= Math.min(...low);
+    }));
+    return boxes.flatMap((a, i) => boxes.slice(i + 1)
+        .filter(b => !isApart(a, b)).map(b => `${a.text} / ${b.text}`));"""
+
+
+class Roofline(Report):
+    def test_labels_do_not_overlap(self):
+        for page in ("full", "two", "caches"):
+            for width in (1400, 700, 400):
+                self.show(page, "roofline", width, 800, phone=width < 600)
+                self.assertEqual(self.run_script(CROSSING_LABELS), [],
+                                 f"{page} {width}")
+            self.keep(f"roofline-{page}")
+
+    def test_a_slope_is_labelled_where_there_is_room(self):
+        self.show("caches", "roofline", 1400)
+        shown = [text.text for text in self.find_all("#view-roofline .slope")]
+        self.assertEqual(len(shown), 4, shown)
+        self.assertEqual(len(set(shown)), 4)
 
 
 class Any(Report):

@@ -151,6 +151,20 @@ TEST(a_page_of_a_model_with_edges_is_written)
     write_one("graph", made_wired());
 }
 
+/* A machine with three caches, two of them nearly as fast as each other. */
+TEST(a_page_of_a_machine_with_caches_is_written)
+{
+    static const char *const facts[][2] = {
+        {"machine.l1_bytes", "32768"},    {"machine.l1_gbs", "400"},
+        {"machine.l2_bytes", "1048576"},  {"machine.l2_gbs", "208"},
+        {"machine.l3_bytes", "33554432"}, {"machine.l3_gbs", "173"}};
+    struct run *run = made_photographs(5, 1);
+
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        CHECK_INT(run_fact_set(run, facts[i][0], facts[i][1], &err), ASSAY_OK);
+    write_one("caches", run);
+}
+
 TEST(a_page_of_work_launched_on_a_device_is_written)
 {
     write_one("streams", made_streams());
