@@ -36,6 +36,29 @@ def start_browser():
     return webdriver.Chrome(options=options, service=Service(DRIVER))
 
 
+CROSSING_LABELS = """
+    const boxes = [...document.querySelectorAll(arguments[0] + " svg text")]
+        .filter(text => text.textContent.trim())
+        .map(text => {
+            const {x, y, width, height} = text.getBBox();
+            const rim = height * 0.18, matrix = text.getScreenCTM();
+            const corners = [[x, y + rim], [x + width, y + rim],
+                [x + width, y + height - rim], [x, y + height - rim]];
+            return {text: text.textContent, corners: corners.map(([x, y]) =>
+                new DOMPoint(x, y).matrixTransform(matrix))};
+        });
+    /* Two that overlap have no line between them along a side of either. */
+    const isApart = (a, b) => [a, b].some(box => [0, 1].some(i => {
+        const p = box.corners[i], q = box.corners[i + 1];
+        const along = corner => corner.x * (q.x - p.x) + corner.y * (q.y - p.y);
+        const [low, high] = [a, b].map(each => each.corners.map(along));
+        return Math.max(...low) <= Math.min(...high) ||
+            Math.max(...high) <= Math.min(...low);
+    }));
+    return boxes.flatMap((a, i) => boxes.slice(i + 1)
+        .filter(b => !isApart(a, b)).map(b => `${a.text} / ${b.text}`));"""
+
+
 class Page(unittest.TestCase):
     """One browser for all tests; each opens the page it needs."""
 
@@ -72,6 +95,17 @@ class Page(unittest.TestCase):
 
     def run_script(self, script, *arguments):
         return self.browser.execute_script(script, *arguments)
+
+    def crossing_labels(self, view):
+        """Pairs of texts of a chart that overlap."""
+        return self.run_script(CROSSING_LABELS, view)
+
+    def compared(self):
+        """The rows of the table as {module: cells}, in their order."""
+        return self.run_script("""
+            return [...document.querySelectorAll("#view-compare tbody tr")]
+                .map(row => [pathText(row.row), ...[...row.cells].slice(1)
+                    .map(cell => cell.textContent.trim())]);""")
 
     def column(self, label):
         """The texts of a column of the table that is shown."""

@@ -722,13 +722,6 @@ class Compare(Report):
     def setUp(self):
         self.told = json.loads((PAGES / "two.json").read_text())
 
-    def compared(self):
-        """The rows of the table as {module: cells}, in their order."""
-        return self.run_script("""
-            return [...document.querySelectorAll("#view-compare tbody tr")]
-                .map(row => [pathText(row.row), ...[...row.cells].slice(1)
-                    .map(cell => cell.textContent.trim())]);""")
-
     def test_its_rows_have_the_figures_of_the_command(self):
         self.show("two", "compare")
         self.find("#differences option[value=all]").click()
@@ -778,35 +771,12 @@ class Compare(Report):
         self.assertEqual(self.find_all("#tab-compare"), [])
 
 
-CROSSING_LABELS = """
-    const boxes = [...document.querySelectorAll("#view-roofline svg text")]
-        .filter(text => text.textContent.trim())
-        .map(text => {
-            const {x, y, width, height} = text.getBBox();
-            const rim = height * 0.18, matrix = text.getScreenCTM();
-            const corners = [[x, y + rim], [x + width, y + rim],
-                [x + width, y + height - rim], [x, y + height - rim]];
-            return {text: text.textContent, corners: corners.map(([x, y]) =>
-                new DOMPoint(x, y).matrixTransform(matrix))};
-        });
-    /* Two that overlap have no line between them along a side of either. */
-    const isApart = (a, b) => [a, b].some(box => [0, 1].some(i => {
-        const p = box.corners[i], q = box.corners[i + 1];
-        const along = corner => corner.x * (q.x - p.x) + corner.y * (q.y - p.y);
-        const [low, high] = [a, b].map(each => each.corners.map(along));
-        return Math.max(...low) <= Math.min(...high) ||
-            Math.max(...high) <= Math.min(...low);
-    }));
-    return boxes.flatMap((a, i) => boxes.slice(i + 1)
-        .filter(b => !isApart(a, b)).map(b => `${a.text} / ${b.text}`));"""
-
-
 class Roofline(Report):
     def test_labels_do_not_overlap(self):
         for page in ("full", "two", "caches"):
             for width in (1400, 700, 400):
                 self.show(page, "roofline", width, 800, phone=width < 600)
-                self.assertEqual(self.run_script(CROSSING_LABELS), [],
+                self.assertEqual(self.crossing_labels("#view-roofline"), [],
                                  f"{page} {width}")
             self.keep(f"roofline-{page}")
 

@@ -157,5 +157,191 @@ class Live(browser.Page):
         self.assertGreater(len(self.column("module")), 60)
 
 
+class Runs(browser.Page):
+    """What the program measured and imported, in every view."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+
+    def shared(self, name):
+        path = SOURCE.parent / "shared" / "data" / name
+        if not path.exists():
+            self.skipTest(f"../shared/data/{name} is not here")
+        return path
+
+    def report(self, name, *how):
+        """Writes the page of a run that is in the folder, opens it, and gives
+        what `assay show --json` says of it."""
+        assay(self.folder, "report", f"{name}.assay", "-o", f"{name}.html",
+              *how)
+        self.show(name, "overview")
+        return json.loads(assay(self.folder, "show", f"{name}.assay",
+                                "--json"))
+
+    def show(self, name, tab, width=1400, height=900, dark=False):
+        self.open(f"{(self.folder / name).as_uri()}.html#{tab}", width, height,
+                  dark, width < 600)
+
+    def check_every_view(self):
+        for tab in self.run_script("return pageViews.map(view => view.key)"):
+            self.run_script("location.hash = arguments[0]", tab)
+            self.assertTrue(self.find(f"#view-{tab}").is_displayed(), tab)
+            self.assertEqual(self.crossing_labels(f"#view-{tab} .chart:not("
+                                                  ".none)"), [], tab)
+
+    def check_times(self, told):
+        """The table has the times of the run file."""
+        self.run_script("location.hash = 'table'")
+        more = self.find("#view-table .more-rows")
+        if more.is_displayed():
+            more.click()
+        labels = [head.text for head in self.find_all("#view-table th")]
+        rows = self.run_script("""
+            return [...document.querySelectorAll("#view-table tbody tr")]
+                .filter(row => row.offsetParent)
+                .map(row => [row.row.id, row.cells[arguments[0]].textContent,
+                    row.cells[arguments[1]].textContent]);""",
+                               labels.index("total ms"),
+                               labels.index("self ms"))
+        self.assertEqual(len(rows), len(told["tree"]))
+        for row, *shown in rows:
+            for text, key in zip(shown, ("total_ms", "self_ms")):
+                value = told["tree"][row][key]
+                if value is not None:
+                    digits = len(text.partition(".")[2])
+                    self.assertAlmostEqual(
+                        float(text.replace("\u2212", "-")), value,
+                        delta=0.51 * 10 ** -digits + 1e-5 * abs(value))
+
+    def check_selection(self, told):
+        """The module that takes longest by itself, found by its name, is the
+        one that every view shows."""
+        longest = max((row for row in told["tree"] if not row["is_outside"]),
+                      key=lambda row: row["self_ms"] or 0)
+        self.run_script("location.hash = 'flame'")
+        self.find("#query").send_keys(longest["name"])
+        self.assertNotEqual(self.find("#found").text, "0 found")
+        self.run_script("select(state.report.nodes[arguments[0]])",
+                        told["tree"].index(longest))
+        self.assertEqual(self.find(".details h2").text.strip(),
+                         longest["name"].strip())
+        self.run_script("location.hash += '&q='")
+        for button in range(len(self.find_all(".elsewhere button"))):
+            self.find_all(".elsewhere button")[button].click()
+            self.assertEqual(
+                self.run_script("return state.selected.name"), longest["name"])
+
+    def check_zoom(self):
+        """Two steps in show less of the timeline, and 0 shows all of it."""
+        self.run_script("location.hash = 'timeline'")
+        seen = self.run_script("""
+            const canvas = document.querySelector(".timeline canvas");
+            const scene = pageViews.find(each => each.key === "timeline").scene;
+            const press = key => {
+                canvas.dispatchEvent(new KeyboardEvent("keydown", {key}));
+                return scene.seen.to - scene.seen.from;
+            };
+            return [press("0"), press("+"), press("+"), press("0")];""")
+        self.assertLess(seen[1], seen[0])
+        self.assertLess(seen[2], seen[1])
+        self.assertAlmostEqual(seen[3], seen[0], delta=1e-6 * seen[0])
+
+    def keep_all(self, name, *tabs):
+        for tab in tabs:
+            for width, height in ((1400, 900), (400, 800)):
+                for dark in (False, True):
+                    self.show(name, tab, width, height, dark)
+                    self.keep(f"run-{name}-{tab}-{width}"
+                              f"{'-dark' if dark else ''}")
+                    self.assertLessEqual(self.run_script(
+                        "return document.documentElement.scrollWidth"), width)
+
+    def check(self, told, *, is_timed=True):
+        self.check_every_view()
+        self.check_times(told)
+        self.check_selection(told)
+        if is_timed:
+            self.check_zoom()
+
+    def detect(self, name):
+        assay(self.folder, "run", "faster-rcnn", SOURCE / "assets/coffee.jpg",
+              "--min-size", "128", "-n", "6", "-o", f"{name}.assay")
+
+    def test_a_detector_and_what_changed_in_it(self):
+        self.detect("detector")
+        told = self.report("detector")
+        self.check(told)
+        self.keep_all("detector", "overview", "flame")
+        self.detect("again")
+        self.check_comparison("detector", "again")
+
+    def check_comparison(self, before, after):
+        how = [f"{before}.assay", f"{after}.assay", "--fail-above", "5%"]
+        assay(self.folder, "report", *how, "-o", "change.html")
+        told = json.loads(subprocess.run(
+            [ASSAY, "compare", *how, "--json"], cwd=self.folder, check=False,
+            capture_output=True, text=True).stdout)
+        self.show("change", "compare")
+        self.find("#differences option[value=all]").click()
+        more = self.find("#view-compare .more-rows")
+        if more.is_displayed():
+            more.click()
+        self.assertIn(told["gate"]["text"], self.find("#view-compare").text)
+        self.assertIn(told["verdict"], self.find("#view-compare").text)
+        rows = self.run_script("""
+            return Object.fromEntries(
+                [...document.querySelectorAll("#view-compare tbody tr")]
+                    .map(row => [row.row.id, [...row.cells]
+                        .map(cell => cell.textContent.trim())]));""")
+        self.assertEqual(len(rows), len(told["rows"]))
+        for i, row in enumerate(told["rows"]):
+            shown = rows[str(i)]
+            for text, key in zip(shown[1:3], ("a_ms", "b_ms")):
+                if row[key] is not None:
+                    self.assertAlmostEqual(float(text), row[key],
+                                           delta=0.51 * 10 ** -len(
+                                               text.partition(".")[2]))
+            self.assertEqual(shown[8].split()[0].replace("within", "="),
+                             row["mark"].split()[0])
+        self.check_every_view()
+        self.keep_all("change", "compare")
+
+    def test_a_yolo_from_onnx(self):
+        model = self.shared("models/onnx/yolov8n/model.onnx")
+        assay(self.folder, "run", model, SOURCE / "assets/coffee.jpg",
+              "--decode", "yolov8", "-n", "3", "-o", "yolo.assay")
+        self.check(self.report("yolo"))
+        self.run_script("location.hash = 'graph'")
+        self.assertGreater(len(self.find_all("#view-graph .box")), 5)
+        self.keep_all("yolo", "graph")
+
+    def test_a_training(self):
+        assay(self.folder, "train", "--synthetic", "--steps", "4",
+              "--min-size", "64", "--set", "model.name=resnet18",
+              "-o", "training.assay", "--html", "training.html")
+        told = self.report("training")
+        self.check(told)
+        self.run_script("location.hash = 'training'")
+        loss = next(series for series in told["series"]
+                    if series["name"] == "train.loss")
+        self.assertEqual(len(self.find_all(
+            "#view-training .first circle")), len(loss["values"]))
+        self.keep_all("training", "training")
+
+    def test_an_imported_trace_of_a_gpu(self):
+        trace = self.shared("traces/kineto/resnet50_num_workers_0.worker0."
+                            "1623143566756.pt.trace.json.gz")
+        assay(self.folder, "import", trace, "-o", "gpu.assay")
+        told = self.report("gpu")
+        self.check(told)
+        self.run_script("location.hash = 'timeline'")
+        names = self.run_script("""
+            return state.report.main.threads.map(thread => thread.name);""")
+        self.assertTrue(any("stream" in name for name in names), names)
+        self.keep_all("gpu", "timeline")
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[4:])
