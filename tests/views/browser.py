@@ -26,6 +26,10 @@ if not BROWSER or not DRIVER:
     leave("chromium and chromium-driver are not installed")
 
 
+# What the page says for marks of `assay compare`.
+MARKS = {"=": "within noise", "?": "undecided"}
+
+
 def start_browser():
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
@@ -37,7 +41,7 @@ def start_browser():
 
 
 CROSSING_LABELS = """
-    const boxes = [...document.querySelectorAll(arguments[0] + " svg text")]
+    const boxes = [...document.querySelectorAll(arguments[0] + " svg.chart text")]
         .filter(text => text.textContent.trim())
         .map(text => {
             const {x, y, width, height} = text.getBBox();

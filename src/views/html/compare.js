@@ -55,11 +55,15 @@ function barsCell(node, most) {
       }));
 }
 
+const MARK_WORDS = {
+  "=": "within noise",
+  "?": "undecided"
+};
+
 function verdictCell(node) {
   const kind = changeKind(node);
   return [
-    make("span", {class: "swatch fill-" + kind.key}),
-    node.mark === "=" ? "within noise" : node.mark,
+    make("span", {class: "swatch fill-" + kind.key}), MARK_WORDS[node.mark] || node.mark,
     node.is_cause ? make("span", {class: "in", title: "no module inside it explains it"}, " cause")
                   : null
   ];
@@ -141,7 +145,7 @@ function compareView(report) {
     grid.setRows(shown);
     count.textContent = state.matches
         ? `${grouped(shown.length)} of ${grouped(report.nodes.length)} match the search`
-        : hidden ? `${grouped(hidden)} more did not change by more than noise`
+        : hidden ? `${grouped(hidden)} more among all modules`
                  : "";
   }
 

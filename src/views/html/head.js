@@ -56,13 +56,18 @@ function chip(label, text, title, kind) {
   return make("div", {title, class: kind}, make("dt", {}, label), make("dd", {}, text));
 }
 
+/* By the test for the time of an iteration; no other time is tested. */
+function testedKind(report) {
+  return {slower: "worse", faster: "better"}[report.root.mark] || null;
+}
+
 function changeKindOf(a, b) {
   const ratio = a > 0 && isKnown(b) ? b / a : 1;
   return ratio > 1.005 ? "worse" : ratio < 0.995 ? "better" : null;
 }
 
 /* "1.24 s", or in a comparison "1.24 s +5 %". */
-function chipOf(report, label, of, text, title) {
+function chipOf(report, label, of, text, title, kind) {
   const now = of(report.main);
   if (!isKnown(now))
     return null;
@@ -71,7 +76,7 @@ function chipOf(report, label, of, text, title) {
   const before = of(report.runs[0]);
   return chip(label,
       [text(now), isKnown(before) && before > 0 ? ` ${changeText(now / before)}` : ""],
-      isKnown(before) ? `A ${text(before)}, B ${text(now)}` : title, changeKindOf(before, now));
+      isKnown(before) ? `A ${text(before)}, B ${text(now)}` : title, kind(before, now));
 }
 
 function chips(report) {
@@ -79,12 +84,12 @@ function chips(report) {
   const rate = isKnown(run.latency.mean_ms) ? rateParts(run) : null;
   const list = [
     chipOf(report, isStep ? "step" : "mean", item => item.latency.mean_ms, timeText,
-        isStep ? "mean step" : "mean latency of an iteration"),
-    chipOf(report, "p95", item => item.latency.p95_ms, timeText, "95th percentile"),
+        isStep ? "mean step" : "mean latency of an iteration", () => testedKind(report)),
+    chipOf(report, "p95", item => item.latency.p95_ms, timeText, "95th percentile", () => null),
     isKnown(run.latency.mean_ms) ? null : chip("total", timeText(run.whole)),
     rate && !report.comparison ? chip("rate", joined(rate), "throughput") : null,
     chipOf(report, "peak", item => item.memory ? item.memory.peak_bytes : null, bytesText,
-        "most memory at once"),
+        "most memory at once", changeKindOf),
     report.comparison || !isKnown(run.scopes[0].macs)
         ? null
         : chip("work", countText(run.scopes[0].macs) + "MAC", "multiply-adds of an iteration"),

@@ -74,7 +74,8 @@ function nodesOfComparison(rows, a, b) {
     const node = newNode(i, sides[1] || sides[0], sides);
     for (const key of COMPARED)
       node[key] = rows[key][i];
-    node.change = node.change.replace(" ", "\u00a0");
+    node.change =
+        node.change === "-" ? UNKNOWN : node.change.replace(" ", "\u00a0").replace("-", "\u2212");
     if (sides[0] && sides[1] && sides[0].name !== sides[1].name)
       node.was = sides[0].name;
     return node;

@@ -9,18 +9,17 @@ function figure(label, parts, more, title) {
           more ? make("div", {class: "more"}, more) : null));
 }
 
-/* The change from A to B of a number that is better if it is smaller. */
-function changeNote(a, b, text) {
+/* The change from A to B of a number that is better if it is smaller; kind is its
+ * colour. */
+function changeNote(a, b, text, kind) {
   if (!isKnown(a) || !isKnown(b) || !(a > 0))
     return null;
-  const ratio = b / a;
-  const kind = ratio > 1.005 ? "worse" : ratio < 0.995 ? "better" : null;
-  return [make("span", {class: kind}, changeText(ratio)), ` from ${text(a)}`];
+  return [make("span", {class: kind}, changeText(b / a)), ` from ${text(a)}`];
 }
 
-function meanNote(latency, before) {
+function meanNote(report, latency, before) {
   if (before)
-    return changeNote(before.mean_ms, latency.mean_ms, timeText);
+    return changeNote(before.mean_ms, latency.mean_ms, timeText, testedKind(report));
   if (!isKnown(latency.mean_low_ms))
     return null;
   return `95 % interval ${timeRange(latency.mean_low_ms, latency.mean_high_ms)}`;
@@ -29,7 +28,7 @@ function meanNote(latency, before) {
 /* The 95th percentile, or the slowest iteration if there are too few for that. */
 function slowFigure(latency, before) {
   const hasP95 = isKnown(latency.p95_ms), key = hasP95 ? "p95_ms" : "max_ms";
-  const note = before ? changeNote(before[key], latency[key], timeText)
+  const note = before ? changeNote(before[key], latency[key], timeText, null)
                       : `from ${timeRange(latency.min_ms, latency.max_ms)}`;
   return figure(hasP95 ? "p95" : "slowest", timeParts(latency[key]), note);
 }
@@ -51,7 +50,7 @@ function latencyFigures(report) {
     return [figure("total", timeParts(run.whole), "no iterations are marked")];
   return [
     figure(isStep ? "mean step" : "mean latency", timeParts(latency.mean_ms),
-        meanNote(latency, before)),
+        meanNote(report, latency, before)),
     slowFigure(latency, before),
     figure("throughput", rateParts(run), `${measured}, warm-up ${grouped(run.runs.warm_up)}`),
   ];
@@ -62,7 +61,8 @@ function memoryFigure(report) {
   const before = report.comparison ? report.runs[0].memory : null;
   if (!memory)
     return figure("memory peak", {text: UNKNOWN, unit: ""}, "not recorded");
-  const more = before     ? changeNote(before.peak_bytes, memory.peak_bytes, bytesText)
+  const more = before     ? changeNote(before.peak_bytes, memory.peak_bytes, bytesText,
+                                changeKindOf(before.peak_bytes, memory.peak_bytes))
       : memory.peak_scope ? ["at ", nameText(memory.peak_scope, 34)]
                           : null;
   return figure("memory peak", byteParts(memory.peak_bytes), more);
