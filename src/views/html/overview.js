@@ -164,14 +164,16 @@ function findingsList(report) {
 
 const BARS_SHOWN = 10;
 
-/* A bar per row: {label, text, part (0 to 1), fill, node}. */
+/* A bar per row: {label, text, part (0 to 1), fill, node}. The path to a module is
+ * behind its name, where it may be cut. */
 function barList(label, rows) {
   return make("section", {class: "card"}, make("h2", {}, label),
       make("ol", {class: "bars"}, rows.map(row => {
         const bar = make("span", {class: "bar-fill fill-" + row.fill});
         bar.style.width = 100 * Math.max(0, Math.min(1, row.part)) + "%";
         const parts = [
-          make("span", {class: "bar-name"}, nameText(row.label, 44)),
+          make("span", {class: "bar-name"},
+              row.node ? whereCell(row.node) : nameText(row.label, 44)),
           make("span", {class: "bar-text"}, row.text), make("span", {class: "bar-line"}, bar)
         ];
         if (!row.node)
@@ -188,7 +190,6 @@ function slowestModules(report) {
                    .sort((a, b) => b.scope.self_ms - a.scope.self_ms)
                    .slice(0, BARS_SHOWN);
   return barList("Longest modules, by their own time", rows.map(node => ({
-    label: shorten(pathText(node), 44),
     text: `${timeText(node.scope.self_ms)}  ${percentText(node.scope.self_ms / report.main.whole)}`,
     part: node.scope.self_ms / rows[0].scope.self_ms,
     fill: node.kind.key,
@@ -224,7 +225,6 @@ function largestChanges(report) {
         make("p", {class: "soft"}, "No module changed by more than noise."));
   const most = Math.max(...rows.map(row => Math.abs(row.ms)));
   return barList("Changed modules, those at the bottom of it first", rows.map(({node, ms}) => ({
-    label: shorten(pathText(node), 44),
     text: `${ms > 0 ? "+" : "\u2212"}${timeText(Math.abs(ms))}  ${node.change}`,
     part: Math.abs(ms) / most,
     fill: changeKind(node).key,
