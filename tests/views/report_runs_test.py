@@ -327,6 +327,12 @@ class Runs(browser.Page):
                     if series["name"] == "train.loss")
         self.assertEqual(len(self.find_all(
             "#view-training .first circle")), len(loss["values"]))
+        for chart in self.find_all("#view-training svg.chart"):
+            self.assertGreaterEqual(self.run_script("""
+                return [...arguments[0].querySelectorAll("text")].filter(
+                    text => text.getAttribute("text-anchor") === "end" &&
+                        Number.isFinite(Number(text.textContent))).length;""",
+                                                    chart), 3)
         self.keep_all("training", "training")
 
     def test_an_imported_trace_of_a_gpu(self):

@@ -73,7 +73,8 @@ function newChart(options) {
     role: "group",
     "aria-label": options.label
   });
-  const yTicks = y.ticks(Math.max(2, (plot.bottom - plot.top) / 42));
+  const wanted = Math.max(2, (plot.bottom - plot.top) / 42), few = y.ticks(wanted);
+  const yTicks = few.length < 3 ? y.ticks(2 * wanted) : few;
   for (const tick of yTicks)
     svg.append(
         draw("line", {class: "rule", x1: plot.left, x2: plot.right, y1: y(tick), y2: y(tick)}),
