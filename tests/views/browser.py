@@ -5,6 +5,7 @@ or Selenium is missing.
 """
 import shutil
 import sys
+import time
 import unittest
 
 
@@ -87,6 +88,14 @@ class Page(unittest.TestCase):
                 {"name": "prefers-reduced-motion", "value": "reduce"}]})
         self.browser.get("about:blank")  # a new hash alone loads nothing
         self.browser.get(address)
+
+    def go(self, place):
+        """To another place of the page; the browser tells it of that later."""
+        self.run_script("location.hash = arguments[0]", place)
+        end = time.monotonic() + 30
+        while self.run_script("return document.documentElement.dataset.view"
+                              ) != place.split("&")[0]:
+            self.assertLess(time.monotonic(), end, place)
 
     def keep(self, name):
         self.browser.save_screenshot(str(self.screenshots / f"{name}.png"))

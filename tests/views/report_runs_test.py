@@ -124,7 +124,7 @@ class Live(browser.Page):
     def test_zoom_stays_and_the_end_is_noticed(self):
         self.show("flame")
         self.run_script("select(nodeByPath('layer41'))")
-        self.run_script("location.hash = 'timeline&sel=layer41'")
+        self.go("timeline&sel=layer41")
         seen = self.run_script("""
             const canvas = document.querySelector(".timeline canvas");
             canvas.focus();
@@ -186,13 +186,13 @@ class Runs(browser.Page):
 
     def check_every_view(self):
         for tab in self.run_script("return pageViews.map(view => view.key)"):
-            self.run_script("location.hash = arguments[0]", tab)
+            self.go(tab)
             self.assertTrue(self.find(f"#view-{tab}").is_displayed(), tab)
             self.assertEqual(self.crossing_labels(f"#view-{tab}"), [], tab)
 
     def check_times(self, told):
         """The table has the times of the run file."""
-        self.run_script("location.hash = 'table'")
+        self.go("table")
         more = self.find("#view-table .more-rows")
         if more.is_displayed():
             more.click()
@@ -219,14 +219,14 @@ class Runs(browser.Page):
         one that every view shows."""
         longest = max((row for row in told["tree"] if not row["is_outside"]),
                       key=lambda row: row["self_ms"] or 0)
-        self.run_script("location.hash = 'flame'")
+        self.go("flame")
         self.find("#query").send_keys(longest["name"])
         self.assertNotEqual(self.find("#found").text, "0 found")
         self.run_script("select(state.report.nodes[arguments[0]])",
                         told["tree"].index(longest))
         self.assertEqual(self.find(".details h2").text.strip(),
                          longest["name"].strip())
-        self.run_script("location.hash += '&q='")
+        self.run_script("search('')")
         for button in range(len(self.find_all(".elsewhere button"))):
             self.find_all(".elsewhere button")[button].click()
             self.assertEqual(
@@ -234,7 +234,7 @@ class Runs(browser.Page):
 
     def check_zoom(self):
         """Two steps in show less of the timeline, and 0 shows all of it."""
-        self.run_script("location.hash = 'timeline'")
+        self.go("timeline")
         seen = self.run_script("""
             const canvas = document.querySelector(".timeline canvas");
             const scene = pageViews.find(each => each.key === "timeline").scene;
@@ -312,7 +312,7 @@ class Runs(browser.Page):
         assay(self.folder, "run", model, SOURCE / "assets/coffee.jpg",
               "--decode", "yolov8", "-n", "3", "-o", "yolo.assay")
         self.check(self.report("yolo"))
-        self.run_script("location.hash = 'graph'")
+        self.go("graph")
         self.assertGreater(len(self.find_all("#view-graph .box")), 5)
         self.keep_all("yolo", "graph")
 
@@ -322,7 +322,7 @@ class Runs(browser.Page):
               "-o", "training.assay", "--html", "training.html")
         told = self.report("training")
         self.check(told)
-        self.run_script("location.hash = 'training'")
+        self.go("training")
         loss = next(series for series in told["series"]
                     if series["name"] == "train.loss")
         self.assertEqual(len(self.find_all(
@@ -341,7 +341,7 @@ class Runs(browser.Page):
         assay(self.folder, "import", trace, "-o", "gpu.assay")
         told = self.report("gpu")
         self.check(told)
-        self.run_script("location.hash = 'timeline'")
+        self.go("timeline")
         names = self.run_script("""
             return state.report.main.threads.map(thread => thread.name);""")
         self.assertTrue(any("stream" in name for name in names), names)
