@@ -129,11 +129,13 @@ static enum assay_status report_compare(const struct report_side *sides,
 }
 
 enum assay_status report_write(const struct report_side *sides, size_t n_sides,
+                               const struct budgets *budgets,
                                const char *folder, struct sink *sink,
                                struct error *err)
 {
     struct report report = {.sides = {sides[0]}};
     struct comparison *comparison = NULL;
+    struct gate_result gate = {0};
     struct album album = {0};
     enum assay_status st = ASSAY_OK;
 
@@ -142,6 +144,10 @@ enum assay_status report_write(const struct report_side *sides, size_t n_sides,
         st = report_compare(sides, &comparison, err);
         report.comparison = comparison;
     }
+    if (!st && comparison && budgets->n) {
+        st = compare_gate(comparison, budgets, &gate, err);
+        report.gate = &gate;
+    }
     if (!st && folder)
         st = album_read(&album, folder, sides[n_sides - 1].run, err);
     if (!st) {
@@ -149,6 +155,7 @@ enum assay_status report_write(const struct report_side *sides, size_t n_sides,
         report.n_pictures = album.n;
         st = view_html(&report, sink, err);
     }
+    gate_result_release(&gate);
     compare_free(comparison);
     album_release(&album);
     return st;
@@ -299,8 +306,8 @@ run_files_write_html(struct run_files *files, const struct run *run,
                      const char *pictures, struct str *wrote, struct error *err)
 {
     struct report_side side = {run, files->run_path};
-    enum assay_status st =
-        report_write(&side, 1, pictures, files->html.sink, err);
+    enum assay_status st = report_write(&side, 1, &(struct budgets){0},
+                                        pictures, files->html.sink, err);
 
     return result_end(&files->html, st, wrote, err);
 }

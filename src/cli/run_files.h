@@ -12,8 +12,10 @@
 
 /* Writes the report of one run, or of what changed from the first run to the
  * second. folder has the drawn photographs, of which those of the last run are
- * included, or all if it does not name any; NULL: none. */
+ * included, or all if it does not name any; NULL: none. Without budgets (no
+ * items) two runs get no verdict of a gate. */
 enum assay_status report_write(const struct report_side *sides, size_t n_sides,
+                               const struct budgets *budgets,
                                const char *folder, struct sink *sink,
                                struct error *err);
 

@@ -25,6 +25,14 @@ enum assay_status canvas_draw_targets(struct picture *picture,
                                       const struct target *targets, size_t n,
                                       struct error *err);
 
+/* A new picture with the targets drawn on it. A photograph whose shorter side
+ * has less than 256 pixels is enlarged first, so that lines are thin on it and
+ * labels can be read; their sizes are those of the photograph here as well. On
+ * failure *out is {0}. */
+enum assay_status canvas_draw_photo(const struct picture *photo,
+                                    const struct target *targets, size_t n,
+                                    struct picture *out, struct error *err);
+
 /* The colour of a class; the first hundred are distinguishable. */
 struct colour {
     uint8_t red, green, blue;

@@ -30,14 +30,25 @@ static bool serve_is_live(const struct folder_entry *entry)
 
 /* ---- pages -------------------------------------------------------------- */
 
+/* What is asked for: the report of one run or of two, by names that the folder
+ * has, as a page or as the data of one that is open. */
+struct serve_wish {
+    const char *names[2];
+    size_t n;
+    bool is_data;
+    int refresh_s; /* 0: none of the runs is being recorded */
+};
+
 static enum assay_status serve_write_report(const struct serve *serve,
-                                            const char *const *names, size_t n,
+                                            const struct serve_wish *wish,
                                             struct sink *sink,
                                             struct error *err)
 {
+    const char *const *names = wish->names;
+    size_t n = wish->n;
     struct run *runs[2] = {NULL, NULL};
     struct comparison *comparison = NULL;
-    struct report report = {.n_pictures = 0};
+    struct report report = {.refresh_s = wish->refresh_s};
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < n; i++) {
@@ -51,7 +62,8 @@ static enum assay_status serve_write_report(const struct serve *serve,
             NULL, &comparison, err);
     report.comparison = comparison;
     if (!st)
-        st = view_html(&report, sink, err);
+        st = wish->is_data ? view_html_data(&report, sink, err)
+                           : view_html(&report, sink, err);
     compare_free(comparison);
     run_free(runs[0]);
     run_free(runs[1]);
@@ -100,6 +112,7 @@ static enum assay_status serve_refuse(struct answer *answer, int status,
     str_clear(&answer->body->text);
     sink = sink_to_str(&answer->body->text);
     serve_write_refusal(&sink, what, why);
+    answer->is_json = false;
     answer->status = status;
     return sink_status(&sink, err);
 }
@@ -117,12 +130,13 @@ static const char *serve_final_name(const struct serve *serve, const char *name,
     return folder_find(&serve->folder, out) ? out : name;
 }
 
-/* The report of one run or of two, by names that the folder has. */
 static enum assay_status serve_report(struct serve *serve,
-                                      const char *const *names, size_t n,
+                                      struct serve_wish *wish,
                                       struct answer *answer, struct error *err)
 {
-    char key[2 * REQUEST_MAX_TEXT];
+    char key[SERVE_KEY];
+    const char *const *names = wish->names;
+    size_t n = wish->n;
     const struct kept_page *page;
     struct error why = {0};
     struct sink sink = sink_to_str(&answer->body->text);
@@ -138,16 +152,18 @@ static enum assay_status serve_report(struct serve *serve,
                                 "There is no such run in this folder.", err);
         changed_ns += entry->changed_ns + entry->bytes;
         if (serve_is_live(entry))
-            answer->refresh_s = REFRESH_S;
+            wish->refresh_s = REFRESH_S;
     }
-    snprintf(key, sizeof key, "%s/%s", names[0], n > 1 ? names[1] : "");
+    snprintf(key, sizeof key, "%s/%s/%d%d", names[0], n > 1 ? names[1] : "",
+             wish->is_data, wish->refresh_s);
+    answer->is_json = wish->is_data;
     page = serve_find_page(serve, key);
     if (page && page->changed_ns == changed_ns) {
         body_release(answer->body);
         answer->body = body_share(page->body);
         return ASSAY_OK;
     }
-    st = serve_write_report(serve, names, n, &sink, &why);
+    st = serve_write_report(serve, wish, &sink, &why);
     if (st == ASSAY_NOMEM)
         return error_set(err, st, "%s", why.text);
     if (st)
@@ -174,6 +190,7 @@ enum assay_status serve_answer(void *context, const struct request *request,
 {
     struct serve *serve = context;
     char a[REQUEST_MAX_TEXT], b[REQUEST_MAX_TEXT];
+    struct serve_wish wish = {.n = 1};
     enum assay_status st = folder_refresh(&serve->folder, err);
 
     if (st)
@@ -183,13 +200,19 @@ enum assay_status serve_answer(void *context, const struct request *request,
         return error_nomem(err, sizeof *answer->body, "a page");
     if (strcmp(request->path, "/") == 0)
         return serve_list(serve, answer, err);
-    if (strcmp(request->path, "/run") == 0 && request_value(request, "name", a))
-        return serve_report(
-            serve, (const char *const[]){serve_final_name(serve, a, b)}, 1,
-            answer, err);
-    if (strcmp(request->path, "/compare") == 0 &&
-        request_value(request, "a", a) && request_value(request, "b", b))
-        return serve_report(serve, (const char *const[]){a, b}, 2, answer, err);
+    wish.is_data = strcmp(request->path, "/data") == 0;
+    if ((wish.is_data || strcmp(request->path, "/run") == 0) &&
+        request_value(request, "name", a)) {
+        wish.names[0] = serve_final_name(serve, a, b);
+        return serve_report(serve, &wish, answer, err);
+    }
+    if ((wish.is_data || strcmp(request->path, "/compare") == 0) &&
+        request_value(request, "a", a) && request_value(request, "b", b)) {
+        wish.names[0] = a;
+        wish.names[1] = b;
+        wish.n = 2;
+        return serve_report(serve, &wish, answer, err);
+    }
     return serve_refuse(answer, 404, request->path,
                         "There is no such page here.", err);
 }

@@ -9,11 +9,11 @@
 #include "serve/run_folder.h"
 #include "serve/server.h"
 
-enum { PAGES_KEPT = 4 };
+enum { PAGES_KEPT = 4, SERVE_KEY = 2 * REQUEST_MAX_TEXT + 16 };
 
 /* A page that was made, until its files change. */
 struct kept_page {
-    char key[2 * REQUEST_MAX_TEXT];
+    char key[SERVE_KEY];
     int64_t changed_ns; /* the sum of its files' */
     struct body *body;
 };
@@ -28,7 +28,8 @@ struct serve {
 void serve_release(struct serve *serve);
 
 /* An answer_fn: context is a struct serve. "/" is the list, "/run?name=NAME"
- * the report of a run, "/compare?a=NAME&b=NAME" that of two. */
+ * the report of a run, "/compare?a=NAME&b=NAME" that of two, "/data" with the
+ * same names the JSON of such a report. */
 enum assay_status serve_answer(void *context, const struct request *request,
                                struct answer *answer, struct error *err);
 

@@ -98,9 +98,10 @@ static const char *server_status_words(int status)
 }
 
 /* Without a body if there is no memory for one. */
-static void connection_reply(struct connection *connection, int status,
-                             int refresh_s, bool is_head)
+static void connection_reply(struct connection *connection,
+                             const struct answer *answer, bool is_head)
 {
+    int status = answer->status, refresh_s = answer->refresh_s;
     size_t n = connection->body ? connection->body->text.n : 0;
     char refresh[32] = "";
 
@@ -108,12 +109,13 @@ static void connection_reply(struct connection *connection, int status,
         snprintf(refresh, sizeof refresh, "Refresh: %d\r\n", refresh_s);
     connection->n_reply = (size_t)snprintf(
         connection->reply, sizeof connection->reply,
-        "HTTP/1.1 %d %s\r\nContent-Type: text/html; charset=utf-8\r\n"
+        "HTTP/1.1 %d %s\r\nContent-Type: %s; charset=utf-8\r\n"
         "Content-Length: %zu\r\nCache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
         "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: "
         "same-origin\r\n%sConnection: close\r\n\r\n",
-        status, server_status_words(status), n, refresh);
+        status, server_status_words(status),
+        answer->is_json ? "application/json" : "text/html", n, refresh);
     connection->is_answered = true;
     if (is_head) {
         body_release(connection->body);
@@ -130,7 +132,7 @@ static void connection_refuse(struct connection *connection, int status,
         (void)str_printf(&connection->body->text,
                          "<!doctype html><title>%d</title><p>%s\n", status,
                          why);
-    connection_reply(connection, status, 0, false);
+    connection_reply(connection, &(struct answer){.status = status}, false);
 }
 
 static void connection_answer(struct connection *connection,
@@ -160,8 +162,7 @@ static void connection_answer(struct connection *connection,
         return;
     }
     connection->body = given.body;
-    connection_reply(connection, given.status, given.refresh_s,
-                     request.is_head);
+    connection_reply(connection, &given, request.is_head);
 }
 
 /* False: it is over. */

@@ -30,7 +30,8 @@ void body_release(struct body *body); /* accepts NULL */
 struct answer {
     int status;        /* 200, 404, ... */
     int refresh_s;     /* the browser asks again after that; 0: it does not */
-    struct body *body; /* HTML; the server's from then on */
+    bool is_json;      /* not HTML */
+    struct body *body; /* the server's from then on */
 };
 
 typedef enum assay_status answer_fn(void *context,

@@ -78,17 +78,12 @@ static enum assay_status draw_targets(const struct frame *frame, size_t image,
                                       struct error *err)
 {
     const struct picture *photo = &frame->pictures[image];
-    struct picture drawn;
-    enum assay_status st =
-        picture_init(&drawn, photo->width, photo->height, err);
+    struct picture drawn = {0};
+    enum assay_status st;
 
-    if (!st) {
-        memcpy(drawn.rgb, photo->rgb,
-               (size_t)drawn.width * (size_t)drawn.height * 3);
-        assay_begin("draw");
-        st = canvas_draw_targets(&drawn, targets, n, err);
-        assay_end();
-    }
+    assay_begin("draw");
+    st = canvas_draw_photo(photo, targets, n, &drawn, err);
+    assay_end();
     if (!st)
         st = write_drawn(folder, &drawn, frame->drawn[image], tally, err);
     picture_release(&drawn);

@@ -164,7 +164,7 @@ static enum assay_status draw_sample(struct trained_model *reader, size_t i,
     const struct train_parts *training = reader->training;
     struct target targets[most_boxes];
     struct dataset_target sample;
-    struct picture picture = {0};
+    struct picture picture = {0}, drawn = {0};
     size_t n = 0;
     enum assay_status st =
         dataset_target(training->data.dataset, i, &sample, err);
@@ -175,15 +175,16 @@ static enum assay_status draw_sample(struct trained_model *reader, size_t i,
         st = reader_look(reader, &picture, err);
     if (!st) {
         n = list_targets(reader, targets);
-        st = canvas_draw_targets(&picture, targets, n, err);
+        st = canvas_draw_photo(&picture, targets, n, &drawn, err);
     }
     if (!st)
-        st = write_picture(training, sample.path, &picture, err);
+        st = write_picture(training, sample.path, &drawn, err);
     if (!st) {
         report->n_pictures++;
         report->n_boxes += n;
     }
     picture_release(&picture);
+    picture_release(&drawn);
     return st;
 }
 

@@ -22,10 +22,13 @@ struct roofline_mark {
     double ns;
 };
 
-/* The places of the labels so far. */
+enum { roof_labels = 2, most_taken = 2 * most_labels + roof_labels };
+
+/* What labels must not cover: the labels so far, and the discs that have one.
+ */
 struct roofline_labels {
     struct area area; /* where they must stay */
-    struct area taken[most_labels];
+    struct area taken[most_taken];
     size_t n;
 };
 
@@ -123,10 +126,24 @@ static void roofline_span_axes(const struct roofline *roofline,
     axis_round(up, 6);
 }
 
-static void roofline_draw_roof(struct plot *plot, struct area area,
+/* A number at the roof, to the left of a place. */
+static void roofline_label_roof(struct plot *plot,
+                                struct roofline_labels *labels, struct spot end,
+                                const char *words)
+{
+    double width = sheet_text_width(plot->sheet, PLOT_TEXT, words);
+
+    labels->taken[labels->n++] =
+        (struct area){end.x - width, end.y - PLOT_TEXT, width, PLOT_TEXT + 3};
+    sheet_text(plot->sheet, end, SHEET_RIGHT, PLOT_TEXT, plot_ink, words);
+}
+
+static void roofline_draw_roof(struct plot *plot,
+                               struct roofline_labels *labels,
                                const struct roofline *roofline,
                                const struct axis *x, const struct axis *y)
 {
+    struct area area = labels->area;
     double ridge = roofline->peak_gflops / roofline->bandwidth_gbs;
     const struct spot roof[] = {
         {axis_place(x, x->low),
@@ -148,12 +165,12 @@ static void roofline_draw_roof(struct plot *plot, struct area area,
     sheet_unclip(plot->sheet);
     snprintf(words, sizeof words, "%s GFLOP/s",
              units_number(number, roofline->peak_gflops));
-    sheet_text(plot->sheet, (struct spot){roof[2].x - 4, roof[2].y - 5},
-               SHEET_RIGHT, PLOT_TEXT, plot_ink, words);
+    roofline_label_roof(plot, labels,
+                        (struct spot){roof[2].x - 4, roof[2].y - 5}, words);
     snprintf(words, sizeof words, "%s GB/s",
              units_number(number, roofline->bandwidth_gbs));
-    sheet_text(plot->sheet, (struct spot){roof[1].x - 18, roof[1].y + 2},
-               SHEET_RIGHT, PLOT_TEXT, plot_ink, words);
+    roofline_label_roof(plot, labels,
+                        (struct spot){roof[1].x - 18, roof[1].y + 2}, words);
 }
 
 static double roofline_radius_of(const struct roofline *roofline,
@@ -205,7 +222,9 @@ static bool plot_roofline_is_free(const struct roofline_labels *labels,
                                   struct area place)
 {
     if (place.x < labels->area.x ||
-        place.x + place.width > labels->area.x + labels->area.width)
+        place.x + place.width > labels->area.x + labels->area.width ||
+        place.y < labels->area.y ||
+        place.y + place.height > labels->area.y + labels->area.height)
         return false;
     for (size_t i = 0; i < labels->n; i++) {
         if (plot_roofline_overlap(labels->taken[i], place))
@@ -214,19 +233,25 @@ static bool plot_roofline_is_free(const struct roofline_labels *labels,
     return true;
 }
 
-/* To the right of the disc, to the left, above or below: the first place that
- * is free. Without one there is no label. */
+/* To the right of the disc, to the left, above or below, or one line further:
+ * the first place that is free. Without one there is no label. */
 static void plot_roofline_draw_label(struct plot *plot,
                                      struct roofline_labels *labels,
                                      struct spot middle, double radius,
                                      const char *text)
 {
     double width = sheet_text_width(plot->sheet, label_size, text);
+    double most_x = labels->area.x + labels->area.width - width;
+    double x = fmax(labels->area.x, fmin(middle.x - width / 2, most_x));
+    double above = middle.y - radius - label_size - 3;
+    double below = middle.y + radius + 3;
     const struct spot places[] = {
         {middle.x + radius + 3, middle.y - label_size / 2},
         {middle.x - radius - 3 - width, middle.y - label_size / 2},
-        {middle.x - width / 2, middle.y - radius - label_size - 3},
-        {middle.x - width / 2, middle.y + radius + 3},
+        {x, above},
+        {x, below},
+        {x, above - label_size - 2},
+        {x, below + label_size + 2},
     };
 
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -258,6 +283,21 @@ static void roofline_label_mark(struct plot *plot,
     str_release(&path);
 }
 
+/* The discs that get a label must stay visible, with a rim of nothing. */
+static void roofline_keep_discs(struct roofline_labels *labels,
+                                const struct roofline *roofline,
+                                const struct axis *x, const struct axis *y)
+{
+    for (size_t i = 0; i < roofline->n && i < most_labels; i++) {
+        const struct roofline_mark *mark = &roofline->marks[i];
+        struct spot middle = plot_roofline_place_of(mark, x, y);
+        double radius = roofline_radius_of(roofline, mark) + 1;
+
+        labels->taken[labels->n++] = (struct area){
+            middle.x - radius, middle.y - radius, 2 * radius, 2 * radius};
+    }
+}
+
 static void roofline_draw_marks(struct plot *plot,
                                 const struct roofline *roofline)
 {
@@ -272,7 +312,8 @@ static void roofline_draw_marks(struct plot *plot,
     roofline_span_axes(roofline, &x, &y);
     plot_axis_below(plot, area, &x, "FLOP per byte, as executed");
     plot_axis_left(plot, area, &y, "GFLOP/s, as executed");
-    roofline_draw_roof(plot, area, roofline, &x, &y);
+    roofline_draw_roof(plot, &labels, roofline, &x, &y);
+    roofline_keep_discs(&labels, roofline, &x, &y);
     sheet_clip(plot->sheet, area);
     for (size_t i = roofline->n; i-- > 0;)
         roofline_draw_mark(plot, roofline, &roofline->marks[i],

@@ -27,8 +27,13 @@ struct report_side {
 struct report {
     struct report_side sides[2];         /* the second run may be NULL */
     const struct comparison *comparison; /* of the two; NULL for one */
+    const struct gate_result *gate;      /* of the comparison; NULL: none */
     const struct report_picture *pictures;
     size_t n_pictures;
+    /* Of a run that is being recorded, on a server that gives view_html_data()
+     * at /data: the page asks for it after so many seconds. 0: it is complete.
+     */
+    int refresh_s;
 };
 
 /* Writes a text so that it is one in HTML, in an element or in quotes. */
@@ -36,5 +41,8 @@ void html_escape(struct sink *sink, const char *text);
 
 enum assay_status view_html(const struct report *report, struct sink *sink,
                             struct error *err);
+/* What an open page needs to show the report: the JSON in it. */
+enum assay_status view_html_data(const struct report *report, struct sink *sink,
+                                 struct error *err);
 
 #endif

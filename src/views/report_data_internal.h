@@ -51,9 +51,12 @@ enum assay_status report_write_slices(struct json_writer *json,
                                       const struct report_rows *rows,
                                       struct error *err);
 
-/* A comparison as an object, with rows of both sides. */
+/* A comparison as an object, with rows of both sides: what `assay compare`
+ * prints of each, in its words, so that the page has no rules of its own. gate
+ * may be NULL. */
 enum assay_status report_write_comparison(struct json_writer *json,
                                           const struct comparison *comparison,
+                                          const struct gate_result *gate,
                                           const struct report_rows *a,
                                           const struct report_rows *b,
                                           struct error *err);

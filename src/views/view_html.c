@@ -31,7 +31,8 @@ static void html_write_part(struct sink *sink, const char *before,
     sink_puts(sink, after);
 }
 
-static void html_write_head(struct sink *sink)
+/* Only a page that asks for its data again may talk, and only to its server. */
+static void html_write_head(struct sink *sink, bool is_live)
 {
     sink_puts(sink, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
                     "<meta charset=\"utf-8\">\n"
@@ -41,6 +42,8 @@ static void html_write_head(struct sink *sink)
     html_write_hash(sink, &html_script);
     sink_puts(sink, "; style-src ");
     html_write_hash(sink, &html_style);
+    if (is_live)
+        sink_puts(sink, "; connect-src 'self'");
     sink_puts(sink, "\">\n<meta name=\"viewport\" "
                     "content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -97,6 +100,7 @@ static enum assay_status html_write_data(const struct report *report,
     enum assay_status st = ASSAY_OK;
 
     json_object_begin(&json);
+    json_member_int(&json, "refresh_s", report->refresh_s);
     report_column(&json, "runs");
     for (size_t i = 0; !st && i < 2 && rows[i].run; i++)
         st = report_write_run(&json, &rows[i], report->sides[i].source, err);
@@ -105,8 +109,8 @@ static enum assay_status html_write_data(const struct report *report,
     json_array_end(&json);
     if (report->comparison) {
         json_key(&json, "comparison");
-        st = report_write_comparison(&json, report->comparison, &rows[0],
-                                     &rows[1], err);
+        st = report_write_comparison(&json, report->comparison, report->gate,
+                                     &rows[0], &rows[1], err);
     }
     if (st)
         return st;
@@ -127,17 +131,26 @@ void html_escape(struct sink *sink, const char *text)
     }
 }
 
-enum assay_status view_html(const struct report *report, struct sink *sink,
-                            struct error *err)
+static enum assay_status html_build_rows(const struct report *report,
+                                         struct report_rows rows[2],
+                                         struct error *err)
 {
-    struct report_rows rows[2] = {0};
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < 2 && report->sides[i].run; i++)
         st = report_rows_build(report->sides[i].run, &rows[i], err);
+    return st;
+}
+
+enum assay_status view_html(const struct report *report, struct sink *sink,
+                            struct error *err)
+{
+    struct report_rows rows[2] = {0};
+    enum assay_status st = html_build_rows(report, rows, err);
+
     if (st)
         goto done;
-    html_write_head(sink);
+    html_write_head(sink, report->refresh_s > 0);
     html_write_part(sink, "", &html_body,
                     "<script type=\"application/json\" id=\"data\">");
     st = html_write_data(report, rows, sink, err);
@@ -147,6 +160,21 @@ enum assay_status view_html(const struct report *report, struct sink *sink,
                     "</script>\n</body>\n</html>\n");
     st = sink_status(sink, err);
 done:
+    report_rows_release(&rows[0]);
+    report_rows_release(&rows[1]);
+    return st;
+}
+
+enum assay_status view_html_data(const struct report *report, struct sink *sink,
+                                 struct error *err)
+{
+    struct report_rows rows[2] = {0};
+    enum assay_status st = html_build_rows(report, rows, err);
+
+    if (!st)
+        st = html_write_data(report, rows, sink, err);
+    if (!st)
+        st = sink_status(sink, err);
     report_rows_release(&rows[0]);
     report_rows_release(&rows[1]);
     return st;

@@ -197,3 +197,64 @@ TEST(drawing_leaks_nothing_whichever_allocation_fails)
     CHECK(nth > 3);
     picture_release(&picture);
 }
+
+/* Pixels of a colour in a row from x1 to x2. */
+static int count_in_row(const struct picture *picture, int y, int x1, int x2,
+                        struct colour colour)
+{
+    int n = 0;
+
+    for (int x = x1; x < x2; x++)
+        n += is_colour(pixel(picture, x, y), colour);
+    return n;
+}
+
+TEST(a_small_photograph_is_enlarged_before_it_is_drawn_on)
+{
+    enum { small = 128, times = 4 };
+    uint8_t *mask = calloc(small, small);
+    const struct target target = {32, 64, 96, 112, 7, "cup", 0.5F, mask};
+    struct error err = {0};
+    struct picture photo, drawn;
+
+    CHECK(mask != NULL);
+    mask[80 * small + 64] = 1;
+    CHECK_INT(picture_init(&photo, small, small, NULL), ASSAY_OK);
+    CHECK_STATUS(canvas_draw_photo(&photo, &target, 1, &drawn, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(drawn.width, times * small);
+    CHECK_INT(drawn.height, times * small);
+    /* The box is where it was, its line two pixels and not two times four. */
+    CHECK(is_colour(pixel(&drawn, times * 64, times * 64), canvas_colour(7)));
+    CHECK_INT(pixel(&drawn, times * 48, times * 64 + 6)[0], 0);
+    /* The label is fourteen pixels high, a ninth of the box and not half. */
+    CHECK(count_in_row(&drawn, times * 64 - 4, times * 32, times * 96,
+                       canvas_colour(7)) > 20);
+    CHECK_INT(count_in_row(&drawn, times * 64 - 40, 0, times * small,
+                           canvas_colour(7)),
+              0);
+    /* The mask covers as many pixels as the one it had. */
+    CHECK(pixel(&drawn, times * 64 + 1, times * 80 + 1)[0] +
+              pixel(&drawn, times * 64 + 1, times * 80 + 1)[1] +
+              pixel(&drawn, times * 64 + 1, times * 80 + 1)[2] >
+          0);
+    picture_release(&drawn);
+    picture_release(&photo);
+    free(mask);
+}
+
+TEST(a_larger_photograph_keeps_its_size)
+{
+    const struct target target = {100, 150, 300, 350, 7, "cup", 0.5F, NULL};
+    struct picture photo = plain(255), same = plain(255), drawn;
+    struct error err = {0};
+
+    draw(&same, &target, 1);
+    CHECK_STATUS(canvas_draw_photo(&photo, &target, 1, &drawn, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(drawn.width, side);
+    CHECK(memcmp(drawn.rgb, same.rgb, (size_t)side * side * 3) == 0);
+    picture_release(&drawn);
+    picture_release(&same);
+    picture_release(&photo);
+}

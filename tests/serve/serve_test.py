@@ -106,10 +106,26 @@ class Serve(unittest.TestCase):
         self.assertEqual(answer.status, 200)
         self.assertIn('"comparison":', text)
 
-    def test_a_run_that_is_recorded_is_loaded_again(self):
-        answer, _ = self.page_of("live.assay.12-abcdef.part")
+    def test_the_page_of_a_run_that_is_recorded_asks_for_its_data(self):
+        name = "live.assay.12-abcdef.part"
+        os.utime(self.folder / name)
+        answer, page = self.page_of(name)
         self.assertEqual(answer.status, 200)
-        self.assertEqual(answer.headers["Refresh"], "3")
+        self.assertNotIn("Refresh", answer.headers)
+        self.assertIn("connect-src 'self'", page)
+        answer, text = self.ask("/data?name=" + name)
+        self.assertEqual(answer.headers["Content-Type"],
+                         "application/json; charset=utf-8")
+        self.assertEqual(json.loads(text)["refresh_s"], 3)
+        self.assertIn(text, page)
+
+    def test_the_page_of_a_complete_run_asks_for_nothing(self):
+        _, page = self.page_of("fast.assay")
+        self.assertNotIn("connect-src", page)
+        _, text = self.ask("/data?name=fast.assay")
+        self.assertEqual(json.loads(text)["refresh_s"], 0)
+        for name in ("../secret.assay", "link.assay", "none.assay"):
+            self.assertEqual(self.ask("/data?name=" + name)[0].status, 404)
 
     def test_a_run_that_was_recorded_is_found_under_its_own_name(self):
         answer, text = self.page_of("slow.assay.99-abcdef.part")

@@ -122,9 +122,27 @@ TEST(the_page_forbids_itself_the_network)
     CHECK_HAS(page.text, "content=\"default-src 'none'; img-src data:; ");
     CHECK_HAS(page.text, "script-src 'sha256-");
     CHECK_HAS(page.text, "style-src 'sha256-");
+    CHECK(strstr(page.text, "connect-src") == NULL);
     CHECK(strstr(page.text, "unsafe") == NULL);
     CHECK(strstr(page.text, "src=\"http") == NULL);
     CHECK(strstr(page.text, "href=\"http") == NULL);
+    str_release(&page);
+    run_free(run);
+}
+
+TEST(the_page_of_a_live_run_may_ask_its_server_only)
+{
+    struct run *run = made_hostile();
+    struct report report = {.sides = {{run, "made.assay"}}, .refresh_s = 3};
+    struct str page = {0}, data = {0};
+    struct sink sink = sink_to_str(&page), data_sink = sink_to_str(&data);
+
+    CHECK_STATUS(view_html(&report, &sink, &err), ASSAY_OK, &err);
+    CHECK_STATUS(view_html_data(&report, &data_sink, &err), ASSAY_OK, &err);
+    CHECK_HAS(page.text, "default-src 'none'");
+    CHECK_HAS(page.text, "; connect-src 'self'\">");
+    CHECK_HAS(page.text, data.text); /* what it gets is what it has */
+    str_release(&data);
     str_release(&page);
     run_free(run);
 }
@@ -134,10 +152,12 @@ TEST(the_page_forbids_itself_the_network)
 TEST(the_script_has_nothing_that_reads_markup_or_code)
 {
     static const char *const banned[] = {
-        "innerHTML",      "outerHTML",     "insertAdjacentHTML",
-        "document.write", "eval(",         "Function(",
-        "fetch(",         "XMLHttpRequest"};
+        "innerHTML",      "outerHTML", "insertAdjacentHTML",
+        "document.write", "eval(",     "Function(",
+        "XMLHttpRequest", "WebSocket", "EventSource",
+        "sendBeacon",     "import("};
     struct str script = {0};
+    const char *asked;
 
     CHECK_INT(str_append_n(&script, html_script.bytes, html_script.n),
               ASSAY_OK);
@@ -145,6 +165,12 @@ TEST(the_script_has_nothing_that_reads_markup_or_code)
         if (strstr(script.text, banned[i]))
             fail_msg("the script has %s", banned[i]);
     }
+    /* It asks once, and only its own server, for the data of a live run. */
+    asked = strstr(script.text, "fetch(");
+    CHECK(asked != NULL);
+    CHECK_HAS(asked, "fetch(\"/data\" + location.search)");
+    CHECK(asked == strstr(script.text, "fetch(\"/data\" + "));
+    CHECK(strstr(asked + 1, "fetch(") == NULL);
     str_release(&script);
 }
 

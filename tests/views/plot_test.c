@@ -256,3 +256,104 @@ TEST(names_of_any_kind_are_drawn_safely)
         run_free(run);
     }
 }
+
+/* ---- labels -------------------------------------------------------------- */
+
+struct label_box {
+    double left, right, baseline, size;
+    bool is_upright;
+};
+
+enum { most_boxes = 200 };
+
+/* The texts of an SVG image: cairo writes a group of letters for each. */
+static size_t boxes_of(const char *svg, struct label_box boxes[most_boxes])
+{
+    size_t n = 0;
+
+    for (const char *group = strstr(svg, "<g style=\"fill:rgb"); group;
+         group = strstr(group + 1, "<g style=\"fill:rgb")) {
+        const char *end = strstr(group, "</g>");
+        struct label_box box = {.left = INFINITY, .right = -INFINITY};
+        double first = NAN;
+
+        for (const char *at = strstr(group, "<use"); at && end && at < end;
+             at = strstr(at + 1, "<use")) {
+            double x, y;
+            unsigned font, glyph;
+
+            CHECK_INT(sscanf(at,
+                             "<use xlink:href=\"#glyph%u-%u\" x=\"%lf\" "
+                             "y=\"%lf\"",
+                             &font, &glyph, &x, &y),
+                      4);
+            box.is_upright |= !isnan(first) && fabs(y - first) > 0.01;
+            first = y;
+            box.left = fmin(box.left, x);
+            box.right = fmax(box.right, x);
+            box.baseline = y;
+        }
+        if (box.left < box.right && n < most_boxes)
+            boxes[n++] = box;
+    }
+    return n;
+}
+
+/* The last letter is at least so wide, and letters so high, in points. */
+static bool boxes_overlap(const struct label_box *a, const struct label_box *b)
+{
+    static const double letter = 2, high = 5;
+
+    return a->left < b->right + letter && b->left < a->right + letter &&
+           fabs(a->baseline - b->baseline) < high;
+}
+
+/* Modules with nearly the same work and time, right below the corner of the
+ * roof, where its numbers are. */
+static struct run *made_crowd(void)
+{
+    struct error err = {0};
+    struct run *run;
+    uint32_t thread;
+
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    OK(run_fact_set(run, "machine.peak_gflops", "200", &err));
+    OK(run_fact_set(run, "machine.read_gbs", "20", &err));
+    for (uint32_t i = 0; i < 40; i++) {
+        char name[32];
+        uint32_t scope;
+        struct scope_work work;
+
+        snprintf(name, sizeof name, "module_of_a_crowd_%u", i);
+        scope = made_scope(run, RUN_ROOT, name, "Conv2d");
+        work = scope_work_unknown();
+        work.macs = 1e9 * (0.9 + 0.002 * i);
+        work.read_bytes = work.write_bytes = 1e8;
+        OK(run_work_set(run, scope, &work, &err));
+        made_call(run, scope, 0, 0, 10 + 0.02 * i, 10 + 0.02 * i);
+    }
+    made_call(run, RUN_ROOT, 0, 0, 500, 1);
+    OK(run_seal(run, &err));
+    return run;
+}
+
+TEST(labels_of_the_roofline_do_not_overlap)
+{
+    struct run *run = made_crowd();
+    struct str svg = plotted(run, PLOT_ROOFLINE, SHEET_SVG);
+    struct label_box boxes[most_boxes];
+    size_t n = boxes_of(svg.text, boxes), n_labels = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        n_labels += boxes[i].right - boxes[i].left > 60;
+        for (size_t k = 0; k < i; k++) {
+            if (!boxes[i].is_upright && !boxes[k].is_upright)
+                CHECK(!boxes_overlap(&boxes[i], &boxes[k]));
+        }
+    }
+    CHECK(n > 15); /* the numbers of the axes too */
+    CHECK(n_labels >= 3);
+    str_release(&svg);
+    run_free(run);
+}

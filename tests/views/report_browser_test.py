@@ -8,90 +8,30 @@ browser, its driver or Selenium is missing.
 """
 import json
 import pathlib
-import shutil
 import sys
 import unittest
 
+import browser
+from browser import ActionChains, By
+from selenium.webdriver.common.keys import Keys
+
 PAGES = pathlib.Path(sys.argv[1]).resolve()
 SCREENSHOTS = pathlib.Path(sys.argv[2])
-
-
-def leave(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
-
-
-try:
-    from selenium import webdriver
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.chrome.service import Service
-except ImportError:
-    leave("python3-selenium is not installed")
-BROWSER = shutil.which("chromium")
-DRIVER = shutil.which("chromedriver")
-if not BROWSER or not DRIVER:
-    leave("chromium and chromium-driver are not installed")
-
 TABS = ("overview", "flame", "table", "timeline", "graph", "memory", "roofline", "latency",
         "pictures", "machine")
 
 
-def start_browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu",
-                     "--disable-dev-shm-usage", "--hide-scrollbars"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(DRIVER))
-
-
 def setUpModule():
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    Report.browser = start_browser()
+    browser.start(SCREENSHOTS)
 
 
 def tearDownModule():
-    Report.browser.quit()
+    browser.stop()
 
 
-class Report(unittest.TestCase):
-    """One browser for all tests; each opens the page it needs."""
-
-    browser = None
-
-    def tearDown(self):
-        said = [entry["message"] for entry in self.browser.get_log("browser")]
-        self.assertEqual(said, [], "the console is not empty")
-
-    def show(self, page, tab="flame", width=1280, height=900, dark=False,
-             phone=False, media=""):
-        self.browser.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1,
-             "mobile": phone})
-        self.browser.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia",
-            {"media": media, "features": [
-                {"name": "prefers-color-scheme",
-                 "value": "dark" if dark else "light"},
-                {"name": "prefers-reduced-motion", "value": "reduce"}]})
-        self.browser.get("about:blank")  # a new hash alone loads nothing
-        self.browser.get(f"{(PAGES / page).as_uri()}.html#{tab}")
-
-    def keep(self, name):
-        self.browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
-
-    def find(self, selector):
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
-
-    def find_all(self, selector):
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def run_script(self, script, *arguments):
-        return self.browser.execute_script(script, *arguments)
+class Report(browser.Page):
+    def show(self, page, tab="flame", *how, **more):
+        self.open(f"{(PAGES / page).as_uri()}.html#{tab}", *how, **more)
 
     def cell(self, name):
         for cell in self.find_all(".icicle .cell"):
@@ -102,35 +42,6 @@ class Report(unittest.TestCase):
     def names_in_tree(self):
         return {cell.get_attribute("aria-label").split(",")[0]
                 for cell in self.find_all(".icicle .cell")}
-
-    def column(self, label):
-        """The texts of a column of the table that is shown."""
-        return self.run_script("""
-            const table = [...document.querySelectorAll("#view-table table")]
-                .find(each => each.offsetParent);
-            const at = [...table.querySelectorAll("th")]
-                .findIndex(head => head.textContent === arguments[0]);
-            return [...table.querySelectorAll("tbody tr")]
-                .map(row => row.cells[at].textContent.trim());""", label)
-
-    def sort_by(self, label):
-        for head in self.find_all("#view-table th button"):
-            if head.text == label:
-                head.click()
-                return
-        self.fail(f"there is no column {label}")
-
-    def tooltip(self):
-        return self.run_script("""
-            const box = document.getElementById("tooltip");
-            return box.hidden ? "" : box.textContent;""")
-
-    def hover(self, element, x=0, y=0):
-        ActionChains(self.browser, duration=0) \
-            .move_to_element_with_offset(element, x, y).perform()
-
-    def press(self, *keys):
-        ActionChains(self.browser, duration=0).send_keys(*keys).perform()
 
     def pixels(self):
         """How many different colours the timeline's canvas has."""
@@ -805,6 +716,77 @@ class Two(Report):
             self.keep(f"two-{tab}")
 
 
+class Compare(Report):
+    """The tab Compare says what `assay compare --json` says."""
+
+    def setUp(self):
+        self.told = json.loads((PAGES / "two.json").read_text())
+
+    def test_its_rows_have_the_figures_of_the_command(self):
+        self.show("two", "compare")
+        self.find("#differences option[value=all]").click()
+        rows = {row[0]: row[1:] for row in self.compared()}
+        self.assertEqual(len(rows), len(self.told["rows"]))
+        for row in self.told["rows"]:
+            shown = rows[row["scope"]]
+            self.assertAlmostEqual(float(shown[0]), row["a_ms"], delta=6e-4)
+            self.assertAlmostEqual(float(shown[1]), row["b_ms"], delta=6e-4)
+            self.assertTrue(shown[7].startswith(browser.MARKS.get(
+                row["mark"], row["mark"])), shown)
+            if row["ratio"] and row["low"] * 100 > row["high"]:
+                for shown_end, key in zip(shown[4].strip("[]").split(", "),
+                                          ("low", "high")):
+                    self.assertAlmostEqual(float(shown_end),
+                                           100 * (row[key] - 1), delta=0.51)
+
+    def test_the_largest_change_is_first_and_the_gate_speaks(self):
+        self.show("two", "compare", 1400)
+        text = self.find("#view-compare").text
+        self.assertIn(self.told["gate"]["text"], text)
+        self.assertIn(self.told["verdict"], text)
+        self.assertIn("Gate failed", text)
+        self.assertEqual(self.compared()[0][0], self.told["rows"][0]["scope"])
+        effects = [abs(float(row[7].strip("+\u00b1\u00a0%").replace(
+            "\u2212", "-"))) for row in self.compared() if row[7] != "\u2013"]
+        self.assertEqual(effects, sorted(effects, reverse=True))
+
+    def test_a_row_is_the_selection_of_every_view(self):
+        self.show("two", "compare")
+        line = next(line for line in self.find_all("#view-compare tbody tr")
+                    if "conv2" in line.text)
+        line.click()
+        self.assertEqual(self.find(".details h2").text, "conv2")
+        self.show("two", "compare&sel=model.backbone.conv1")
+        chosen = self.find("#view-compare tr[aria-selected=true]")
+        self.assertIn("conv1", chosen.text)
+
+    def test_without_a_budget_there_is_no_verdict_of_a_gate(self):
+        self.show("two-no-gate", "compare")
+        text = self.find("#view-compare").text
+        self.assertNotIn("Gate", text)
+        self.assertIn("--fail-above", text)
+
+    def test_one_run_has_no_such_view(self):
+        self.show("full")
+        self.assertEqual(self.find_all("#tab-compare"), [])
+
+
+class Roofline(Report):
+    def test_labels_do_not_overlap(self):
+        for page in ("full", "two", "caches"):
+            for width in (1400, 700, 400):
+                self.show(page, "roofline", width, 800, phone=width < 600)
+                self.assertEqual(self.crossing_labels("#view-roofline"), [],
+                                 f"{page} {width}")
+            self.keep(f"roofline-{page}")
+
+    def test_a_slope_is_labelled_where_there_is_room(self):
+        self.show("caches", "roofline", 1400)
+        shown = [text.text for text in self.find_all("#view-roofline .slope")]
+        self.assertEqual(len(shown), 4, shown)
+        self.assertEqual(len(set(shown)), 4)
+
+
 class Any(Report):
     def test_every_view_opens_on_every_page(self):
         for page in ("full", "busy", "hostile", "bare", "deep", "two",
@@ -818,7 +800,7 @@ class Any(Report):
     def test_screenshots_of_every_view_are_kept(self):
         views = [("graph", tab) for tab in TABS]
         views += [("streams", "timeline"), ("training", "training"),
-                  ("two", "overview"), ("two", "flame"), ("two", "table")]
+                  ("two", "overview"), ("two", "compare"), ("two", "flame"), ("two", "table")]
         for page, tab in views:
             for width, height in ((1400, 900), (400, 800)):
                 for dark in (False, True):

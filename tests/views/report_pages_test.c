@@ -42,6 +42,26 @@ static void write_json(const char *name, const struct run *run)
     CHECK_STATUS(output_commit(output, &err), ASSAY_OK, &err);
 }
 
+/* What `assay compare --json` prints. */
+static void write_comparison(const char *name,
+                             const struct comparison *comparison,
+                             const struct gate_result *gate)
+{
+    struct compare_view view = {.term = term_plain(80),
+                                .name_a = "old.assay",
+                                .name_b = "new.assay",
+                                .gate = gate};
+    struct output *output;
+    char path[512];
+
+    snprintf(path, sizeof path, FOLDER "/%s.json", name);
+    CHECK_STATUS(output_open(path, &output, &err), ASSAY_OK, &err);
+    CHECK_STATUS(
+        view_compare_json(comparison, &view, output_sink(output), &err),
+        ASSAY_OK, &err);
+    CHECK_STATUS(output_commit(output, &err), ASSAY_OK, &err);
+}
+
 static void write_one(const char *name, struct run *run)
 {
     struct report report = {.sides = {{run, "made.assay"}}};
@@ -129,6 +149,20 @@ static struct run *made_wired(void)
 TEST(a_page_of_a_model_with_edges_is_written)
 {
     write_one("graph", made_wired());
+}
+
+/* A machine with three caches, two of them nearly as fast as each other. */
+TEST(a_page_of_a_machine_with_caches_is_written)
+{
+    static const char *const facts[][2] = {
+        {"machine.l1_bytes", "32768"},    {"machine.l1_gbs", "400"},
+        {"machine.l2_bytes", "1048576"},  {"machine.l2_gbs", "208"},
+        {"machine.l3_bytes", "33554432"}, {"machine.l3_gbs", "173"}};
+    struct run *run = made_photographs(5, 1);
+
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        CHECK_INT(run_fact_set(run, facts[i][0], facts[i][1], &err), ASSAY_OK);
+    write_one("caches", run);
 }
 
 TEST(a_page_of_work_launched_on_a_device_is_written)
@@ -226,12 +260,22 @@ TEST(a_page_of_two_runs_is_written)
     struct compare_side side_b = {(const struct run *const *)&b, 1};
     struct compare_options options = {0};
     struct report report = {.sides = {{a, "old.assay"}, {b, "new.assay"}}};
+    struct budgets budgets = {0};
+    struct gate_result gate = {0};
     struct comparison *comparison;
 
     CHECK_STATUS(compare_new(&side_a, &side_b, &options, &comparison, &err),
                  ASSAY_OK, &err);
+    CHECK_STATUS(budgets_add(&budgets, NULL, 0.05, &err), ASSAY_OK, &err);
+    CHECK_STATUS(compare_gate(comparison, &budgets, &gate, &err), ASSAY_OK,
+                 &err);
     report.comparison = comparison;
+    write_page("two-no-gate", &report);
+    report.gate = &gate;
     write_page("two", &report);
+    write_comparison("two", comparison, &gate);
+    gate_result_release(&gate);
+    budgets_release(&budgets);
     compare_free(comparison);
     run_free(a);
     run_free(b);

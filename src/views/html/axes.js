@@ -21,6 +21,8 @@ function linearScale(low, high, from, to, least = 0) {
   scale.ticks = wanted => niceTicks(low, high, wanted, least);
   /* As many decimals as the step between the ticks needs. */
   scale.text = (value, ticks) => {
+    if (value === 0)
+      return "0";
     const size = ticks.length > 1 ? ticks[1] - ticks[0] : Math.abs(value) || 1;
     const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(size) + 1e-9)));
     return decimals ? value.toFixed(decimals) : grouped(Math.round(value));
@@ -71,7 +73,8 @@ function newChart(options) {
     role: "group",
     "aria-label": options.label
   });
-  const yTicks = y.ticks(Math.max(2, (plot.bottom - plot.top) / 50));
+  const wanted = Math.max(2, (plot.bottom - plot.top) / 42), few = y.ticks(wanted);
+  const yTicks = few.length < 3 ? y.ticks(2 * wanted) : few;
   for (const tick of yTicks)
     svg.append(
         draw("line", {class: "rule", x1: plot.left, x2: plot.right, y1: y(tick), y2: y(tick)}),

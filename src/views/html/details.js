@@ -69,8 +69,7 @@ function detailsPanel(report, openIn) {
         2)];
     if (isKnown(node.ratio))
       lines.unshift(pairs([
-        ["change", changeText(node.ratio)],
-        ["interval", `${changeText(node.low)} to ${changeText(node.high)}`],
+        ["change", node.change], ["interval %", node.interval],
         ["verdict", node.mark === "=" ? "within noise" : node.mark]
       ]));
     else

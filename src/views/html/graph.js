@@ -606,6 +606,23 @@ function graphView(report) {
     reveal(node) {
       buildOnce();
       reveal(node);
+    },
+    keep() {
+      return isBuilt ? {open: Array.from(open, pathText), view: {...view}} : null;
+    },
+    restore(kept) {
+      buildOnce();
+      open.clear();
+      open.add(wiring.root);
+      for (const path of kept.open) {
+        const node = nodeByPath(path);
+        if (node && wiring.has(node) && canOpen(node))
+          open.add(node);
+      }
+      build();
+      markChosen();
+      Object.assign(view, kept.view);
+      place();
     }
   };
 }

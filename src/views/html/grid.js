@@ -131,6 +131,12 @@ function newGrid(options) {
     if (line)
       line.scrollIntoView({block: "center"});
   };
+  /* What the reader has chosen of it, for the same table of other rows. */
+  grid.keep = () => ({sort: grid.sort, isDown: grid.isDown, isWhole: grid.isWhole});
+  grid.restore = kept => {
+    Object.assign(grid, kept);
+    fillBody();
+  };
   grid.element = make("div", {class: "grid"}, table, more);
   grid.setRows = rows => {
     grid.rows = rows;

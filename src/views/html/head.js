@@ -56,13 +56,18 @@ function chip(label, text, title, kind) {
   return make("div", {title, class: kind}, make("dt", {}, label), make("dd", {}, text));
 }
 
+/* By the test for the time of an iteration; no other time is tested. */
+function testedKind(report) {
+  return {slower: "worse", faster: "better"}[report.root.mark] || null;
+}
+
 function changeKindOf(a, b) {
   const ratio = a > 0 && isKnown(b) ? b / a : 1;
   return ratio > 1.005 ? "worse" : ratio < 0.995 ? "better" : null;
 }
 
 /* "1.24 s", or in a comparison "1.24 s +5 %". */
-function chipOf(report, label, of, text, title) {
+function chipOf(report, label, of, text, title, kind) {
   const now = of(report.main);
   if (!isKnown(now))
     return null;
@@ -71,7 +76,7 @@ function chipOf(report, label, of, text, title) {
   const before = of(report.runs[0]);
   return chip(label,
       [text(now), isKnown(before) && before > 0 ? ` ${changeText(now / before)}` : ""],
-      isKnown(before) ? `A ${text(before)}, B ${text(now)}` : title, changeKindOf(before, now));
+      isKnown(before) ? `A ${text(before)}, B ${text(now)}` : title, kind(before, now));
 }
 
 function chips(report) {
@@ -79,12 +84,12 @@ function chips(report) {
   const rate = isKnown(run.latency.mean_ms) ? rateParts(run) : null;
   const list = [
     chipOf(report, isStep ? "step" : "mean", item => item.latency.mean_ms, timeText,
-        isStep ? "mean step" : "mean latency of an iteration"),
-    chipOf(report, "p95", item => item.latency.p95_ms, timeText, "95th percentile"),
+        isStep ? "mean step" : "mean latency of an iteration", () => testedKind(report)),
+    chipOf(report, "p95", item => item.latency.p95_ms, timeText, "95th percentile", () => null),
     isKnown(run.latency.mean_ms) ? null : chip("total", timeText(run.whole)),
     rate && !report.comparison ? chip("rate", joined(rate), "throughput") : null,
     chipOf(report, "peak", item => item.memory ? item.memory.peak_bytes : null, bytesText,
-        "most memory at once"),
+        "most memory at once", changeKindOf),
     report.comparison || !isKnown(run.scopes[0].macs)
         ? null
         : chip("work", countText(run.scopes[0].macs) + "MAC", "multiply-adds of an iteration"),
@@ -97,6 +102,8 @@ function alerts(report, openOverview) {
   const n = (report.main.findings || []).length;
   const wrong = report.runs.flatMap(noticeTexts).length;
   return [
+    live.isOn ? make("span", {class: "live", title: "This page follows the run"}, "recording")
+              : null,
     wrong ? make("button", {class: "plain alert", type: "button", onclick: openOverview},
                 counted(wrong, "warning"))
           : null,
@@ -113,6 +120,7 @@ function renderHead(report, openOverview) {
       ? ["A ", nameText(report.runs[0].label), "  \u2192  B ", nameText(report.runs[1].label)]
       : [nameText(run.label), whatItIs(run).map(text => [" \u00b7 ", nameText(text)])];
   document.title = `${shorten(title, 60)} \u2013 Assay`;
+  byId("head").replaceChildren();
   fill(byId("head"), {}, [
     make("div", {class: "title"}, make("h1", {}, nameText(title, 60)),
         make("p", {class: "soft", title: shorten(whatItIs(run).join(" \u00b7 "), 300)}, under)),

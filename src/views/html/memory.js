@@ -160,7 +160,13 @@ function memoryView(report) {
 
   /* ---- drawing ---- */
 
-  function drawPeak(chart, {run, counter}, begin) {
+  function isAbove(other, curve) {
+    const [theirs, own] = [other, curve].map(({counter}) => counter.value[peakOf(counter)]);
+    return other !== curve && (theirs > own || (theirs === own && other.run.side < curve.run.side));
+  }
+
+  /* The label of the lower peak of two is below it, so that they do not meet. */
+  function drawPeak(chart, {run, counter}, begin, isLower) {
     const i = peakOf(counter);
     const x = chart.x(counter.ms[i] - begin), y = chart.y(counter.value[i] / 1048576);
     const most = run.memory ? run.memory.peak_bytes : counter.value[i]; /* of all iterations */
@@ -180,8 +186,11 @@ function memoryView(report) {
       }
     },
         draw("circle", {cx: x, cy: y, r: 6}),
-        draw("text",
-            {x: isRight ? x - 12 : x + 12, y: y - 7, "text-anchor": isRight ? "end" : "start"},
+        draw("text", {
+          x: isRight ? x - 12 : x + 12,
+          y: isLower ? y + 19 : y - 7,
+          "text-anchor": isRight ? "end" : "start"
+        },
             (report.comparison ? letterOf(run.side) + " " : "") +
                 peakWords(counter.value[i], most)));
   }
@@ -266,7 +275,8 @@ function memoryView(report) {
       tooltip.hide();
     });
     if (spaces.length < 2 || space.value === "host")
-      chart.svg.append(...curves.map(curve => drawPeak(chart, curve, curve.counter.ms[0])));
+      chart.svg.append(...curves.map(curve => drawPeak(chart, curve, curve.counter.ms[0],
+                                         curves.some(other => isAbove(other, curve)))));
     return chart.svg;
   }
 

@@ -63,12 +63,19 @@ function nodesOfRun(run) {
   return nodes;
 }
 
+const COMPARED = [
+  "a_ms", "b_ms", "ratio", "low", "high", "p", "mark", "is_cause", "is_shown", "effect", "change",
+  "interval", "p_text"
+];
+
 function nodesOfComparison(rows, a, b) {
   const nodes = rows.parent.map((parent, i) => {
     const sides = [a.scopes[rows.a[i]] || null, b.scopes[rows.b[i]] || null];
     const node = newNode(i, sides[1] || sides[0], sides);
-    for (const key of ["ratio", "low", "high", "p", "mark", "is_cause"])
+    for (const key of COMPARED)
       node[key] = rows[key][i];
+    node.change =
+        node.change === "-" ? UNKNOWN : node.change.replace(" ", "\u00a0").replace("-", "\u2212");
     if (sides[0] && sides[1] && sides[0].name !== sides[1].name)
       node.was = sides[0].name;
     return node;

@@ -82,13 +82,8 @@ function differenceColumns() {
     number("B \u2212 A ms",
         node => node.sides[0] && node.sides[1] ? node.sides[1].total_ms - node.sides[0].total_ms
                                                : null),
-    {...number("change", node => node.ratio), text: node => changeText(node.ratio)},
-    {
-      label: "95 % interval",
-      isNumber: true,
-      value: node => node.low,
-      text: node => isKnown(node.low) ? `${changeText(node.low)} to ${changeText(node.high)}` : ""
-    },
+    {...number("change", node => node.ratio), text: node => node.change},
+    {label: "interval %", isNumber: true, value: node => node.low, text: node => node.interval},
     {
       label: "verdict",
       value: node => node.mark,
@@ -186,6 +181,8 @@ function moduleView(report) {
     label: "Table",
     element,
     render,
+    keep: modules.keep,
+    restore: modules.restore,
     reveal(node) {
       if (choice.value !== "classes")
         modules.reveal(node);

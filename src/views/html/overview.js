@@ -9,18 +9,17 @@ function figure(label, parts, more, title) {
           more ? make("div", {class: "more"}, more) : null));
 }
 
-/* The change from A to B of a number that is better if it is smaller. */
-function changeNote(a, b, text) {
+/* The change from A to B of a number that is better if it is smaller; kind is its
+ * colour. */
+function changeNote(a, b, text, kind) {
   if (!isKnown(a) || !isKnown(b) || !(a > 0))
     return null;
-  const ratio = b / a;
-  const kind = ratio > 1.005 ? "worse" : ratio < 0.995 ? "better" : null;
-  return [make("span", {class: kind}, changeText(ratio)), ` from ${text(a)}`];
+  return [make("span", {class: kind}, changeText(b / a)), ` from ${text(a)}`];
 }
 
-function meanNote(latency, before) {
+function meanNote(report, latency, before) {
   if (before)
-    return changeNote(before.mean_ms, latency.mean_ms, timeText);
+    return changeNote(before.mean_ms, latency.mean_ms, timeText, testedKind(report));
   if (!isKnown(latency.mean_low_ms))
     return null;
   return `95 % interval ${timeRange(latency.mean_low_ms, latency.mean_high_ms)}`;
@@ -29,7 +28,7 @@ function meanNote(latency, before) {
 /* The 95th percentile, or the slowest iteration if there are too few for that. */
 function slowFigure(latency, before) {
   const hasP95 = isKnown(latency.p95_ms), key = hasP95 ? "p95_ms" : "max_ms";
-  const note = before ? changeNote(before[key], latency[key], timeText)
+  const note = before ? changeNote(before[key], latency[key], timeText, null)
                       : `from ${timeRange(latency.min_ms, latency.max_ms)}`;
   return figure(hasP95 ? "p95" : "slowest", timeParts(latency[key]), note);
 }
@@ -51,7 +50,7 @@ function latencyFigures(report) {
     return [figure("total", timeParts(run.whole), "no iterations are marked")];
   return [
     figure(isStep ? "mean step" : "mean latency", timeParts(latency.mean_ms),
-        meanNote(latency, before)),
+        meanNote(report, latency, before)),
     slowFigure(latency, before),
     figure("throughput", rateParts(run), `${measured}, warm-up ${grouped(run.runs.warm_up)}`),
   ];
@@ -62,7 +61,8 @@ function memoryFigure(report) {
   const before = report.comparison ? report.runs[0].memory : null;
   if (!memory)
     return figure("memory peak", {text: UNKNOWN, unit: ""}, "not recorded");
-  const more = before     ? changeNote(before.peak_bytes, memory.peak_bytes, bytesText)
+  const more = before     ? changeNote(before.peak_bytes, memory.peak_bytes, bytesText,
+                                changeKindOf(before.peak_bytes, memory.peak_bytes))
       : memory.peak_scope ? ["at ", nameText(memory.peak_scope, 34)]
                           : null;
   return figure("memory peak", byteParts(memory.peak_bytes), more);
@@ -164,14 +164,16 @@ function findingsList(report) {
 
 const BARS_SHOWN = 10;
 
-/* A bar per row: {label, text, part (0 to 1), fill, node}. */
+/* A bar per row: {label, text, part (0 to 1), fill, node}. The path to a module is
+ * behind its name, where it may be cut. */
 function barList(label, rows) {
   return make("section", {class: "card"}, make("h2", {}, label),
       make("ol", {class: "bars"}, rows.map(row => {
         const bar = make("span", {class: "bar-fill fill-" + row.fill});
         bar.style.width = 100 * Math.max(0, Math.min(1, row.part)) + "%";
         const parts = [
-          make("span", {class: "bar-name"}, nameText(row.label, 44)),
+          make("span", {class: "bar-name"},
+              row.node ? whereCell(row.node) : nameText(row.label, 44)),
           make("span", {class: "bar-text"}, row.text), make("span", {class: "bar-line"}, bar)
         ];
         if (!row.node)
@@ -188,7 +190,6 @@ function slowestModules(report) {
                    .sort((a, b) => b.scope.self_ms - a.scope.self_ms)
                    .slice(0, BARS_SHOWN);
   return barList("Longest modules, by their own time", rows.map(node => ({
-    label: shorten(pathText(node), 44),
     text: `${timeText(node.scope.self_ms)}  ${percentText(node.scope.self_ms / report.main.whole)}`,
     part: node.scope.self_ms / rows[0].scope.self_ms,
     fill: node.kind.key,
@@ -224,8 +225,7 @@ function largestChanges(report) {
         make("p", {class: "soft"}, "No module changed by more than noise."));
   const most = Math.max(...rows.map(row => Math.abs(row.ms)));
   return barList("Changed modules, those at the bottom of it first", rows.map(({node, ms}) => ({
-    label: shorten(pathText(node), 44),
-    text: `${ms > 0 ? "+" : "\u2212"}${timeText(Math.abs(ms))}  ${changeText(node.ratio)}`,
+    text: `${ms > 0 ? "+" : "\u2212"}${timeText(Math.abs(ms))}  ${node.change}`,
     part: Math.abs(ms) / most,
     fill: changeKind(node).key,
     node

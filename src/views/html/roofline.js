@@ -45,6 +45,8 @@ function rooflinePoint(node, side) {
   };
 }
 
+const LABEL_LETTER = 6.8; /* pixels of a letter, at most, on average */
+
 function rooflineView(report) {
   const element = make("section");
   const points = report.runs.flatMap(run => report.nodes.map(node => rooflinePoint(node, run.side)))
@@ -63,26 +65,62 @@ function rooflineView(report) {
     return {x: [Math.max(down(xs), 1e-4), up(xs)], y: [Math.max(down(ys), up(ys) / 1e6), up(ys)]};
   }
 
-  /* The slope of a cache or the memory, up to the flat roof. */
-  function drawSlope(chart, range, {name, gbs}, nth) {
+  /* The slope of a cache or the memory, up to the flat roof: {text, x1, y1, x2, y2}, or
+   * null if it is not in the picture. */
+  function drawSlope(chart, range, {name, gbs}) {
     const top = peaks.gflops || range.y[1];
     const from = Math.max(range.x[0], range.y[0] / gbs), to = Math.min(range.x[1], top / gbs);
     if (!(from < to))
-      return;
+      return null;
     const x1 = chart.x(from), y1 = chart.y(from * gbs), x2 = chart.x(to), y2 = chart.y(to * gbs);
-    const angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI;
-    /* Lines close to each other have their labels one after the other; where there
-     * is no room for that, the note has them. */
-    const along = 0.08 + 0.3 * (nth % 3);
     chart.svg.append(
         draw("line", {class: name === "memory" ? "roof" : "roof thin", x1, y1, x2, y2}));
-    if (name !== "memory" && chart.plot.right < 600)
+    return {text: `${name} ${threeDigits(gbs)} GB/s`, x1, y1, x2, y2};
+  }
+
+  /* Labels along the slopes, which are parallel: above or below its line, at the first
+   * place where it crosses no other line, label or point. Without such a place there is
+   * none; the note has them all. */
+  function labelSlopes(chart, slopes, circles) {
+    if (slopes.length === 0)
       return;
-    chart.svg.append(draw("text", {
-      transform: `translate(${x1 + (x2 - x1) * along},${y1 + (y2 - y1) * along - 6}) ` +
-          `rotate(${angle})`
-    },
-        `${name} ${threeDigits(gbs)} GB/s`));
+    const {x1, y1, x2, y2} = slopes[0], angle = Math.atan2(y2 - y1, x2 - x1);
+    const cos = Math.cos(angle), sin = Math.sin(angle);
+    const turned = (x, y) => ({u: x * cos + y * sin, v: y * cos - x * sin});
+    const lines = slopes.map(slope => ({
+      from: turned(slope.x1, slope.y1).u,
+      to: turned(slope.x2, slope.y2).u,
+      v: turned(slope.x1, slope.y1).v
+    }));
+    const taken = circles.map(circle => {
+      const r = Number(circle.getAttribute("r")) + 1;
+      const {u, v} = turned(Number(circle.getAttribute("cx")), Number(circle.getAttribute("cy")));
+      return {left: u - r, right: u + r, top: v - r, bottom: v + r};
+    });
+    const isFree = (box, own) =>
+        taken.every(other => box.right < other.left || box.left > other.right ||
+                box.bottom < other.top || box.top > other.bottom) &&
+        lines.every((line, i) => i === own || line.v < box.top - 2 || line.v > box.bottom + 2 ||
+                box.right < line.from || box.left > line.to);
+    slopes.forEach((slope, i) => {
+      const line = lines[i], length = LABEL_LETTER * slope.text.length;
+      for (const above of [true, false])
+        for (let u = line.from + 12; u + length < line.to - 12; u += 16) {
+          const bottom = above ? line.v - 3 : line.v + 15;
+          const box = {left: u, right: u + length, top: bottom - 12, bottom};
+          if (!isFree(box, i))
+            continue;
+          const v = bottom - 3;
+          chart.svg.append(draw("text", {
+            class: "slope",
+            transform: `translate(${u * cos - v * sin},${u * sin + v * cos}) ` +
+                `rotate(${angle * 180 / Math.PI})`
+          },
+              slope.text));
+          taken.push(box);
+          return;
+        }
+    });
   }
 
   function drawRoof(chart, range) {
@@ -95,7 +133,7 @@ function rooflineView(report) {
           draw("text", {x: chart.plot.right, y: y - 6, "text-anchor": "end"},
               `peak ${threeDigits(peaks.gflops)} GFLOP/s`));
     }
-    peaks.bandwidths.forEach((line, i) => drawSlope(chart, range, line, i));
+    return peaks.bandwidths.map(line => drawSlope(chart, range, line)).filter(Boolean);
   }
 
   function lines(point) {
@@ -182,7 +220,7 @@ function rooflineView(report) {
       yLabel: "GFLOP/s"
     });
     const most = points[0].ms;
-    drawRoof(chart, range);
+    const slopes = drawRoof(chart, range);
     if (report.comparison)
       drawMoves(chart);
     const circles =
@@ -190,6 +228,7 @@ function rooflineView(report) {
             .map(point => drawPoint(chart, point, most));
     rove(circles, i => select(points[i].node));
     chart.svg.append(...circles);
+    labelSlopes(chart, slopes, circles);
     element.replaceChildren(chart.svg, kindLegend(), notes());
   }
 

@@ -48,13 +48,13 @@ function startSize(tabs) {
 }
 
 /* Printing shows all views, in light colours. */
-function startPrint(tabs, views) {
+function startPrint(tabs) {
   let theme = null;
   addEventListener("beforeprint", () => {
     theme = document.documentElement.dataset.theme;
     state.isPaper = true;
     setTheme("light");
-    for (const view of views) {
+    for (const view of tabs.views()) {
       view.element.hidden = false;
       if (view.print)
         view.print();
@@ -63,7 +63,7 @@ function startPrint(tabs, views) {
   });
   addEventListener("afterprint", () => {
     state.isPaper = false;
-    for (const view of views)
+    for (const view of tabs.views())
       view.element.hidden = view !== tabs.current();
     setTheme(theme);
   });
@@ -71,8 +71,9 @@ function startPrint(tabs, views) {
 
 function newViews(report) {
   return [
-    overviewView(report), flameView(report), moduleView(report), timelineView(report),
-    graphView(report), memoryView(report), rooflineView(report), latencyView(report),
+    overviewView(report), ...(report.comparison ? [compareView(report)] : []), flameView(report),
+    moduleView(report), timelineView(report), graphView(report), memoryView(report),
+    rooflineView(report), latencyView(report),
     ...(report.runs.some(isTraining) ? [trainingView(report)] : []), picturesView(report),
     machineView(report)
   ];
@@ -80,7 +81,7 @@ function newViews(report) {
 
 /* The views that can show a module among others. */
 function placesOf(tabs) {
-  const places = ["flame", "table", "timeline", "graph", "roofline"]
+  const places = ["compare", "flame", "table", "timeline", "graph", "roofline"]
                      .map(key => tabs.byKey(key))
                      .filter(view => view && view.reveal);
   const list = places.map(view => [view.key, view.label]);
@@ -106,18 +107,44 @@ function followAddress(tabs) {
 
 let pageViews = []; /* for the tests */
 
+/* Builds the views of a report; those before are gone. */
+function showReport(report, tabs) {
+  forgetViews();
+  state.report = report;
+  pageViews = newViews(report);
+  tabs.setViews(pageViews);
+  renderHead(report, () => tabs.openByKey("overview"));
+  detailsPanel(report, placesOf(tabs));
+}
+
+/* The same place in another report. */
+function showAgain(report, tabs, selected) {
+  const query = state.query;
+  writeAddress();
+  showReport(report, tabs);
+  if (query)
+    search(query);
+  const node = selected === null ? null : nodeByPath(selected);
+  if (node)
+    select(node);
+  tabs.openByKey(address.view);
+}
+
 function start() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const report = readReport(JSON.parse(byId("data").textContent));
-  state.report = report;
+  const data = JSON.parse(byId("data").textContent), tabs = newTabs();
   readAddress();
   document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
   dark.addEventListener("change", event => setTheme(event.matches ? "dark" : "light"));
+  onChange(what => {
+    if (what === "theme")
+      tabs.current().render();
+  });
+  startSearch(tabs);
+  state.lasting = state.listeners.length;
 
-  const views = pageViews = newViews(report);
-  const tabs = newTabs(views);
-  renderHead(report, () => tabs.openByKey("overview"));
-  detailsPanel(report, placesOf(tabs));
+  live.isOn = data.refresh_s > 0;
+  showReport(readReport(data), tabs);
   sidePane.start(remembered("side") !== "0" && innerWidth > 700);
   followAddress(tabs);
   addEventListener("hashchange", () => followAddress(tabs));
@@ -125,14 +152,10 @@ function start() {
     byId("views").focus();
     event.preventDefault();
   });
-  onChange(what => {
-    if (what === "theme")
-      tabs.current().render();
-  });
-  startSearch(tabs);
   startKeys(tabs);
   startSize(tabs);
-  startPrint(tabs, views);
+  startPrint(tabs);
+  startLive(data, tabs, (report, selected) => showAgain(report, tabs, selected));
 }
 
 start();

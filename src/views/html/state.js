@@ -12,7 +12,15 @@ const state = {
   matches: null,  /* a Set of nodes, or null without a search */
   isPaper: false, /* being printed */
   listeners: [],
+  lasting: 0, /* of the listeners, those that are not of a view */
 };
+
+/* Before the views are replaced. */
+function forgetViews() {
+  state.listeners.length = state.lasting;
+  state.selected = null;
+  state.matches = null;
+}
 
 function onChange(listener) {
   state.listeners.push(listener);

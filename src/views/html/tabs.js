@@ -4,28 +4,44 @@
  * others reveal(node). reveal() is called when the view opens and the selection
  * has changed since it was last seen. */
 
-function newTabs(views) {
-  const tabs = views.map((view, i) => make("button", {
-    type: "button",
-    role: "tab",
-    id: `tab-${view.key}`,
-    "aria-controls": `view-${view.key}`,
-    title: i < 9 ? `${view.label} (${i + 1})` : null,
-    onclick: () => open(view)
-  },
-                             view.label));
+function newTabs() {
+  let views = [], tabs = [];
   let current = null;
-  const seen = new Map(); /* the selection that a view showed last */
+  const seen = new Map(); /* by view: the selection that it showed last */
 
-  for (const view of views) {
-    view.element.id = `view-${view.key}`;
-    view.element.classList.add("view");
-    view.element.setAttribute("role", "tabpanel");
-    view.element.setAttribute("aria-label", view.label);
-    view.element.hidden = true;
+  function newTab(view, i) {
+    return make("button", {
+      type: "button",
+      role: "tab",
+      id: `tab-${view.key}`,
+      "aria-controls": `view-${view.key}`,
+      title: i < 9 ? `${view.label} (${i + 1})` : null,
+      onclick: () => open(view)
+    },
+        view.label);
   }
-  byId("tabs").append(...tabs);
-  byId("views").append(...views.map(view => view.element));
+
+  /* Other views instead of those before; none is open then. A tab that
+   * had the focus has it again. */
+  function setViews(next) {
+    const focused = document.activeElement ? document.activeElement.id : "";
+    views = next;
+    current = null;
+    seen.clear();
+    for (const view of views) {
+      view.element.id = `view-${view.key}`;
+      view.element.classList.add("view");
+      view.element.setAttribute("role", "tabpanel");
+      view.element.setAttribute("aria-label", view.label);
+      view.element.hidden = true;
+    }
+    tabs = views.map(newTab);
+    byId("tabs").replaceChildren(...tabs);
+    byId("views").replaceChildren(...views.map(view => view.element));
+    const again = tabs.find(tab => tab.id === focused);
+    if (again)
+      again.focus({preventScroll: true});
+  }
 
   function open(view) {
     if (view === current)
@@ -70,6 +86,8 @@ function newTabs(views) {
 
   return {
     open,
+    setViews,
+    views: () => views,
     current: () => current,
     openAt: i => views[i] && open(views[i]),
     byKey: key => views.find(view => view.key === key) || null,
