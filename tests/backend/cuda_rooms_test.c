@@ -36,7 +36,7 @@ static uint32_t output_named(const struct graph *graph, const char *wanted)
         if (strcmp(name, wanted) == 0)
             return value;
     }
-    CHECK(!"there is no such output");
+    fail_msg("there is no output '%s'", wanted);
     return GRAPH_NONE;
 }
 

@@ -505,6 +505,7 @@ TEST(a_rate_above_the_peak_is_explained)
     uint32_t thread, conv;
 
     check_lacks(view_summary, run, &options, "above the peak");
+    run_free(run);
     CHECK_INT(run_new(&run, NULL), ASSAY_OK);
     CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &thread, NULL), ASSAY_OK);
     CHECK_INT(run_fact_set(run, "machine.peak_gflops", "250", NULL), ASSAY_OK);
