@@ -122,8 +122,8 @@ void kernels_called(uint32_t correlation)
 {
     struct note *note = &book.notes[correlation % N_NOTES];
 
-    note_store(&note->correlation, 0);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    /* Acquiring, so that what follows is not seen before it. */
+    __atomic_exchange_n(&note->correlation, 0, __ATOMIC_ACQ_REL);
     note_store(&note->scope, scope_here);
     __atomic_store_n(&note->launched_ns, assay_clock_ns(), __ATOMIC_RELAXED);
     note_store(&note->correlation, correlation);
