@@ -90,12 +90,19 @@ class Page(unittest.TestCase):
         self.browser.get(address)
 
     def go(self, place):
-        """To another place of the page; the browser tells it of that later."""
-        self.run_script("location.hash = arguments[0]", place)
+        """To another place of the page. The browser tells it of that later; if
+        the page wrote its own state into the address in between, the next try
+        gets there."""
         end = time.monotonic() + 30
-        while self.run_script("return document.documentElement.dataset.view"
-                              ) != place.split("&")[0]:
+        while True:
+            self.run_script("""
+                if (location.hash.slice(1) !== arguments[0])
+                    location.hash = arguments[0];""", place)
+            if self.run_script("return document.documentElement.dataset.view"
+                               ) == place.split("&")[0]:
+                return
             self.assertLess(time.monotonic(), end, place)
+            time.sleep(0.05)
 
     def keep(self, name):
         self.browser.save_screenshot(str(self.screenshots / f"{name}.png"))
