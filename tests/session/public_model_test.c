@@ -115,8 +115,10 @@ TEST(a_public_model_computes_what_a_session_does)
     CHECK_STATUS(session_run(&session, session.inputs.values, &err), ASSAY_OK,
                  &err);
     CHECK_INT(output->n_bytes, tensor_bytes(&session.outputs[0]));
-    CHECK(memcmp(output->data, tensor_data(&session.outputs[0]),
-                 output->n_bytes) == 0);
+    /* Each side measures its kernels itself, and another one may win. */
+    for (size_t i = 0; i < output->n_bytes / sizeof(float); i++)
+        CHECK_NEAR(((const float *)output->data)[i],
+                   tensor_f32(&session.outputs[0])[i], 1e-4);
     session_close(&session);
     assay_model_free(model);
 }
