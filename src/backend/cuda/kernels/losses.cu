@@ -3,22 +3,6 @@
  *
  * SPDX-License-Identifier: MIT */
 
-/* Of all threads of a block of 256. */
-__device__ double sum_block(double own)
-{
-    __shared__ double parts[256];
-
-    __syncthreads();
-    parts[threadIdx.x] = own;
-    __syncthreads();
-    for (int k = 128; k; k /= 2) {
-        if (threadIdx.x < k)
-            parts[threadIdx.x] += parts[threadIdx.x + k];
-        __syncthreads();
-    }
-    return parts[0];
-}
-
 __device__ void complain(int64_t *fault, int64_t index, int64_t size)
 {
     fault[1] = index;

@@ -22,22 +22,6 @@ extern "C" __global__ void batch_norm(walk w, view x, view channel, view y,
     }
 }
 
-/* Of all threads of a block of 256. */
-__device__ double sum_all(double own)
-{
-    __shared__ double parts[256];
-
-    __syncthreads();
-    parts[threadIdx.x] = own;
-    __syncthreads();
-    for (int k = 128; k; k /= 2) {
-        if (threadIdx.x < k)
-            parts[threadIdx.x] += parts[threadIdx.x + k];
-        __syncthreads();
-    }
-    return parts[0];
-}
-
 __device__ void moments(const float *x, int64_t n, double *mean,
                         double *variance)
 {
@@ -45,13 +29,13 @@ __device__ void moments(const float *x, int64_t n, double *mean,
 
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x)
         sum += x[i];
-    *mean = n ? sum_all(sum) / (double)n : 0;
+    *mean = n ? sum_block(sum) / (double)n : 0;
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
         double off = (double)x[i] - *mean;
 
         squares += off * off;
     }
-    *variance = n ? sum_all(squares) / (double)n : 0;
+    *variance = n ? sum_block(squares) / (double)n : 0;
 }
 
 /* A block for each of `lines` lines of n. */

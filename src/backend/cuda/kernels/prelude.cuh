@@ -399,3 +399,20 @@ __device__ inline void sort_ranks(uint64_t *ranks, int n)
     }
     __syncthreads();
 }
+
+/* The sum over all threads of a block of 256, in an order that does not
+ * change. */
+__device__ inline double sum_block(double own)
+{
+    __shared__ double parts[256];
+
+    __syncthreads();
+    parts[threadIdx.x] = own;
+    __syncthreads();
+    for (int k = 128; k; k /= 2) {
+        if (threadIdx.x < k)
+            parts[threadIdx.x] += parts[threadIdx.x + k];
+        __syncthreads();
+    }
+    return parts[0];
+}
