@@ -5,7 +5,7 @@ listed here, and None for others, whose work is unknown. args[0] is the module.
 A multiply-add is one MAC; norms and activations are other arithmetic.
 
 The backward pass of what has MACs does the same number again for the gradient of
-the weights, and once more for that of the input, where these are wanted.
+the weights, and once more for that of the input, where they are needed.
 """
 import math
 

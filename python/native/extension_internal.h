@@ -203,7 +203,7 @@ struct kernel_ran {
 
 /* What cupti_read() finds; the caller has the lock. */
 void kernels_ran(const struct kernel_ran *record);
-/* This thread makes a call that launches something. */
+/* For the thread that is about to launch something. */
 void kernels_called(uint32_t correlation);
 
 /* NULL, or why they cannot be recorded. */

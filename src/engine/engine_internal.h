@@ -63,7 +63,7 @@ struct engine {
     struct node_bodies *bodies;  /* one per node */
     struct tape *tape;           /* NULL: no training */
     bool may_replay, was_replayed;
-    bool is_replay_off;     /* for now */
+    bool is_replay_off;     /* by engine_allow_replay() */
     struct replay *replays; /* replay.c */
     struct watch *watch;    /* NULL: nobody looks for what is not finite */
 };

@@ -26,7 +26,7 @@ struct replay {
     struct replay *next; /* less recently used */
     enum replay_state state;
     struct tensor *inputs;  /* on the device; before that, types and shapes */
-    struct tensor *made;    /* what is wanted of the values; on the device */
+    struct tensor *made;    /* the values to hand out; on the device */
     struct tensor together; /* small ones of them once more, in one piece */
     size_t *places;         /* of each value in that, plus 1; 0: not there */
     struct tensor
@@ -160,7 +160,7 @@ static bool is_all_on_device(const struct engine *engine)
     return true;
 }
 
-/* Finds the lists of the pass. False: one is wanted that nobody counts. */
+/* Finds the lists of the pass. False: nothing counts one that is needed. */
 static bool replay_find_rows(const struct engine *engine, struct replay *replay)
 {
     size_t n = graph_value_count(engine->graph);

@@ -23,7 +23,7 @@ static struct op_reads reads_as_host(const struct node *node, uint64_t wanted)
     return node->op->backward_reads(node, wanted);
 }
 
-/* The deviation, whatever is wanted. */
+/* The deviation, whichever gradients are asked for. */
 static struct op_reads reads_batch_norm(const struct node *node,
                                         uint64_t wanted)
 {

@@ -10,8 +10,8 @@
 
 #include "backend/cuda/cuda_internal.h"
 
-/* Makes pass->dx where it is wanted. call->inputs are those of the pass, in any
- * layout, and call->outputs is not there. Of the first output there is a
+/* Makes each pass->dx that is asked for. call->inputs are those of the pass, in
+ * any layout, and call->outputs is not there. Of the first output there is a
  * gradient with elements, unless the table says otherwise. */
 typedef enum assay_status cuda_back(struct cuda_call *call,
                                     const struct op_backward *pass);

@@ -100,7 +100,7 @@ static void packed_drop(struct cuda *cuda, struct packed_parameter *packed)
     *packed = cuda->packed[--cuda->n_packed];
 }
 
-/* Whether it lies in memory as is wanted. */
+/* Whether it already has this order in memory. */
 static bool is_packed_already(const struct tensor *from, enum packed_kind kind)
 {
     const struct shape *shape = &from->shape;

@@ -1,7 +1,7 @@
 /* html/live.js - a run that is being recorded: asks its server for the data again
  * and shows it in place.
  *
- * The views are built anew; what the reader has chosen is kept: the address has
+ * The views are rebuilt; what the reader has chosen is kept: the address has
  * tab, selection, search and zoom, views that have more to keep give it with
  * keep() and take it with restore(). Controls, scrolled places and the focus are
  * kept here. */
