@@ -448,6 +448,12 @@ enum assay_status parts_run(struct onednn *dn, const struct job *job,
                             const struct kernel *kernel, void *weights,
                             const struct tensor *x, const struct tensor *y,
                             struct error *err);
+/* The sum of what the parts add to the gradient of the weights, and of the bias
+ * where one is wanted. */
+enum assay_status parts_run_to_weights(struct onednn *dn, const struct job *job,
+                                       const struct kernel *kernel,
+                                       const struct operands *whole,
+                                       struct error *err);
 
 /* ---- packed.c: weights as kernels want them ------------------------------ */
 

@@ -310,7 +310,9 @@ static enum assay_status run_to_weights(struct onednn *dn,
                                     .dst = tensor_data(&dy)};
 
         kernel->reorders_x = x.buffer != job->x->buffer;
-        st = kernel_execute(dn, job, kernel, &operands, err);
+        st = kernel->part.images
+                 ? parts_run_to_weights(dn, job, kernel, &operands, err)
+                 : kernel_execute(dn, job, kernel, &operands, err);
     }
     if (!st && !is_direct &&
         !unblock_weights(kernel->weights, buffer_data(packed),

@@ -59,16 +59,18 @@ static bool is_smallest(const struct shape *y, struct part part)
            (part.rows <= tile_rows || y->dims[2] <= tile_rows);
 }
 
-/* A sum would be added twice where parts overlap; a gradient of weights is one
- * sum over all. Bands need rows that follow each other, and on the way back as
- * many in as out: Winograd knows no other padding. */
+/* A sum would be added twice where parts overlap. A gradient of weights is one
+ * sum over all images, so each of them must be in one part. Bands need rows
+ * that follow each other, and on the way back as many in as out: Winograd knows
+ * no other padding. */
 static bool can_divide(const struct job *job, struct part part)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
 
-    if (job->residual || attrs->groups > 1 ||
-        job->direction == DIRECTION_WEIGHTS)
+    if (job->residual || attrs->groups > 1)
         return false;
+    if (job->direction == DIRECTION_WEIGHTS)
+        return part.rows == job->y.dims[2] && job->y.dims[0] % part.images == 0;
     return part.rows == job->y.dims[2] ||
            (attrs->stride[0] == 1 && attrs->dilation[0] == 1 &&
             (job->direction == DIRECTION_FORWARD ||
@@ -159,6 +161,8 @@ static void divide(struct onednn *dn, const struct job *job, size_t most,
     int64_t n = (int64_t)(scratch_bytes(*best) / most) + 1;
     int attempts = max_attempts;
 
+    if (job->direction == DIRECTION_WEIGHTS && n > job->y.dims[0])
+        n = job->y.dims[0];
     while (attempts-- > 0) {
         struct part part = nth_part(job, n++);
         struct kernel *kernel;
@@ -199,6 +203,83 @@ enum assay_status parts_make(struct onednn *dn, const struct job *job,
         divide(dn, job, most, describe, algorithm, implementation, out);
     return st;
 }
+
+/* ---- gradients of weights ------------------------------------------------ */
+
+/* The next part's share goes into memory of its own, and is added there. */
+struct share {
+    struct buffer *memory;
+    float *weights;
+    struct tensor bias;
+};
+
+static enum assay_status share_take(const struct job *job,
+                                    const struct kernel *kernel,
+                                    struct share *share, struct error *err)
+{
+    struct pool *pool = job->context->pool;
+    enum assay_status st =
+        pool_take_scratch(pool, kernel->weights->bytes,
+                          "a part's gradient of weights", &share->memory, err);
+
+    if (!st && job->bias_gradient)
+        st = tensor_new(pool, DTYPE_F32, &job->bias_gradient->shape,
+                        &share->bias, err);
+    if (!st)
+        share->weights = buffer_data(share->memory);
+    return st;
+}
+
+static void share_release(struct share *share)
+{
+    buffer_release(share->memory);
+    tensor_release(&share->bias);
+}
+
+static void share_add(const struct job *job, const struct kernel *kernel,
+                      const struct share *share, float *weights)
+{
+    int64_t n = (int64_t)(kernel->weights->bytes / sizeof *weights);
+
+#pragma omp parallel for simd
+    for (int64_t i = 0; i < n; i++)
+        weights[i] += share->weights[i];
+    if (!job->bias_gradient)
+        return;
+    for (size_t i = 0; i < tensor_elements(&share->bias); i++)
+        tensor_f32(job->bias_gradient)[i] += tensor_f32(&share->bias)[i];
+}
+
+enum assay_status parts_run_to_weights(struct onednn *dn, const struct job *job,
+                                       const struct kernel *kernel,
+                                       const struct operands *whole,
+                                       struct error *err)
+{
+    int64_t n = job->y.dims[0], each = kernel->part.images;
+    struct operands operands = *whole;
+    struct share share = {0};
+    struct job next = *job;
+    enum assay_status st = share_take(job, kernel, &share, err);
+
+    for (int64_t i = 0; !st && i < n; i += each) {
+        size_t first = (size_t)i;
+
+        operands.src =
+            (char *)whole->src + first * (kernel->src->bytes / (size_t)n);
+        operands.dst =
+            (char *)whole->dst + first * (kernel->dst->bytes / (size_t)n);
+        st = kernel_execute(dn, &next, kernel, &operands, err);
+        if (!st && i > 0)
+            share_add(job, kernel, &share, whole->weights);
+        operands.weights = share.weights;
+        if (job->bias_gradient)
+            next.bias_gradient = &share.bias;
+    }
+    share_release(&share);
+    return st;
+}
+
+/* ---- bands --------------------------------------------------------------- */
 
 /* The rows of one image that a band is made from, zeros beyond its edges. */
 static void cut_band(const struct channel_blocks *blocks,
