@@ -30,7 +30,7 @@ static bool can_do(const struct job *job)
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     const int64_t *w = job->weight->shape.dims;
 
-    if (job->direction != DIRECTION_FORWARD || job->is_training ||
+    if (job->direction == DIRECTION_WEIGHTS || job->workspace ||
         job->node->op != &op_conv2d || attrs->groups != 1)
         return false;
     for (int i = 0; i < 2; i++) {
@@ -68,20 +68,24 @@ bool own_winograd_has(const char *name)
     return find_kind(name) < n_kinds;
 }
 
+/* On the way back what was before the first row reaches over the last. */
 static struct winograd_shape shape_of_job(const struct job *job)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     const int64_t *x = job->x->shape.dims, *y = job->y.dims;
+    bool is_backward = job->direction == DIRECTION_DATA;
 
-    return (struct winograd_shape){.images = x[0],
-                                   .in_channels = x[1],
-                                   .out_channels = y[1],
-                                   .in_height = x[2],
-                                   .in_width = x[3],
-                                   .out_height = y[2],
-                                   .out_width = y[3],
-                                   .top = attrs->before[0],
-                                   .left = attrs->before[1]};
+    return (struct winograd_shape){
+        .images = x[0],
+        .in_channels = x[1],
+        .out_channels = y[1],
+        .in_height = x[2],
+        .in_width = x[3],
+        .out_height = y[2],
+        .out_width = y[3],
+        .top = is_backward ? 2 - attrs->before[0] : attrs->before[0],
+        .left = is_backward ? 2 - attrs->before[1] : attrs->before[1],
+        .is_backward = is_backward};
 }
 
 static enum assay_status set_layouts(struct onednn *dn, const struct job *job,
@@ -91,17 +95,19 @@ static enum assay_status set_layouts(struct onednn *dn, const struct job *job,
     struct own_winograd *own = kernel->own;
     enum order order =
         winograd_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
+    struct shape weights = job->weight->shape;
     enum assay_status st;
 
+    weights.dims[0] = own->plan.shape.out_channels;
+    weights.dims[1] = own->plan.shape.in_channels;
     own->scratch.bytes = winograd_scratch_bytes(&own->plan);
     kernel->scratch = &own->scratch;
     kernel->src = layout_ordered(dn, &job->x->shape, order);
     kernel->dst = layout_ordered(dn, &job->y, order);
     kernel->part_src = kernel->src;
     kernel->part_dst = kernel->dst;
-    kernel->weights =
-        layout_transformed(dn, &job->weight->shape, kinds[kind].weights,
-                           winograd_weight_bytes(&own->plan));
+    kernel->weights = layout_transformed(dn, &weights, kinds[kind].weights,
+                                         winograd_weight_bytes(&own->plan));
     st = layout_check(kernel->src, err);
     if (!st)
         st = layout_check(kernel->dst, err);
@@ -152,15 +158,16 @@ void own_winograd_run(const struct job *job, const struct kernel *kernel,
 {
     struct winograd_call call = {.x = operands->src,
                                  .weights = operands->weights,
-                                 .bias =
-                                     job->bias ? tensor_f32(job->bias) : NULL,
                                  .y = operands->dst,
-                                 .scratch = scratch,
-                                 .adds = job->residual != NULL,
-                                 .has_relu = job->has_relu,
-                                 .relu_limit = job->relu_limit,
-                                 .activation = job->activation,
-                                 .slope = job->slope};
+                                 .scratch = scratch};
 
+    if (job->direction == DIRECTION_FORWARD) {
+        call.bias = job->bias ? tensor_f32(job->bias) : NULL;
+        call.adds = job->residual != NULL;
+        call.has_relu = job->has_relu;
+        call.relu_limit = job->relu_limit;
+        call.activation = job->activation;
+        call.slope = job->slope;
+    }
     winograd_run(&kernel->own->plan, &call);
 }

@@ -230,12 +230,14 @@ static enum assay_status make_candidate(struct onednn *dn,
 }
 
 /* Winograd's transforms pay where much is done with each transformed tile.
- * Ours cost little: they are fused with the products. */
+ * Ours cost little: they are fused with the products, and weights are
+ * transformed once, outside of training. */
 static bool prefers_winograd(const struct job *job, const char *name)
 {
     const int64_t *x = job->x->shape.dims, *w = job->weight->shape.dims;
-    bool is_ours = own_winograd_has(name);
-    int64_t channels = is_ours ? 16 : 64, side = is_ours ? 14 : 28;
+    bool is_cheap = own_winograd_has(name) && !job->is_training &&
+                    job->direction == DIRECTION_FORWARD;
+    int64_t channels = is_cheap ? 16 : 64, side = is_cheap ? 14 : 28;
 
     return w[0] >= channels && w[1] >= channels &&
            x[0] * x[2] * x[3] >= side * side;

@@ -25,6 +25,9 @@ struct winograd_shape {
     int64_t images, in_channels, out_channels;
     int64_t in_height, in_width, out_height, out_width;
     int64_t top, left; /* zeros before the first row and column */
+    /* From the gradient of a convolution's output to that of its input, which
+     * x and y are here: its weights are those of the convolution. */
+    bool is_backward;
 };
 
 struct winograd_kernels;
@@ -59,8 +62,9 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
 size_t winograd_weight_bytes(const struct winograd *winograd);
 size_t winograd_scratch_bytes(const struct winograd *winograd);
 
-/* Transforms weights [o,c,3,3]; *packed has winograd_weight_bytes() and depends
- * on the tile, the processor and the channels alone. */
+/* Transforms weights [o,c,3,3], or [c,o,3,3] on the way back; *packed has
+ * winograd_weight_bytes() and depends on the tile, the processor, the channels
+ * and the direction alone. */
 void winograd_pack(const struct winograd *winograd, const float *weights,
                    float *packed);
 

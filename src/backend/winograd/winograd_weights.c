@@ -1,5 +1,6 @@
-/* backend/winograd/winograd_weights.c - transforms weights, once for all runs:
- * in double, so that only the result is rounded. */
+/* backend/winograd/winograd_weights.c - transforms weights, once for all runs
+ * or in every step of a training: in double, so that only the result is
+ * rounded, for all lanes of a block at a time. */
 #include "backend/winograd/winograd_internal.h"
 
 #include <string.h>
@@ -35,51 +36,58 @@ static struct weights_transform weights_transform(enum winograd_tile tile)
     return transform;
 }
 
-/* The 3x3 weights of a pair of channels. */
-static void weights_tile(const struct weights_transform *transform,
-                         const float *w, double *out)
+/* A tap of one input channel and all outputs of a block. */
+typedef double lanes_of_taps[taps * taps][max_lanes];
+
+/* Zero where the block has fewer outputs. On the way back the channels change
+ * places, and so do the taps around the middle one. */
+static void weights_gather(const struct winograd *winograd,
+                           const float *weights, int64_t out_block, int64_t c,
+                           lanes_of_taps out)
 {
-    double half[max_side][taps];
+    enum { n_taps = taps * taps };
+    const struct winograd_shape *shape = &winograd->shape;
+    int64_t lanes = winograd->kernels->lanes, first = out_block * lanes;
+    int64_t n = shape->out_channels - first;
+
+    memset(out, 0, sizeof(lanes_of_taps));
+    for (int64_t l = 0; l < lanes && l < n; l++) {
+        int64_t o = first + l;
+        const float *from =
+            weights + (shape->is_backward ? c * shape->out_channels + o
+                                          : o * shape->in_channels + c) *
+                          n_taps;
+
+        for (int k = 0; k < n_taps; k++)
+            out[k][l] = (double)from[shape->is_backward ? n_taps - 1 - k : k];
+    }
+}
+
+/* Point by point, a vector for each. */
+static void weights_vectors(const struct weights_transform *transform,
+                            lanes_of_taps w, float (*out)[max_lanes])
+{
+    double half[max_side][taps][max_lanes];
 
     for (int i = 0; i < transform->side; i++) {
         const double *row = transform->rows[i];
 
-        for (int k = 0; k < taps; k++)
-            half[i][k] = row[0] * (double)w[k] + row[1] * (double)w[taps + k] +
-                         row[2] * (double)w[2 * taps + k];
+        for (int k = 0; k < taps; k++) {
+            for (int l = 0; l < max_lanes; l++)
+                half[i][k][l] = row[0] * w[k][l] + row[1] * w[taps + k][l] +
+                                row[2] * w[2 * taps + k][l];
+        }
     }
     for (int i = 0; i < transform->side; i++) {
         for (int j = 0; j < transform->side; j++) {
             const double *row = transform->rows[j];
+            float *to = out[i * transform->side + j];
 
-            out[i * transform->side + j] =
-                row[0] * half[i][0] + row[1] * half[i][1] + row[2] * half[i][2];
+            for (int l = 0; l < max_lanes; l++)
+                to[l] =
+                    (float)(row[0] * half[i][0][l] + row[1] * half[i][1][l] +
+                            row[2] * half[i][2][l]);
         }
-    }
-}
-
-/* The weights of one input channel and all outputs of a block, zero where
- * these are fewer: point by point, a vector for each. */
-static void weights_vectors(const struct winograd *winograd,
-                            const struct weights_transform *transform,
-                            const float *weights, int64_t out_block, int64_t c,
-                            float (*out)[max_lanes])
-{
-    const struct winograd_shape *shape = &winograd->shape;
-    int64_t lanes = winograd->kernels->lanes;
-
-    memset(out, 0, sizeof *out * (size_t)winograd->points);
-    for (int64_t l = 0; l < lanes; l++) {
-        int64_t o = out_block * lanes + l;
-        double tile[max_side * max_side];
-
-        if (o >= shape->out_channels)
-            return;
-        weights_tile(transform,
-                     weights + (o * shape->in_channels + c) * taps * taps,
-                     tile);
-        for (int64_t p = 0; p < winograd->points; p++)
-            out[p][l] = (float)tile[p];
     }
 }
 
@@ -108,11 +116,13 @@ void winograd_pack(const struct winograd *winograd, const float *weights,
 #pragma omp parallel for
     for (int64_t b = 0; b < winograd->out_blocks; b++) {
         float vectors[max_side * max_side][max_lanes];
+        lanes_of_taps gathered;
         int64_t channel_floats;
         float *to = weights_place(winograd, b, packed, &channel_floats);
 
         for (int64_t c = 0; c < channels; c++) {
-            weights_vectors(winograd, &transform, weights, b, c, vectors);
+            weights_gather(winograd, weights, b, c, gathered);
+            weights_vectors(&transform, gathered, vectors);
             for (int64_t p = 0; p < winograd->points; p++)
                 memcpy(to + p * winograd->out_blocks * channels * lanes +
                            c * channel_floats,
