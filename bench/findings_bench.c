@@ -224,7 +224,7 @@ static void try_planted(const struct planted *planted, const char *folder,
     bench_at_most(what, n ? median(ratios, n) : INFINITY, planted->bar, "x");
     if (n_kept == 0)
         return;
-    snprintf(what, sizeof what, "%s: saved of what it said at most",
+    snprintf(what, sizeof what, "%s: saved of what it said is lost",
              planted->rule);
     bench_note(what, median(kept, n_kept), "x");
 }

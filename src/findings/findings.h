@@ -15,7 +15,9 @@ enum { FINDINGS_MOST = 5, FINDING_TEXT = 240 };
 
 struct finding {
     const char *rule; /* its name, "decode"; static */
-    double saved_ns;  /* at most, per iteration; findings are ranked by it */
+    /* What it is about costs so much per iteration. Findings are ranked by it;
+     * its advice may save less, or more where other things change with it. */
+    double saved_ns;
     double low_ns, high_ns;  /* its 95 % interval; NaN: unknown */
     char text[FINDING_TEXT]; /* one sentence, with the figure */
     char help[FINDING_TEXT]; /* an option or a change; "" if there is none */
