@@ -198,6 +198,18 @@ def test_work_is_computed_once_for_each_shape(tmp_path, monkeypatch):
     assert bad == {}
 
 
+def test_the_threads_are_those_that_the_program_sets(tmp_path):
+    n = torch.get_num_threads()
+    try:
+        with assay.recording(tmp_path / "run.assay"):
+            torch.set_num_threads(n + 1)
+            nn.Linear(1, 1)(torch.ones(1, 1))
+    finally:
+        torch.set_num_threads(n)
+    facts = scopes_of(tmp_path / "run.assay")[2]["facts"]
+    assert facts["settings.threads"] == str(n + 1)
+
+
 def test_inputs_of_another_shape_are_seen_at_once(tmp_path):
     model = nn.Sequential(nn.Linear(1, 1, bias=False))
     with torch.no_grad(), assay.recording(tmp_path / "run.assay"):
