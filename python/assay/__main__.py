@@ -60,8 +60,14 @@ def find_program():
     return own if os.access(own, os.X_OK) else shutil.which("assay")
 
 
-def show(path):
+def show(path, is_quiet):
+    """Adds the machine's peaks, as `assay record` does, and shows the run."""
     program = find_program()
+    if program is not None:
+        subprocess.run([program, "machine", "--add-to", path], check=False,
+                       stderr=subprocess.DEVNULL)
+    if is_quiet:
+        return
     if program is None:
         print(f"wrote {path}; the program `assay`, which shows it, is not on "
               "the path", file=sys.stderr)
@@ -98,8 +104,8 @@ def main():
     try:
         run(options, rest)
     finally:
-        if finish(recording) and not options.quiet:
-            show(recording.path)
+        if finish(recording):
+            show(recording.path, options.quiet)
 
 
 def _say(text):

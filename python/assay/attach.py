@@ -301,11 +301,15 @@ def open_device(patches, torch, has_all=False):
 def state_facts(torch, model=None):
     """What a run cannot know by itself."""
     _native.fact("machine.library", f"PyTorch {torch.__version__}")
-    _native.fact("settings.threads", str(torch.get_num_threads()))
+    state_threads(torch)
     if torch.cuda.is_available():
         _native.fact("machine.gpu", torch.cuda.get_device_name())
     if model is not None:
         state_model(model)
+
+
+def state_threads(torch):
+    _native.fact("settings.threads", str(torch.get_num_threads()))
 
 
 def state_model(model):

@@ -68,6 +68,7 @@ class Recording:
         else:
             if self._model_class is None:
                 self._model_class = kind
+                attach.state_threads(self._torch)  # now that it is set up
                 attach.state_model(module)
                 self._books.open_device(module)
             self._books.add_model(module)

@@ -7,15 +7,55 @@
  * 1.x. */
 #include "extension_internal.h"
 
+#include <dlfcn.h>
+#include <stddef.h>
+#include <structmember.h>
+
 struct watch watch;
 __thread struct place *calls_open;
 __thread bool calls_have_grad;
+
+/* How Python calls without making a tuple; part of the stable ABI since 3.12,
+ * and the same in 3.11. */
+typedef PyObject *vector_call(PyObject *callable, PyObject *const *args,
+                              size_t n, PyObject *kwnames);
+
+/* A bit of the number of arguments is for the callee's use. */
+static const size_t vector_flag = (size_t)1 << (8 * sizeof(size_t) - 1);
+enum { TYPE_HAS_VECTOR = 1 << 11 }; /* Py_TPFLAGS_HAVE_VECTORCALL */
+
+static vector_call *call_vector; /* NULL: this Python has none to offer */
 
 /* A method of a class: calls the original and records the call. */
 struct method {
     PyObject ob_base;
     PyObject *original; /* owned */
+    vector_call *vector;
 };
+
+static PyObject *call_original(PyObject *self, const struct arguments *args)
+{
+    PyObject *original = ((struct method *)self)->original;
+
+    return args->tuple ? PyObject_Call(original, args->tuple, args->kwargs)
+                       : call_vector(original, args->items, args->n_and_flag,
+                                     args->kwnames);
+}
+
+PyObject *arguments_tuple(const struct arguments *args)
+{
+    PyObject *tuple = args->tuple ? args->tuple : PyTuple_New(args->n);
+
+    if (tuple == args->tuple) {
+        Py_XINCREF(tuple);
+        return tuple;
+    }
+    for (Py_ssize_t i = 0; tuple && i < args->n; i++) {
+        Py_INCREF(args->items[i]);
+        PyTuple_SetItem(tuple, i, args->items[i]);
+    }
+    return tuple;
+}
 
 /* Whether operations are recorded for a backward pass. */
 static bool call_has_grad(void)
@@ -43,7 +83,7 @@ static void call_drop_failure(int failed)
 
 /* The compiler must see the modules as they are: it would otherwise cut the
  * region at our method. */
-static PyObject *call_compiled(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *call_compiled(PyObject *self, const struct arguments *args)
 {
     PyObject *original = ((struct method *)self)->original, *module, *result;
 
@@ -51,7 +91,7 @@ static PyObject *call_compiled(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!module || PyObject_SetAttrString(module, "__call__", original))
         return NULL;
     Py_INCREF(module);
-    result = PyObject_Call(original, args, kwargs);
+    result = call_original(self, args);
     if (watch.is_on) {
         PyObject *type, *value, *trace;
 
@@ -64,26 +104,26 @@ static PyObject *call_compiled(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 static PyObject *call_recorded(struct place *place, PyObject *self,
-                               PyObject *args, PyObject *kwargs)
+                               const struct arguments *args)
 {
-    PyObject *original = ((struct method *)self)->original;
     struct place *outer = calls_open;
     struct device_mark mark = {0};
     PyObject *result;
 
-    if (!outer)
+    if (!outer) {
         iteration_reach(place);
+        call_drop_failure(work_look_at_inputs(place, args));
+    }
     if (calls_have_grad)
-        call_drop_failure(backward_claim_inputs(args, kwargs, outer));
+        call_drop_failure(backward_claim_inputs(args, outer));
     assay_begin_scope(place->forward);
     if (watch.has_device)
         device_begin(&mark, place->forward, !place->has_inner, true);
     calls_open = place;
     if (place->has_inner)
         memory_sample();
-    result = place->is_compiled && watch.module
-                 ? call_compiled(self, args, kwargs)
-                 : PyObject_Call(original, args, kwargs);
+    result = place->is_compiled && watch.module ? call_compiled(self, args)
+                                                : call_original(self, args);
     calls_open = outer;
     device_end(&mark, place->forward, !place->has_inner);
     if (result && place->work_function)
@@ -99,21 +139,37 @@ static PyObject *call_recorded(struct place *place, PyObject *self,
     return result;
 }
 
-/* args[0] is the object whose method this is. */
-static PyObject *method_call(PyObject *self, PyObject *args, PyObject *kwargs)
+/* The first argument is the object whose method this is. */
+static PyObject *method_call(PyObject *self, const struct arguments *args)
 {
-    PyObject *original = ((struct method *)self)->original;
     struct place *place = NULL;
 
-    if (assay_is_recording() && watch.is_on && PyTuple_Size(args) > 0) {
+    if (assay_is_recording() && watch.is_on && args->n > 0) {
         if (!calls_open)
             calls_have_grad = call_has_grad();
-        place = places_of_call(PyTuple_GetItem(args, 0), calls_open);
+        place = places_of_call(arguments_at(args, 0), calls_open);
         if (!place)
             PyErr_Clear();
     }
-    return place ? call_recorded(place, self, args, kwargs)
-                 : PyObject_Call(original, args, kwargs);
+    return place ? call_recorded(place, self, args) : call_original(self, args);
+}
+
+static PyObject *method_call_tuple(PyObject *self, PyObject *tuple,
+                                   PyObject *kwargs)
+{
+    return method_call(self, &(struct arguments){.n = PyTuple_Size(tuple),
+                                                 .tuple = tuple,
+                                                 .kwargs = kwargs});
+}
+
+static PyObject *method_call_vector(PyObject *self, PyObject *const *items,
+                                    size_t n, PyObject *kwnames)
+{
+    return method_call(self,
+                       &(struct arguments){.n = (Py_ssize_t)(n & ~vector_flag),
+                                           .items = items,
+                                           .n_and_flag = n,
+                                           .kwnames = kwnames});
 }
 
 static PyObject *method_type_of_bound; /* types.MethodType */
@@ -157,6 +213,7 @@ static PyObject *method_new(PyTypeObject *type, PyObject *args,
         return NULL;
     Py_INCREF(original);
     method->original = original;
+    method->vector = method_call_vector;
     return (PyObject *)method;
 }
 
@@ -188,11 +245,16 @@ static void method_free(PyObject *self)
 
 int calls_add_types(PyObject *module)
 {
+    static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET,
+                                     offsetof(struct method, vector), READONLY,
+                                     NULL},
+                                    {NULL, 0, 0, 0, NULL}};
     static PyType_Slot slots[] = {
         {Py_tp_doc, "Method(function): the function, with its calls recorded "
                     "under the place of its first argument."},
         {Py_tp_new, (void *)method_new},
-        {Py_tp_call, (void *)method_call},
+        {Py_tp_call, (void *)method_call_tuple},
+        {Py_tp_members, members},
         {Py_tp_descr_get, (void *)method_bind},
         {Py_tp_getattro, (void *)method_attribute},
         {Py_tp_traverse, (void *)method_traverse},
@@ -205,9 +267,12 @@ int calls_add_types(PyObject *module)
                                         Py_TPFLAGS_HAVE_GC |
                                         Py_TPFLAGS_METHOD_DESCRIPTOR,
                                .slots = slots};
-    PyObject *types = PyImport_ImportModule("types");
-    PyObject *type = types ? PyType_FromSpec(&spec) : NULL;
+    PyObject *types = PyImport_ImportModule("types"), *type;
 
+    *(void **)&call_vector = dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
+    if (call_vector)
+        spec.flags |= TYPE_HAS_VECTOR;
+    type = types ? PyType_FromSpec(&spec) : NULL;
     if (type)
         method_type_of_bound = PyObject_GetAttrString(types, "MethodType");
     Py_XDECREF(types);

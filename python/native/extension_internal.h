@@ -52,9 +52,12 @@ struct place {
     PyObject *path;    /* text: of the module in its model, "" for the model */
     PyObject *classes; /* at the top: of the modules below, by path; or NULL */
     /* How the work of a call is found: work_report.c. */
-    PyObject *work_function;   /* NULL: unknown */
+    PyObject *work_function; /* NULL: unknown */
+    PyObject *inputs; /* at the top: their shapes in the last call, or NULL */
     struct known_work **known; /* by shapes */
     unsigned n_known, next_known;
+    struct known_work *last_known; /* of the last call */
+    const struct known_work *told; /* whose shapes are in the run */
     int64_t kept_bytes; /* of the last call's outputs, if on the host */
     struct assay_work backward_work;
     /* Calls in an iteration whose backward pass has not begun. */
@@ -113,6 +116,26 @@ extern struct watch watch;
 extern __thread struct place *calls_open;
 extern __thread bool calls_have_grad;
 
+/* The arguments of a call, in one of the two ways in which Python passes them;
+ * the first is the module. */
+struct arguments {
+    Py_ssize_t n;           /* those without a name */
+    PyObject *tuple;        /* NULL: they are items */
+    PyObject *kwargs;       /* a dictionary, or NULL */
+    PyObject *const *items; /* then those of kwnames */
+    size_t n_and_flag;
+    PyObject *kwnames; /* a tuple, or NULL */
+};
+
+/* Borrowed. */
+static inline PyObject *arguments_at(const struct arguments *args, Py_ssize_t i)
+{
+    return args->tuple ? PyTuple_GetItem(args->tuple, i) : args->items[i];
+}
+
+/* Those without a name. New reference. */
+PyObject *arguments_tuple(const struct arguments *args);
+
 int calls_add_types(PyObject *module);
 
 /* ---- iterations, in module.c -------------------------------------------- */
@@ -120,6 +143,8 @@ int calls_add_types(PyObject *module);
 /* Grows with every iteration of every recording. */
 extern uint64_t iteration_number;
 
+/* Whether one is under way. */
+bool iteration_is_open(void);
 /* A call begins at the top of the tree: starts an iteration if it is the first
  * thing of one. */
 void iteration_reach(const struct place *place);
@@ -130,9 +155,8 @@ void iteration_reach(const struct place *place);
 /* Gives the nodes behind the tensors of `value` that nobody claimed yet to a
  * place; NULL: to nobody. -1 with an exception. */
 int backward_claim(PyObject *value, struct place *place);
-/* The same for the arguments of a call; args[0] is the module. */
-int backward_claim_inputs(PyObject *args, PyObject *kwargs,
-                          struct place *place);
+/* The same for the arguments of a call. */
+int backward_claim_inputs(const struct arguments *args, struct place *place);
 int backward_add_types(PyObject *module);
 /* The outermost call of this thread is over. */
 void backward_forget(void);
@@ -147,8 +171,13 @@ PyObject *backward_close(PyObject *self, PyObject *depth);
 int work_add_types(void);
 /* Another object may be at the place. */
 void work_forget(struct place *place);
-/* args[0] is the module. */
-int work_report(struct place *place, PyObject *args, PyObject *result);
+/* Reports the calls of the iteration that ends. */
+void work_tell_counted(void);
+void work_next_iteration(void);
+/* A call that no other one encloses. */
+int work_look_at_inputs(struct place *place, const struct arguments *args);
+int work_report(struct place *place, const struct arguments *args,
+                PyObject *result);
 /* A node of the place runs. */
 void work_report_backward(struct place *place, assay_scope_t scope);
 

@@ -41,8 +41,14 @@ static bool iteration_is_ours(void)
     return pthread_equal(now.owner, pthread_self()) != 0;
 }
 
+bool iteration_is_open(void)
+{
+    return now.is_open;
+}
+
 static void iteration_set(bool is_open)
 {
+    work_tell_counted();
     if (now.is_open)
         assay_iteration_end();
     now.is_open = is_open;
@@ -50,6 +56,7 @@ static void iteration_set(bool is_open)
     iteration_number++;
     memory_next_iteration();
     if (is_open) {
+        work_next_iteration();
         device_next_iteration(now.n_warm_up > 0);
         now.n_warm_up -= now.n_warm_up > 0;
         assay_iteration_begin();
@@ -139,6 +146,7 @@ static PyObject *native_stop(PyObject *self, PyObject *unused)
     if (now.is_open && iteration_is_ours())
         iteration_set(false);
     now.is_open = false;
+    work_tell_counted();
     memory_release_all();
     Py_BEGIN_ALLOW_THREADS status = assay_stop(&error);
     Py_END_ALLOW_THREADS if (status) return raise_status(status, &error);

@@ -337,14 +337,14 @@ int backward_claim(PyObject *value, struct place *place)
     return value_claim(value, place, 0);
 }
 
-int backward_claim_inputs(PyObject *args, PyObject *kwargs, struct place *place)
+int backward_claim_inputs(const struct arguments *args, struct place *place)
 {
-    Py_ssize_t n = PyTuple_Size(args);
+    Py_ssize_t n = args->n + (args->kwnames ? PyTuple_Size(args->kwnames) : 0);
     int failed = 0;
 
     for (Py_ssize_t i = 1; !failed && i < n; i++)
-        failed = value_claim(PyTuple_GetItem(args, i), place, 0);
-    if (!failed && kwargs)
-        failed = dictionary_claim(kwargs, place, 0);
+        failed = value_claim(arguments_at(args, i), place, 0);
+    if (!failed && args->kwargs)
+        failed = dictionary_claim(args->kwargs, place, 0);
     return failed;
 }

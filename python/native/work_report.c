@@ -4,25 +4,48 @@
  * A function in Python computes it once for each shape of the input; a call
  * with a known shape costs a comparison. A module that is called several times
  * in an iteration gets its shapes in the same order every time: the one that
- * followed last time is looked at first. The work of the backward pass is
- * reported when it comes: once for each call, by the first nodes. */
+ * followed last time is looked at first. Calls in an iteration are counted, and
+ * reported together at its end: a report by each call would cost the program
+ * more than the span does. The work of the backward pass is reported when it
+ * comes: once for each call, by the first nodes.
+ *
+ * Asking a tensor for its shape costs the most of all. Where a module has had
+ * one shape, it is asked for in some iterations only: all of the first ones,
+ * then one of so many, and all again after a change, be it of the inputs of
+ * the model or of any module. */
 #include "extension_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KNOWN = 16 }; /* of a place; then the oldest is replaced */
+enum {
+    MOST_KNOWN = 16, /* of a place; then the oldest is replaced */
+    CALM_AFTER = 3,  /* iterations without a change */
+    ASKED_EVERY = 8, /* then */
+};
+
+static struct {
+    bool is_on;      /* shapes are asked for in this iteration */
+    bool has_change; /* something was not as expected in it */
+    unsigned n_calm; /* iterations in a row without a change */
+    uint64_t n_iterations;
+} asked;
 
 /* The work of a call with inputs of a shape. */
 struct known_work {
     PyObject *shape;
-    bool has_grad;   /* a segment that is recomputed has none the first time */
-    bool is_on_host; /* its outputs */
+    bool has_grad;    /* a segment that is recomputed has none the first time */
+    bool is_on_host;  /* its outputs */
+    unsigned n_calls; /* that are still to be reported */
+    struct known_work *next_counted;
+    struct place *place;
     struct assay_work forward, backward;
     char shapes[160];
 };
 
 static PyObject *text_shape, *text_requires_grad;
+
+static struct known_work *first_counted; /* those with n_calls > 0 */
 
 int work_add_types(void)
 {
@@ -31,14 +54,87 @@ int work_add_types(void)
     return text_shape && text_requires_grad ? 0 : -1;
 }
 
+/* ---- when shapes are asked for --------------------------------------------
+ */
+
+void work_next_iteration(void)
+{
+    if (asked.is_on)
+        asked.n_calm = asked.has_change ? 0 : asked.n_calm + 1;
+    asked.has_change = false;
+    asked.is_on =
+        asked.n_calm < CALM_AFTER || asked.n_iterations % ASKED_EVERY == 0;
+    asked.n_iterations++;
+}
+
+/* Adds the shape of a tensor to a list; anything else has none. */
+static int shapes_add(PyObject *list, PyObject *value)
+{
+    PyObject *shape = PyObject_GetAttr(value, text_shape);
+    int failed = shape ? PyList_Append(list, shape) : 0;
+
+    if (!shape)
+        PyErr_Clear();
+    Py_XDECREF(shape);
+    return failed;
+}
+
+/* The shapes of tensors and of lists of tensors. NULL with an exception. */
+static PyObject *shapes_of(const struct arguments *args)
+{
+    PyObject *list = PyList_New(0);
+    int failed = list ? 0 : -1;
+
+    for (Py_ssize_t i = 1; !failed && i < args->n; i++) {
+        PyObject *value = arguments_at(args, i);
+
+        if (!PyList_Check(value))
+            failed = shapes_add(list, value);
+        for (Py_ssize_t j = 0;
+             !failed && PyList_Check(value) && j < PyList_Size(value); j++)
+            failed = shapes_add(list, PyList_GetItem(value, j));
+    }
+    if (failed)
+        Py_CLEAR(list);
+    return list;
+}
+
+int work_look_at_inputs(struct place *place, const struct arguments *args)
+{
+    PyObject *shapes = shapes_of(args);
+    int is_same = !shapes ? -1
+                  : place->inputs
+                      ? PyObject_RichCompareBool(shapes, place->inputs, Py_EQ)
+                      : 0;
+
+    if (is_same != 1) {
+        asked.is_on = asked.has_change = true;
+        Py_XDECREF(place->inputs);
+        place->inputs = shapes;
+        shapes = NULL;
+    }
+    Py_XDECREF(shapes);
+    return is_same < 0 ? -1 : 0;
+}
+
+/* Whether a call is taken to be as the last one. */
+static bool work_is_as_before(const struct place *place, bool has_grad)
+{
+    return !asked.is_on && place->n_known == 1 && place->last_known &&
+           place->last_known->has_grad == has_grad && iteration_is_open();
+}
+
+/* ---- calls ----------------------------------------------------------------
+ */
+
 /* The shape of the first tensor argument. New reference, NULL if there is
  * none. */
-static PyObject *work_shape(PyObject *args)
+static PyObject *work_shape(const struct arguments *args)
 {
     PyObject *shape = NULL;
 
-    if (PyTuple_Size(args) > 1)
-        shape = PyObject_GetAttr(PyTuple_GetItem(args, 1), text_shape);
+    if (args->n > 1)
+        shape = PyObject_GetAttr(arguments_at(args, 1), text_shape);
     if (!shape)
         PyErr_Clear();
     return shape;
@@ -90,8 +186,51 @@ static void known_free(struct known_work *known)
     free(known);
 }
 
+/* Reports calls. The number of parameters and the shapes of the last call stay
+ * the same in most recordings: they are told when they are new. */
+static void known_tell(const struct known_work *known, double n_calls)
+{
+    struct place *place = known->place;
+    struct assay_work work = known->forward;
+
+    work.macs *= n_calls;
+    work.flops *= n_calls;
+    work.bytes_read *= n_calls;
+    work.bytes_written *= n_calls;
+    work.kept_bytes *= n_calls;
+    if (place->told)
+        work.parameters = 0;
+    if (place->last_known != known || place->told == known)
+        work.shapes = NULL;
+    else
+        place->told = known;
+    assay_scope_work(place->forward, &work);
+}
+
+void work_tell_counted(void)
+{
+    while (first_counted) {
+        struct known_work *known = first_counted;
+
+        first_counted = known->next_counted;
+        known_tell(known, known->n_calls);
+        known->n_calls = 0;
+    }
+}
+
+static void known_count(struct known_work *known)
+{
+    if (known->n_calls++ > 0)
+        return;
+    known->next_counted = first_counted;
+    first_counted = known;
+}
+
 void work_forget(struct place *place)
 {
+    work_tell_counted();
+    place->told = place->last_known = NULL;
+    Py_CLEAR(place->inputs);
     for (unsigned i = 0; i < place->n_known; i++)
         known_free(place->known[i]);
     free(place->known);
@@ -114,6 +253,7 @@ static struct known_work *known_find(struct place *place, PyObject *shape,
         if (is_same < 0)
             return NULL;
         if (is_same) {
+            asked.has_change |= i > 0;
             place->next_known = at + 1;
             return known;
         }
@@ -123,19 +263,21 @@ static struct known_work *known_find(struct place *place, PyObject *shape,
 
 /* Computes the work of a call. NULL with an exception. */
 static struct known_work *known_add(struct place *place, PyObject *shape,
-                                    PyObject *args, PyObject *result)
+                                    const struct arguments *args,
+                                    PyObject *result)
 {
     struct known_work *known = calloc(1, sizeof *known);
-    PyObject *answer = NULL;
+    PyObject *answer = NULL, *tuple = arguments_tuple(args);
     unsigned at = place->n_known;
 
     if (!place->known)
         place->known = calloc(MOST_KNOWN, sizeof *place->known);
-    if (known && place->known)
+    if (known && place->known && tuple)
         answer = PyObject_CallFunctionObjArgs(
-            place->work_function, PyTuple_GetItem(args, 0), args, result, NULL);
+            place->work_function, arguments_at(args, 0), tuple, result, NULL);
     else
         PyErr_NoMemory();
+    Py_XDECREF(tuple);
     if (!known || !known_fill(known, answer)) {
         Py_XDECREF(answer);
         free(known);
@@ -144,19 +286,27 @@ static struct known_work *known_add(struct place *place, PyObject *shape,
     Py_DECREF(answer);
     Py_INCREF(shape);
     known->shape = shape;
-    if (at == MOST_KNOWN)
+    known->place = place;
+    if (at == MOST_KNOWN) {
+        work_tell_counted();
+        place->told = NULL;
         at = place->next_known % MOST_KNOWN;
-    else
+        known_free(place->known[at]);
+    } else {
         place->n_known++;
-    known_free(place->known[at]);
+    }
     place->known[at] = known;
     place->next_known = at + 1;
     return known;
 }
 
-static void work_tell(struct place *place, const struct known_work *known)
+static void work_tell(struct place *place, struct known_work *known)
 {
-    assay_work(&known->forward);
+    place->last_known = known;
+    if (iteration_is_open())
+        known_count(known);
+    else
+        known_tell(known, 1);
     place->kept_bytes =
         known->is_on_host ? (int64_t)known->forward.kept_bytes : 0;
     if (place->called_in != iteration_number)
@@ -168,18 +318,24 @@ static void work_tell(struct place *place, const struct known_work *known)
     }
 }
 
-int work_report(struct place *place, PyObject *args, PyObject *result)
+int work_report(struct place *place, const struct arguments *args,
+                PyObject *result)
 {
-    PyObject *shape = work_shape(args);
     struct known_work *known;
-    bool has_grad;
+    bool has_grad = work_has_grad(result);
+    PyObject *shape;
 
+    if (work_is_as_before(place, has_grad)) {
+        work_tell(place, place->last_known);
+        return 0;
+    }
+    shape = work_shape(args);
     place->kept_bytes = 0;
     if (!shape)
         return 0;
-    has_grad = work_has_grad(result);
     known = known_find(place, shape, has_grad);
     if (!known && !PyErr_Occurred()) {
+        asked.has_change = true;
         known = known_add(place, shape, args, result);
         if (known)
             known->has_grad = has_grad;

@@ -3,6 +3,7 @@
 
 #include "cli/look.h"
 #include "cli/machine_show.h"
+#include "cli/record_machine.h"
 #include "cli/result.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 struct settings {
     bool json, refresh;
     int64_t threads;
+    const char *add_to;
 };
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
@@ -21,6 +23,9 @@ static const struct option options[] = {
     {OPT_FLAG("refresh"), .help = "measure again even if the peaks are known",
      FIELD(refresh)},
     OPTION_JSON("print JSON", FIELD(json)),
+    {OPT_FILE("add-to", "RUN"), .role = ROLE_OUTPUT,
+     .help = "measure nothing: add the peaks that are known to a run file",
+     FIELD(add_to)},
     {.kind = OPTION_END},
 };
 
@@ -71,8 +76,13 @@ static enum assay_status run_machine(const struct arguments *arguments,
         look_options(device_cpu(), settings->threads,
                      settings->refresh ? MACHINE_AGAIN : MACHINE_NEEDED, &path);
     struct machine machine;
-    enum assay_status st = machine_look(&wanted, &machine, err);
+    enum assay_status st;
 
+    if (settings->add_to) {
+        str_release(&path);
+        return record_add_peaks(settings->add_to, err);
+    }
+    st = machine_look(&wanted, &machine, err);
     if (!st)
         st = machine_show(settings, &machine, err);
     str_release(&path);
@@ -93,11 +103,14 @@ const struct command cmd_machine = {
         "now, and what cannot be measured on it and why.",
         "Each GPU is measured too: products in fp32, tf32 and fp16, and "
         "copying within its memory; with its clocks, power and other "
-        "processes, and where its libraries were found."),
+        "processes, and where its libraries were found.",
+        "'assay record' and 'python -m assay' add the known peaks to their "
+        "runs; --add-to does so for a run that a program recorded by itself."),
     .options = options,
     .examples = EXAMPLES(
         {"machine", "the peaks with all processors"},
-        {"machine --threads 1 --refresh", "of one thread, measured again"}),
+        {"machine --threads 1 --refresh", "of one thread, measured again"},
+        {"machine --add-to run.assay", "for the roofline of a recorded run"}),
     .settings_bytes = sizeof(struct settings),
     .run = run_machine,
 };

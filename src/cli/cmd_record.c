@@ -110,11 +110,12 @@ static enum assay_status record_report(const struct settings *settings,
                                        const struct record_before *before,
                                        struct error *err)
 {
+    struct error ignored = {0};
     struct str part = {0};
     enum assay_status st = ASSAY_OK;
 
     if (record_is_new(output, before)) {
-        record_add_peaks(output);
+        (void)record_add_peaks(output, &ignored);
         return settings->is_quiet ? ASSAY_OK
                                   : record_show(settings->output, err);
     }

@@ -34,14 +34,16 @@ static enum assay_status record_set_peaks(struct run *run,
     return st;
 }
 
-void record_add_peaks(const char *path)
+enum assay_status record_add_peaks(const char *path, struct error *err)
 {
-    struct error ignored = {0};
     struct run *run = NULL;
-    enum assay_status st = store_load(path, &run, &ignored);
+    enum assay_status st = store_load(path, &run, err);
     const struct device *device = st ? NULL : record_device(run);
 
-    if (device && !record_set_peaks(run, device, &ignored))
-        (void)store_save(run, path, &ignored);
+    if (device)
+        st = record_set_peaks(run, device, err);
+    if (device && !st)
+        st = store_save(run, path, err);
     run_free(run);
+    return st;
 }

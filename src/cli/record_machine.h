@@ -4,10 +4,12 @@
 #ifndef CLI_RECORD_MACHINE_H
 #define CLI_RECORD_MACHINE_H
 
+#include "base/error.h"
+
 /* Adds the peaks of the device that the model ran on to a run file, so that it
  * says what bounds each module. Peaks that were never measured, by `assay
- * machine` or `assay run`, stay unknown: the screen must not wait for that. A
- * file that cannot be changed stays as it is. */
-void record_add_peaks(const char *path);
+ * machine` or `assay run`, stay unknown: the screen must not wait for that. On
+ * failure the file stays as it is. */
+enum assay_status record_add_peaks(const char *path, struct error *err);
 
 #endif

@@ -126,6 +126,32 @@ def test_a_module_can_be_run_too(tmp_path):
     assert _native.read(tmp_path / "run.assay")["iterations"] == 5
 
 
+def test_peaks_measured_before_are_part_of_the_run(tmp_path):
+    program = TRAIN.replace("from torch import nn",
+                            "from torch import nn; torch.set_num_threads(1)")
+    place = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    before = ("--quiet",)
+    assert finish(start(tmp_path, program, before=before, env=place))[0] == 0
+    facts = _native.read(tmp_path / "run.assay")["facts"]
+    assert "machine.peak_gflops" not in facts
+    subprocess.run(["assay", "machine", "--threads", "1"], check=True,
+                   stdout=subprocess.DEVNULL, env=place)
+    assert finish(start(tmp_path, program, before=before, env=place))[0] == 0
+    run = _native.read(tmp_path / "run.assay")
+    assert float(run["facts"]["machine.peak_gflops"]) > 0
+    assert run["iterations"] == 5
+
+
+def test_peaks_are_added_to_run_files_only(tmp_path):
+    (tmp_path / "text.assay").write_text("no run")
+    done = subprocess.run(["assay", "machine", "--add-to", "text.assay"],
+                          cwd=tmp_path, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode != 0 and "text.assay" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert (tmp_path / "text.assay").read_text() == "no run"
+
+
 def say(tmp_path, *words, **environment):
     done = subprocess.run([sys.executable, "-m", "assay", *words],
                           cwd=tmp_path, capture_output=True, text=True,

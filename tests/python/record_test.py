@@ -198,6 +198,66 @@ def test_work_is_computed_once_for_each_shape(tmp_path, monkeypatch):
     assert bad == {}
 
 
+def test_the_threads_are_those_that_the_program_sets(tmp_path):
+    n = torch.get_num_threads()
+    try:
+        with assay.recording(tmp_path / "run.assay"):
+            torch.set_num_threads(n + 1)
+            nn.Linear(1, 1)(torch.ones(1, 1))
+    finally:
+        torch.set_num_threads(n)
+    facts = scopes_of(tmp_path / "run.assay")[2]["facts"]
+    assert facts["settings.threads"] == str(n + 1)
+
+
+def test_inputs_of_another_shape_are_seen_at_once(tmp_path):
+    model = nn.Sequential(nn.Linear(1, 1, bias=False))
+    with torch.no_grad(), assay.recording(tmp_path / "run.assay"):
+        for _ in range(20):
+            model(torch.zeros(2, 1))
+        for _ in range(20):
+            model(torch.zeros(4, 1))
+    found, bad, run = scopes_of(tmp_path / "run.assay")
+    assert not bad and run["iterations"] == 40
+    assert found["model.0"]["macs"] == 3
+    assert found["model.0"]["shapes"] == "4x1 -> 4x1"
+    assert found["model.0"]["parameters"] == 1
+
+
+def test_shapes_that_change_inside_a_model_are_seen(tmp_path):
+    class Some(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = nn.Linear(1, 1)
+            self.n = 2
+
+        def forward(self, x):
+            return self.part(x[:self.n])
+
+    model = Some()
+    with torch.no_grad(), assay.recording(tmp_path / "run.assay"):
+        for i in range(400):
+            model.n = 2 if i < 200 else 4
+            model(torch.zeros(8, 1))
+    macs = scopes_of(tmp_path / "run.assay")[0]["model.part"]["macs"]
+    assert 3 - 7 * 2 / 400 <= macs <= 3  # at most seven iterations late
+
+
+def test_calls_with_a_tuple_of_arguments_are_recorded_too(tmp_path):
+    """As Python before 3.11 makes them."""
+    model = nn.Sequential(nn.Bilinear(2, 3, 4), nn.Identity())
+    inputs = torch.ones(5, 2, requires_grad=True), torch.ones(5, 3)
+    with assay.recording(tmp_path / "run.assay"):
+        method = vars(nn.Module)["__call__"]
+        answer = type(method).__call__(method, model[0], *inputs[:1],
+                                       input2=inputs[1])
+        answer.sum().backward()
+    found, bad, _ = scopes_of(tmp_path / "run.assay")
+    assert not bad and found["forward"]["calls"] == 1
+    assert found["forward"]["macs"] == 5 * 4 * 2 * 3
+    assert found["backward"]["calls"] > 0
+
+
 def test_more_shapes_than_are_kept_are_counted_too(tmp_path):
     layer = nn.Linear(1, 1)
     with Recording(tmp_path / "run.assay"), torch.no_grad():
