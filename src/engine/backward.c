@@ -112,10 +112,10 @@ struct step {
     const struct node *node;
     size_t at;
     enum place place; /* where its kernel runs */
-    struct tensor inputs[ENGINE_MAX_INPUTS], outputs[ENGINE_MAX_INPUTS];
-    struct tensor dy[ENGINE_MAX_INPUTS], dx[ENGINE_MAX_INPUTS];
-    const struct tensor *input_list[ENGINE_MAX_INPUTS];
-    const struct tensor *dy_list[ENGINE_MAX_INPUTS];
+    struct tensor inputs[ENGINE_MAX_TRAINED], outputs[ENGINE_MAX_TRAINED];
+    struct tensor dy[ENGINE_MAX_TRAINED], dx[ENGINE_MAX_TRAINED];
+    const struct tensor *input_list[ENGINE_MAX_TRAINED];
+    const struct tensor *dy_list[ENGINE_MAX_TRAINED];
     struct op_backward pass;
 };
 

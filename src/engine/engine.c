@@ -22,20 +22,20 @@ static enum assay_status make_tables(struct engine *engine, struct error *err)
     return ASSAY_OK;
 }
 
-static enum assay_status count_uses(struct engine *engine, struct error *err)
+static enum assay_status count_uses(struct engine *engine, size_t most,
+                                    struct error *err)
 {
     const struct graph *graph = engine->graph;
 
     for (size_t i = 0; i < graph_node_count(graph); i++) {
         const struct node *node = graph_node(graph, i);
 
-        if (node->n_inputs > ENGINE_MAX_INPUTS ||
-            node->n_outputs > ENGINE_MAX_INPUTS)
+        if (node->n_inputs > most || node->n_outputs > most)
             return error_set(err, ASSAY_UNSUPPORTED,
                              "node %zu (%s) has %zu inputs and %zu outputs; "
-                             "%d is the most",
+                             "%zu is the most",
                              i, node->op->name, node->n_inputs, node->n_outputs,
-                             ENGINE_MAX_INPUTS);
+                             most);
         for (size_t k = 0; k < node->n_inputs; k++) {
             if (node->inputs[k] != GRAPH_NONE)
                 engine->values[node->inputs[k]].uses++;
@@ -116,7 +116,11 @@ static enum assay_status engine_make(struct engine *engine,
         st = module_scopes_init(&engine->backward, engine->graph,
                                 options->detail, err);
     if (!st)
-        st = count_uses(engine, err);
+        st =
+            count_uses(engine,
+                       options->backend_options.is_training ? ENGINE_MAX_TRAINED
+                                                            : OP_MAX_VALUES,
+                       err);
     if (!st)
         st = make_backend(engine, options, err);
     if (!st)

@@ -7,7 +7,9 @@
 #include "engine/engine.h"
 #include "engine/scope_walk.h"
 
-enum { ENGINE_MAX_INPUTS = 64 }; /* of a node, for the lists on the stack */
+/* In training a node has fewer than OP_MAX_VALUES: sets of its inputs are bits
+ * of a word. */
+enum { ENGINE_MAX_TRAINED = 64 };
 
 /* The memory that a kernel works in. Where the device is the host, both are
  * the same. */

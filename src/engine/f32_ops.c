@@ -80,11 +80,13 @@ enum assay_status engine_run_f32(struct engine *engine, size_t at,
                                  struct tensor *outputs, struct error *err)
 {
     const struct node *node = graph_node(engine->graph, at);
-    struct tensor copies[ENGINE_MAX_INPUTS] = {{0}};
-    const struct tensor *wide[ENGINE_MAX_INPUTS];
+    struct tensor copies[OP_MAX_VALUES];
+    const struct tensor *wide[OP_MAX_VALUES];
     enum dtype dtype = inputs[0]->dtype;
     enum assay_status st;
 
+    for (size_t i = 0; i < node->n_inputs; i++)
+        copies[i] = (struct tensor){0};
     st = f32_widen_inputs(engine, node, place, inputs, copies, wide, err);
     if (!st)
         st = engine_run_kernel(engine, at, place, wide, outputs, err);

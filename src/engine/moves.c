@@ -158,7 +158,7 @@ enum assay_status engine_bring_inputs(struct engine *engine, size_t at,
     if (!engine_is_far(engine))
         return ASSAY_OK;
     for (size_t i = 0; !st && i < node->n_inputs; i++) {
-        bool is_number = op->host_inputs >> i & 1;
+        bool is_number = op_has_input(op->host_inputs, i);
 
         if (node->inputs[i] != GRAPH_NONE && (is_number || looks_at_data))
             st = engine_bring(engine, node->inputs[i],

@@ -37,8 +37,8 @@ static bool is_small_talk(const struct node *node,
 static bool has_f32_kernel(const struct engine *engine, const struct node *node,
                            const struct tensor *const *inputs)
 {
-    struct tensor wide[ENGINE_MAX_INPUTS];
-    const struct tensor *list[ENGINE_MAX_INPUTS];
+    struct tensor wide[OP_MAX_VALUES];
+    const struct tensor *list[OP_MAX_VALUES];
 
     for (size_t i = 0; i < node->n_inputs; i++) {
         list[i] = inputs[i] ? &wide[i] : NULL;
@@ -180,13 +180,13 @@ static bool is_last_read(const struct engine *engine, uint32_t value,
     return entry->left == 1 && engine_is_over(engine, value);
 }
 
-/* Which inputs the node is the last to read. */
+/* Which of the first 64 inputs the node is the last to read. */
 static uint64_t find_dying(const struct engine *engine, const struct node *node,
                            bool is_again)
 {
     uint64_t dying = 0;
 
-    for (size_t i = 0; i < node->n_inputs; i++) {
+    for (size_t i = 0; i < node->n_inputs && i < 64; i++) {
         uint32_t value = node->inputs[i];
 
         if (value != GRAPH_NONE && engine->values[value].made.buffer &&
@@ -286,8 +286,8 @@ enum assay_status engine_run_node(struct engine *engine, size_t at,
                                   bool is_again, struct error *err)
 {
     const struct node *node = graph_node(engine->graph, at);
-    const struct tensor *inputs[ENGINE_MAX_INPUTS];
-    struct tensor outputs[ENGINE_MAX_INPUTS];
+    const struct tensor *inputs[OP_MAX_VALUES];
+    struct tensor outputs[OP_MAX_VALUES];
     uint32_t owner = OWNER_MODULE + 1 + node->scope; /* GRAPH_NONE: the model */
     enum place place;
     enum assay_status st;

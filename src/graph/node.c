@@ -148,9 +148,8 @@ enum assay_status node_infer(const struct node *node,
                              const struct tensor *const *inputs,
                              struct tensor *outputs, struct error *err)
 {
-    enum { most = 64 };
-    const struct tensor *as_f32[most];
-    struct tensor copies[most];
+    const struct tensor *as_f32[OP_MAX_VALUES];
+    struct tensor copies[OP_MAX_VALUES];
     enum assay_status st;
 
     for (size_t i = 0; i < node->n_inputs; i++) {
@@ -160,7 +159,7 @@ enum assay_status node_infer(const struct node *node,
                              "not take",
                              i, node->op->name);
     }
-    if (!node->op->is_f32 || node->n_inputs > most)
+    if (!node->op->is_f32 || node->n_inputs > OP_MAX_VALUES)
         return node->op->infer(node, inputs, outputs, err);
     for (size_t i = 0; i < node->n_inputs; i++) {
         as_f32[i] = NULL;

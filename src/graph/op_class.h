@@ -45,8 +45,17 @@ static inline void cost_touches(struct cost *cost, const struct tensor *input,
     cost->done_bytes -= bytes < all ? all - bytes : 0;
 }
 
+/* How many inputs or outputs a node that runs may have: lists on the stack hold
+ * as many. A detector's export concatenates one list per class. */
+enum { OP_MAX_VALUES = 512 };
+
 /* The bit of an input in a mask of them. */
 #define OP_INPUT(i) (UINT64_C(1) << (i))
+/* Whether a set of such bits has input i; none has those from the 65th on. */
+static inline bool op_has_input(uint64_t set, size_t i)
+{
+    return i < 64 && set >> i & 1;
+}
 
 /* y = a b in float32: y is dense, m x n, and k is the length of the sums. Steps
  * are in elements. */
@@ -89,7 +98,7 @@ struct op_context {
  * no other reference either. */
 static inline bool op_input_dies(const struct op_context *context, size_t input)
 {
-    return context->dying >> input & 1;
+    return op_has_input(context->dying, input);
 }
 
 /* One step of a backward pass: gradients of the outputs go in, those of the

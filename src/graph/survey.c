@@ -5,10 +5,7 @@
 
 #include <string.h>
 
-enum {
-    max_tensors = 64,   /* inputs or outputs of a node */
-    max_elements = 4096 /* larger outputs are not computed */
-};
+enum { max_elements = 4096 }; /* larger outputs are not computed */
 
 void survey_release(struct survey *survey)
 {
@@ -71,7 +68,7 @@ static bool survey_list_inputs(const struct survey *survey,
                                const struct node *node,
                                const struct tensor **list)
 {
-    if (node->n_inputs > max_tensors || node->n_outputs > max_tensors)
+    if (node->n_inputs > OP_MAX_VALUES || node->n_outputs > OP_MAX_VALUES)
         return false;
     for (size_t i = 0; i < node->n_inputs; i++) {
         uint32_t id = node->inputs[i];
@@ -155,10 +152,12 @@ static enum assay_status survey_compute(struct survey *survey,
                                         struct error *err)
 {
     struct op_context context = {.pool = survey->pool, .n_threads = 1};
-    struct tensor made[max_tensors] = {{0}};
+    struct tensor made[OP_MAX_VALUES];
     bool is_made;
     enum assay_status st = ASSAY_OK;
 
+    for (size_t i = 0; i < node->n_outputs; i++)
+        made[i] = (struct tensor){0};
     for (size_t i = 0; !st && i < node->n_outputs; i++) {
         if (node->op->is_view)
             made[i] = outputs[i];
@@ -190,11 +189,13 @@ static enum assay_status survey_node(struct survey *survey,
                                      struct error *err)
 {
     const struct node *node = graph_node(graph, at);
-    const struct tensor *inputs[max_tensors];
-    struct tensor outputs[max_tensors] = {{0}};
+    const struct tensor *inputs[OP_MAX_VALUES];
+    struct tensor outputs[OP_MAX_VALUES];
     struct error of_node = {0};
     enum assay_status st = ASSAY_UNSUPPORTED;
 
+    for (size_t i = 0; i < node->n_outputs && i < OP_MAX_VALUES; i++)
+        outputs[i] = (struct tensor){0};
     if (node->op->infer && survey_list_inputs(survey, node, inputs))
         st = node_infer(node, inputs, outputs, &of_node);
     if (st == ASSAY_UNSUPPORTED) { /* depends on unknown data */

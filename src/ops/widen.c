@@ -76,13 +76,17 @@ enum assay_status widen_run(op_kernel *kernel, const struct op_context *context,
                             const struct tensor *const *inputs,
                             struct tensor *outputs, struct error *err)
 {
-    struct tensor copies[WIDEN_MAX] = {{0}}, results[WIDEN_MAX] = {{0}};
-    const struct tensor *wide[WIDEN_MAX];
+    struct tensor copies[OP_MAX_VALUES], results[OP_MAX_VALUES];
+    const struct tensor *wide[OP_MAX_VALUES];
     enum assay_status st;
 
-    assert(node->n_inputs <= WIDEN_MAX && node->n_outputs <= WIDEN_MAX);
+    assert(node->n_inputs <= OP_MAX_VALUES && node->n_outputs <= OP_MAX_VALUES);
     if (is_all_wide(node, inputs, outputs))
         return kernel(context, node, inputs, outputs, err);
+    for (size_t i = 0; i < node->n_inputs; i++)
+        copies[i] = (struct tensor){0};
+    for (size_t i = 0; i < node->n_outputs; i++)
+        results[i] = (struct tensor){0};
     st = widen_inputs(context, node, inputs, copies, wide, err);
     if (!st)
         st = widen_outputs(context, node, outputs, results, err);

@@ -15,8 +15,6 @@ typedef enum assay_status op_kernel(const struct op_context *context,
                                     const struct tensor *const *inputs,
                                     struct tensor *outputs, struct error *err);
 
-enum { WIDEN_MAX = 64 }; /* inputs or outputs of a node */
-
 /* Runs the kernel; the outputs are allocated already. Tensors of types that
  * the kernel knows are passed as they are. */
 enum assay_status widen_run(op_kernel *kernel, const struct op_context *context,

@@ -228,23 +228,6 @@ static enum assay_status fuse_activation(struct graph *graph, size_t at,
     return fuse_into(graph, at, maker, err);
 }
 
-static enum conv2d_activation activation_of(const struct op_class *op)
-{
-    const struct op_class *const ops[] = {
-        [CONV2D_SILU] = &op_silu,
-        [CONV2D_SIGMOID] = &op_sigmoid,
-        [CONV2D_HARD_SWISH] = &op_hard_swish,
-        [CONV2D_MISH] = &op_mish,
-        [CONV2D_LEAKY_RELU] = &op_leaky_relu,
-    };
-
-    for (size_t i = 1; i < sizeof ops / sizeof *ops; i++) {
-        if (ops[i] == op)
-            return (enum conv2d_activation)i;
-    }
-    return CONV2D_NO_ACTIVATION;
-}
-
 /* ---- batch norm ------------------------------------------------------- */
 
 /* A convolution and the norm to fold into it. */
@@ -443,9 +426,9 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
             st = fold_channels(graph, i, pool, err);
         else if (op == &op_dropout)
             st = drop_dropout(graph, i, err);
-        if (!st && activation_of(graph_node(graph, i)->op))
-            st = fuse_activation(graph, i,
-                                 activation_of(graph_node(graph, i)->op), err);
+        if (!st && conv2d_activation_of(graph_node(graph, i)->op))
+            st = fuse_activation(
+                graph, i, conv2d_activation_of(graph_node(graph, i)->op), err);
         for (size_t k = 0; !st && k < graph_node(graph, i)->n_bodies; k++)
             st = fuse_graph(graph_node(graph, i)->bodies[k], pool, err);
     }

@@ -345,28 +345,11 @@ enum assay_status integers_bias(struct integers *pass, const struct node *add)
     return ASSAY_OK;
 }
 
-static enum conv2d_activation finish_of(const struct op_class *op)
-{
-    const struct op_class *const ops[] = {
-        [CONV2D_SILU] = &op_silu,
-        [CONV2D_SIGMOID] = &op_sigmoid,
-        [CONV2D_HARD_SWISH] = &op_hard_swish,
-        [CONV2D_MISH] = &op_mish,
-        [CONV2D_LEAKY_RELU] = &op_leaky_relu,
-    };
-
-    for (size_t i = 1; i < sizeof ops / sizeof *ops; i++) {
-        if (ops[i] == op)
-            return (enum conv2d_activation)i;
-    }
-    return CONV2D_NO_ACTIVATION;
-}
-
 enum assay_status integers_finish(struct integers *pass,
                                   const struct node *activation)
 {
     const struct node kept = *activation;
-    enum conv2d_activation kind = finish_of(kept.op);
+    enum conv2d_activation kind = conv2d_activation_of(kept.op);
     const struct unary_attrs *numbers = kept.attrs;
     struct quantized_finish *finish;
     uint32_t at;

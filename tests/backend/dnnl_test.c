@@ -180,6 +180,44 @@ TEST(maps_that_are_no_whole_blocks_are_put_behind_one_another)
     network_free(&plain);
 }
 
+/* As a detector's export does it with the boxes of its classes. */
+static struct network long_concat(void)
+{
+    static const struct concat_attrs channels = {.axis = 1};
+    struct network net = network_new();
+    uint32_t image, parts[90], y;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &image, &err), ASSAY_OK);
+    for (size_t i = 0; i < 90; i++)
+        parts[i] = image;
+    y = network_add(&net, &op_concat, &channels, GRAPH_NONE, parts, 90);
+    CHECK_INT(graph_output(net.graph, "y", y, &err), ASSAY_OK);
+    return net;
+}
+
+TEST(ninety_inputs_are_put_behind_one_another)
+{
+    struct network net = long_concat();
+    struct engine_options options = dnnl_options(true);
+    struct engine *engine = engine_of(&net, &options);
+    size_t n = tensor_elements(&net.x), images = (size_t)net.x.shape.dims[0];
+    struct tensor got;
+
+    run(engine, &net.x, &got);
+    CHECK_INT(tensor_elements(&got), 90 * n);
+    for (size_t i = 0; i < 90 * n; i++) {
+        size_t image = i / (90 * n / images);
+        size_t at = image * (n / images) + i % (n / images);
+
+        CHECK_NEAR(tensor_f32(&got)[i], tensor_f32(&net.x)[at], 0);
+    }
+    tensor_release(&got);
+    engine_free(engine);
+    network_free(&net);
+}
+
 TEST(an_input_that_is_kept_is_not_overwritten)
 {
     struct engine_options portable = {.device = &device_portable};

@@ -475,23 +475,51 @@ TEST(a_backend_of_another_version_is_refused)
     finish(engine, &x, &small);
 }
 
-TEST(a_node_with_too_many_inputs_is_refused)
+/* A sum of the graph's only input, n times. */
+static struct small sum_of(size_t n)
 {
-    struct engine_options options = {0};
     struct small small = small_new();
-    uint32_t inputs[65], x = small_input(&small);
-    struct tensor none = {0};
-    struct engine *engine;
+    uint32_t inputs[600], x = small_input(&small);
 
-    for (size_t i = 0; i < 65; i++)
+    for (size_t i = 0; i < n; i++)
         inputs[i] = x;
     small_output(&small,
-                 small_node(&small, &sum_op, GRAPH_NONE, NULL, inputs, 65));
-    err = (struct error){0};
+                 small_node(&small, &sum_op, GRAPH_NONE, NULL, inputs, n));
+    return small;
+}
+
+/* A detector's export concatenates the boxes of 90 classes. */
+TEST(a_node_may_have_hundreds_of_inputs)
+{
+    struct engine_options options = {0};
+    struct small small = sum_of(300);
+    struct tensor x = ones(&small, n_floats), y;
+    struct engine *engine;
+
     CHECK_STATUS(engine_new(small.graph, small.pool, &options, &engine, &err),
-                 ASSAY_UNSUPPORTED, &err);
-    CHECK_HAS(err.text, "65 inputs");
-    finish(engine, &none, &small);
+                 ASSAY_OK, &err);
+    CHECK_STATUS(engine_run(engine, &x, &y, &err), ASSAY_OK, &err);
+    CHECK_NEAR(tensor_f32(&y)[n_floats - 1], 300, 0);
+    tensor_release(&y);
+    finish(engine, &x, &small);
+}
+
+TEST(a_node_with_too_many_inputs_is_refused)
+{
+    for (int is_training = 0; is_training < 2; is_training++) {
+        struct engine_options options = {.backend_options.is_training =
+                                             is_training};
+        struct small small = sum_of(is_training ? 65 : 513);
+        struct tensor none = {0};
+        struct engine *engine;
+
+        err = (struct error){0};
+        CHECK_STATUS(
+            engine_new(small.graph, small.pool, &options, &engine, &err),
+            ASSAY_UNSUPPORTED, &err);
+        CHECK_HAS(err.text, is_training ? "65 inputs" : "513 inputs");
+        finish(engine, &none, &small);
+    }
 }
 
 /* ---- what a kernel is told -------------------------------------------- */

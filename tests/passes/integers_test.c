@@ -3,6 +3,7 @@
 #include "passes/integers.h"
 
 #include "backend/device.h"
+#include "base/processor.h"
 #include "engine/engine.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/math/cast.h"
@@ -255,7 +256,9 @@ struct conv_case {
     struct steps x, y;
     struct weights w;
     int64_t in, out, kernel, stride, pad, groups;
+    int64_t dilation; /* 0: 1 */
     bool has_bias, has_relu;
+    float relu_limit;
     enum conv2d_activation activation;
     bool is_real; /* no QuantizeLinear follows */
 };
@@ -279,8 +282,10 @@ static void check_conv(const struct conv_case *c)
 
     for (int i = 0; i < 2; i++) {
         attrs.stride[i] = c->stride;
+        attrs.dilation[i] = c->dilation ? c->dilation : 1;
         attrs.before[i] = attrs.after[i] = c->pad;
     }
+    attrs.relu_limit = c->relu_limit;
     attrs.groups = c->groups;
     attrs.has_relu = c->has_relu;
     attrs.activation = c->activation;
@@ -329,6 +334,33 @@ TEST(convolutions_of_every_type_and_zero_agree)
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_conv(&cases[i]);
+}
+
+/* Blocks of channels that are full and not, with the kernel of each level. */
+TEST(channels_with_weights_of_their_own_agree_on_every_processor)
+{
+    const struct conv_case cases[] = {
+        CONV(u8, wide, w_each, 5, 5, 3, 1, 5, BIAS),
+        CONV(u8, wide, w_i8, 16, 16, 3, 1, 16, BIAS),
+        CONV(u8, i8, w_each, 24, 24, 5, 2, 24, BIAS, .has_relu = true),
+        CONV(i8, wide, w_each, 64, 64, 3, 2, 64, BIAS, .has_relu = true,
+             .relu_limit = 0.9F),
+        CONV(i8, i8, w_u8, 70, 70, 3, 1, 70, .has_bias = false),
+        CONV(u8, wide, w_each, 144, 144, 3, 1, 144, .dilation = 2),
+        CONV(u8, wide, w_u8_each, 131, 131, 3, 1, 131, BIAS),
+        CONV(u8, wide, w_each, 66, 66, 1, 1, 66, BIAS),
+        CONV(u8, wide, w_small, 8, 8, 7, 1, 8, BIAS, .activation = CONV2D_SILU),
+        CONV(u8, wide, w_small, 8, 8, 9, 1, 8, BIAS),
+    };
+    static const enum processor_level levels[] = {PROCESSOR_AMX, PROCESSOR_AVX2,
+                                                  PROCESSOR_SSE41};
+
+    for (size_t level = 0; level < sizeof levels / sizeof *levels; level++) {
+        processor_limit(levels[level]);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            check_conv(&cases[i]);
+    }
+    processor_limit(PROCESSOR_AMX);
 }
 
 TEST(activations_before_the_rounding_agree)

@@ -5,7 +5,6 @@
 #include "backend/cuda/cuda_plan.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_transpose2d.h"
-#include "ops/ops.h"
 #include "ops/product/linear.h"
 
 /* Operands in the layouts of a job. */
@@ -94,17 +93,12 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
 /* What libraries do not fuse follows in place. */
 static enum assay_status conv_activate(struct cuda_call *call)
 {
-    static const struct op_class *const ops[] = {
-        [CONV2D_SILU] = &op_silu,
-        [CONV2D_SIGMOID] = &op_sigmoid,
-        [CONV2D_HARD_SWISH] = &op_hard_swish,
-        [CONV2D_MISH] = &op_mish,
-        [CONV2D_LEAKY_RELU] = &op_leaky_relu};
     const struct conv2d_attrs *attrs = conv2d_attrs(call->node);
 
     if (attrs->has_relu || !attrs->activation)
         return ASSAY_OK;
-    return cuda_activate(call, &call->outputs[0], ops[attrs->activation],
+    return cuda_activate(call, &call->outputs[0],
+                         conv2d_activation_op(attrs->activation),
                          (double)attrs->slope, 0);
 }
 

@@ -623,7 +623,6 @@ enum assay_status gradient_before_relu(struct onednn *dn, const struct job *job,
 onednn_forward own_kernel;
 /* Copies, or shares, of the first n inputs in that order of elements. The
  * caller releases them with passing_release(), also after a failure. */
-enum { MAX_PASSED = 64 };
 enum assay_status passing_convert(struct onednn *dn, const struct job *job,
                                   const struct tensor *const *inputs, size_t n,
                                   enum order order, struct tensor *own,

@@ -1,7 +1,10 @@
 /* backend/dnnl/int8_conv.c - QLinearConv and QLinearMatMul.
  *
- * Three ways, chosen for every kernel:
+ * Four ways, chosen for every kernel:
  *
+ * - depthwise: our own kernel (int8_depthwise.c) makes the result of channels
+ *   that have weights of their own. Needs constant scales, and no activation
+ *   but a ReLU.
  * - fused: oneDNN makes the result, scales, bias, activation and rounding
  *   included. Needs constant scales, and weights that fit into int8 once their
  *   zeros are subtracted.
@@ -20,84 +23,9 @@
 #include "base/mem.h"
 #include "base/variants.h"
 #include "ops/ops.h"
-#include "ops/product/quantize.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum integer_way { WAY_FUSED, WAY_SUMS, WAY_FLOAT };
-
-/* What a kernel on integers keeps. */
-struct integer_numbers {
-    enum integer_way way;
-    int32_t src_zero;
-    int64_t channels; /* of the result */
-    bool has_ones;    /* one channel more, of ones */
-    bool has_bias;
-    float *scales, *bias; /* WAY_FUSED: as the primitive takes them */
-    float *moves;         /* has_ones: times the sum of all inputs */
-};
-
-/* One execution. `job` first: prepare() gets it back. */
-struct integer_job {
-    struct job job;
-    const struct tensor *const *inputs;
-    struct fitted_window window;
-    int64_t groups;
-    struct quantized_finish finish;
-    struct shape weight; /* [o, c / groups, kh, kw] */
-    bool is_matrix;      /* the weight is [c, o] */
-    struct integer_numbers *numbers;
-};
-
-/* ---- numbers of the graph ------------------------------------------------ */
-
-static bool is_byte(const struct tensor *tensor)
-{
-    return tensor && (tensor->dtype == DTYPE_U8 || tensor->dtype == DTYPE_I8);
-}
-
-static int byte_at(const struct tensor *tensor, size_t i)
-{
-    if (!tensor)
-        return 0;
-    return tensor->dtype == DTYPE_U8 ? ((const uint8_t *)tensor_data(tensor))[i]
-                                     : ((const int8_t *)tensor_data(tensor))[i];
-}
-
-/* One for all, or one per channel. */
-static int zero_of(const struct tensor *zeros, int64_t c)
-{
-    return byte_at(zeros, zeros && tensor_elements(zeros) > 1 ? (size_t)c : 0);
-}
-
-/* In double: products of scales are rounded once, at the end. */
-static double scale_of(const struct integer_job *job, int64_t c)
-{
-    const struct tensor *scales = job->inputs[QLINEAR_W_SCALE];
-    size_t at = tensor_elements(scales) > 1 ? (size_t)c : 0;
-
-    return (double)*tensor_f32(job->inputs[QLINEAR_X_SCALE]) *
-           (double)tensor_f32(scales)[at];
-}
-
-static const struct tensor *bias_of(const struct integer_job *job)
-{
-    return job->job.node->n_inputs > QLINEAR_BIAS ? job->inputs[QLINEAR_BIAS]
-                                                  : NULL;
-}
-
-/* In the unit of the result before it is rounded to steps. */
-static double bias_at(const struct integer_job *job, int64_t c)
-{
-    const struct tensor *bias = bias_of(job);
-
-    if (!bias)
-        return 0;
-    if (bias->dtype == DTYPE_F32)
-        return (double)tensor_f32(bias)[c];
-    return ((const int32_t *)tensor_data(bias))[c] * scale_of(job, c);
-}
 
 static bool is_constant(const struct onednn *dn, const struct node *node,
                         size_t input)
@@ -110,37 +38,6 @@ static bool is_constant(const struct onednn *dn, const struct node *node,
 }
 
 /* ---- weights ------------------------------------------------------------- */
-
-/* The weight of an output channel, minus its zero. */
-static int weight_at(const struct integer_job *job, int64_t o, int64_t i,
-                     int64_t each)
-{
-    const struct tensor *w = job->inputs[QLINEAR_W];
-    size_t at = job->is_matrix ? (size_t)(i * job->weight.dims[0] + o)
-                               : (size_t)(o * each + i);
-
-    return byte_at(w, at) - zero_of(job->inputs[QLINEAR_W_ZERO], o);
-}
-
-static int64_t weights_each(const struct integer_job *job)
-{
-    return job->weight.dims[1] * job->weight.dims[2] * job->weight.dims[3];
-}
-
-static void weights_range(const struct integer_job *job, int *low, int *high)
-{
-    int64_t each = weights_each(job);
-
-    *low = *high = 0;
-    for (int64_t o = 0; o < job->weight.dims[0]; o++) {
-        for (int64_t i = 0; i < each; i++) {
-            int w = weight_at(job, o, i, each);
-
-            *low = w < *low ? w : *low;
-            *high = w > *high ? w : *high;
-        }
-    }
-}
 
 static struct shape packed_shape(const struct integer_job *job)
 {
@@ -161,7 +58,7 @@ static enum assay_status prepare_integers(const struct job *job,
     const struct integer_numbers *numbers = own->numbers;
     enum dtype dtype = numbers->way == WAY_FLOAT ? DTYPE_F32 : DTYPE_I8;
     struct shape shape = packed_shape(own);
-    int64_t each = weights_each(own), n = own->weight.dims[0];
+    int64_t each = integer_weights_each(own), n = own->weight.dims[0];
     enum assay_status st =
         tensor_new(job->context->pool, dtype, &shape, out, err);
 
@@ -171,7 +68,7 @@ static enum assay_status prepare_integers(const struct job *job,
         int move = numbers->has_ones ? (int)numbers->moves[o] : 0;
 
         for (int64_t i = 0; i < each; i++) {
-            int w = weight_at(own, o, i, each) - move;
+            int w = integer_weight(own, o, i, each) - move;
 
             if (dtype == DTYPE_F32)
                 tensor_f32(out)[o * each + i] = (float)w;
@@ -193,6 +90,7 @@ void integer_numbers_free(struct integer_numbers *numbers)
     mem_free(numbers->scales);
     mem_free(numbers->bias);
     mem_free(numbers->moves);
+    depthwise_free(numbers->depthwise);
     mem_free(numbers);
 }
 
@@ -207,11 +105,15 @@ static enum integer_way choose_way(const struct onednn *dn,
     enum integer_way way = WAY_FUSED;
     int low, high;
 
-    weights_range(job, &low, &high);
+    integer_weights_range(job, &low, &high);
     *has_ones = low < -128 || high > 127;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (!is_constant(dn, job->job.node, numbers[i]))
             way = WAY_SUMS;
+    }
+    if (way == WAY_FUSED && depthwise_fits(job, !*has_ones)) {
+        *has_ones = false;
+        return WAY_DEPTHWISE;
     }
     if (*has_ones)
         way = job->groups == 1 ? WAY_SUMS : WAY_FLOAT;
@@ -235,7 +137,7 @@ static enum assay_status make_numbers(const struct onednn *dn,
         return error_nomem(err, sizeof *numbers, "a kernel");
     numbers->channels = (int64_t)n;
     numbers->way = choose_way(dn, job, &numbers->has_ones);
-    numbers->has_bias = bias_of(job) != NULL;
+    numbers->has_bias = integer_bias(job) != NULL;
     numbers->scales = mem_array(n, sizeof(float));
     numbers->bias = mem_array(n, sizeof(float));
     numbers->moves = mem_array(n, sizeof(float));
@@ -254,7 +156,7 @@ static void set_moves(const struct integer_job *job,
     int middle = job->inputs[QLINEAR_W]->dtype == DTYPE_U8 ? 128 : 0;
 
     for (int64_t c = 0; numbers->has_ones && c < numbers->channels; c++)
-        numbers->moves[c] = (float)(middle - zero_of(zeros, c));
+        numbers->moves[c] = (float)(middle - integer_zero(zeros, c));
 }
 
 /* Without an activation, sums are scaled to steps at once. */
@@ -266,14 +168,14 @@ static void describe_results(const struct integer_job *job,
     const struct tensor *y_scale = job->inputs[QLINEAR_Y_SCALE];
     double step = y_scale ? (double)*tensor_f32(y_scale) : 1;
     double unit = job->finish.activation ? 1 : step;
-    int zero = y_scale ? byte_at(job->inputs[QLINEAR_Y_ZERO], 0) : 0;
+    int zero = y_scale ? integer_byte(job->inputs[QLINEAR_Y_ZERO], 0) : 0;
 
     for (int64_t c = 0; c < numbers->channels; c++) {
-        double scale = scale_of(job, c);
+        double scale = integer_scale(job, c);
 
         numbers->scales[c] = (float)(scale / unit);
-        numbers->bias[c] =
-            (float)(bias_at(job, c) / (onednn_scales_bias() ? scale : unit));
+        numbers->bias[c] = (float)(integer_bias_at(job, c) /
+                                   (onednn_scales_bias() ? scale : unit));
     }
     quantised->scales = numbers->scales;
     quantised->n_scales = numbers->channels;
@@ -296,6 +198,7 @@ static enum dtype way_reads(const struct integer_job *job)
 static enum dtype way_makes(const struct integer_job *job, enum dtype result)
 {
     switch (job->numbers->way) {
+    case WAY_DEPTHWISE:
     case WAY_FUSED:
         return result;
     case WAY_SUMS:
@@ -366,6 +269,12 @@ static enum assay_status make_kernel(struct onednn *dn, struct integer_job *job,
 
     if (st)
         return st;
+    if (job->numbers->way == WAY_DEPTHWISE) {
+        st = depthwise_kernel(dn, job, result, out, err);
+        if (st)
+            integer_numbers_free(job->numbers);
+        return st;
+    }
     set_moves(job, job->numbers);
     w = packed_shape(job);
     y = sums_shape(job);
@@ -481,8 +390,8 @@ static void finish_all(struct integer_job *job, const struct tensor *sums,
     int64_t pixels = (int64_t)tensor_elements(y) / n;
 
     for (int64_t c = 0; c < n; c++) {
-        numbers->scales[c] = (float)scale_of(job, c);
-        numbers->bias[c] = (float)bias_at(job, c);
+        numbers->scales[c] = (float)integer_scale(job, c);
+        numbers->bias[c] = (float)integer_bias_at(job, c);
     }
 #pragma omp parallel for
     for (int64_t first = 0; first < pixels; first += each) {
@@ -495,7 +404,7 @@ static void finish_all(struct integer_job *job, const struct tensor *sums,
             finish_pixels(job, sums, first, end, rows);
             quantize_row(y->dtype, rows, (uint8_t *)tensor_data(y) + first * n,
                          (size_t)((end - first) * n), *tensor_f32(y_scale),
-                         byte_at(job->inputs[QLINEAR_Y_ZERO], 0));
+                         integer_byte(job->inputs[QLINEAR_Y_ZERO], 0));
         }
     }
 }
@@ -521,7 +430,7 @@ static enum assay_status make_source(struct onednn *dn,
     }
     st = layout_tensor(pool, kernel->src, &x->shape, out, err);
     if (!st) {
-        int zero = byte_at(job->inputs[QLINEAR_X_ZERO], 0);
+        int zero = integer_byte(job->inputs[QLINEAR_X_ZERO], 0);
         enum { piece = 1 << 14 };
 
 #pragma omp parallel for
@@ -546,10 +455,16 @@ static enum assay_status integer_run(struct onednn *dn, struct integer_job *job,
     struct operands operands = {0};
     enum assay_status st = make_source(dn, job, kernel, &x, err);
 
-    kernel->integers->src_zero = byte_at(job->inputs[QLINEAR_X_ZERO], 0);
+    kernel->integers->src_zero = integer_byte(job->inputs[QLINEAR_X_ZERO], 0);
     if (!st)
         st = layout_tensor(pool, int8_layout(dn, result, &job->job.y),
                            &job->job.y, y, err);
+    if (!st && job->numbers->way == WAY_DEPTHWISE) {
+        depthwise_run(job->numbers->depthwise, &job->window,
+                      job->job.x->shape.dims[0], tensor_data(&x),
+                      tensor_data(y));
+        goto done;
+    }
     if (!st && job->numbers->way != WAY_FUSED)
         st = layout_tensor(pool, kernel->dst, &sums_of, &sums, err);
     if (!st)
@@ -561,6 +476,7 @@ static enum assay_status integer_run(struct onednn *dn, struct integer_job *job,
     }
     if (!st && sums.buffer)
         finish_all(job, &sums, y);
+done:
     buffer_release(held);
     tensor_release(&sums);
     tensor_release(&x);
@@ -605,19 +521,21 @@ static bool takes_numbers(const struct onednn *dn, const struct node *node,
         node->n_inputs > QLINEAR_BIAS ? inputs[QLINEAR_BIAS] : NULL;
     int64_t scales = (int64_t)tensor_elements(w_scale);
 
-    return is_byte(inputs[QLINEAR_X]) && is_byte(inputs[QLINEAR_W]) &&
+    return integer_is_byte(inputs[QLINEAR_X]) &&
+           integer_is_byte(inputs[QLINEAR_W]) &&
            is_constant(dn, node, QLINEAR_W) &&
            is_constant(dn, node, QLINEAR_W_ZERO) &&
            inputs[QLINEAR_X_SCALE]->dtype == DTYPE_F32 &&
            tensor_elements(inputs[QLINEAR_X_SCALE]) == 1 &&
            w_scale->dtype == DTYPE_F32 && (scales == 1 || scales == channels) &&
-           (!w_zero || (is_byte(w_zero) &&
+           (!w_zero || (integer_is_byte(w_zero) &&
                         (tensor_elements(w_zero) == 1 ||
                          (int64_t)tensor_elements(w_zero) == channels))) &&
-           (!x_zero || (is_byte(x_zero) && tensor_elements(x_zero) == 1)) &&
+           (!x_zero ||
+            (integer_is_byte(x_zero) && tensor_elements(x_zero) == 1)) &&
            (!y_scale ||
             (y_scale->dtype == DTYPE_F32 && tensor_elements(y_scale) == 1 &&
-             is_byte(inputs[QLINEAR_Y_ZERO]))) &&
+             integer_is_byte(inputs[QLINEAR_Y_ZERO]))) &&
            (!bias || ((bias->dtype == DTYPE_F32 || bias->dtype == DTYPE_I32) &&
                       (int64_t)tensor_elements(bias) == channels));
 }

@@ -9,6 +9,7 @@
 #define BACKEND_DNNL_INT8_INTERNAL_H
 
 #include "backend/dnnl/dnnl_internal.h"
+#include "ops/product/quantize.h"
 
 /* Makes all outputs, which have types and shapes. */
 typedef enum assay_status int8_forward_op(struct onednn *dn, struct job *job,
@@ -34,6 +35,74 @@ const struct layout *int8_layout(struct onednn *dn, enum dtype dtype,
                                  const struct shape *shape);
 /* Whether a tensor is a map in that layout. */
 bool int8_is_last(const struct tensor *tensor);
+
+/* ---- QLinearConv and QLinearMatMul --------------------------------------- */
+
+/* See int8_conv.c. */
+enum integer_way { WAY_DEPTHWISE, WAY_FUSED, WAY_SUMS, WAY_FLOAT };
+
+/* What a kernel on integers keeps. */
+struct integer_numbers {
+    enum integer_way way;
+    int32_t src_zero;
+    int64_t channels; /* of the result */
+    bool has_ones;    /* one channel more, of ones */
+    bool has_bias;
+    float *scales, *bias;        /* WAY_FUSED: as the primitive takes them */
+    float *moves;                /* has_ones: times the sum of all inputs */
+    struct depthwise *depthwise; /* WAY_DEPTHWISE */
+};
+
+/* One execution. `job` first: prepare() gets it back. */
+struct integer_job {
+    struct job job;
+    const struct tensor *const *inputs;
+    struct fitted_window window;
+    int64_t groups;
+    struct quantized_finish finish;
+    struct shape weight; /* [o, c / groups, kh, kw] */
+    bool is_matrix;      /* the weight is [c, o] */
+    struct integer_numbers *numbers;
+};
+
+/* ---- int8_numbers.c: what they read besides the map ---------------------- */
+
+bool integer_is_byte(const struct tensor *tensor);
+/* Element i; 0 without a tensor. */
+int integer_byte(const struct tensor *tensor, size_t i);
+/* One for all, or one per channel. */
+int integer_zero(const struct tensor *zeros, int64_t c);
+/* Of a channel's sums. In double: products of scales are rounded once, at the
+ * end. */
+double integer_scale(const struct integer_job *job, int64_t c);
+/* NULL: has none. */
+const struct tensor *integer_bias(const struct integer_job *job);
+/* In the unit of the result before it is rounded to steps. */
+double integer_bias_at(const struct integer_job *job, int64_t c);
+/* Weight i of the `each` of an output channel, minus its zero. */
+int integer_weight(const struct integer_job *job, int64_t o, int64_t i,
+                   int64_t each);
+int64_t integer_weights_each(const struct integer_job *job);
+/* The least and the largest, or 0. */
+void integer_weights_range(const struct integer_job *job, int *low, int *high);
+
+/* ---- int8_depthwise.c: every channel on its own -------------------------- */
+
+/* Whether it is such a convolution, its results are rounded at once, and this
+ * processor has a kernel for it; fits_bytes: its weights are within int8. */
+bool depthwise_fits(const struct integer_job *job, bool fits_bytes);
+/* Makes the kernel and keeps it, with job->numbers once it is ASSAY_OK. */
+enum assay_status depthwise_kernel(struct onednn *dn,
+                                   const struct integer_job *job,
+                                   enum dtype result, struct kernel **out,
+                                   struct error *err);
+void depthwise_free(struct depthwise *dw);
+/* From maps with their channels last to such a map. */
+void depthwise_run(const struct depthwise *dw,
+                   const struct fitted_window *window, int64_t n_images,
+                   const uint8_t *x, uint8_t *y);
+
+/* ---- int8_turn.c --------------------------------------------------------- */
 
 /* Turns a map of bytes from one of the two orders into the other; false where
  * the layouts are others. */

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "ops/math/unary_math.h"
-#include "ops/ops.h"
 
 /* Kernels of a node for different shapes: a detector's last layers see another
  * number of boxes with every photograph. */
@@ -232,15 +231,9 @@ enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
 /* What a kernel without it left to do. */
 static void apply_activation(const struct job *job, const struct tensor *y)
 {
-    static const struct op_class *const ops[] = {
-        [CONV2D_SILU] = &op_silu,
-        [CONV2D_SIGMOID] = &op_sigmoid,
-        [CONV2D_HARD_SWISH] = &op_hard_swish,
-        [CONV2D_MISH] = &op_mish,
-        [CONV2D_LEAKY_RELU] = &op_leaky_relu,
-    };
     struct unary_attrs attrs = {.alpha = (double)job->slope};
-    struct node node = {.op = ops[job->activation], .attrs = &attrs};
+    struct node node = {.op = conv2d_activation_op(job->activation),
+                        .attrs = &attrs};
 
     unary_run_f32(job->context, &node, tensor_f32(y), tensor_f32(y),
                   layout_elements(y));

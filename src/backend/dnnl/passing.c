@@ -45,8 +45,8 @@ enum assay_status own_kernel(struct onednn *dn, struct job *job,
                              struct tensor *y, struct error *err)
 {
     const struct node *node = job->node;
-    struct tensor own[MAX_PASSED];
-    const struct tensor *list[MAX_PASSED];
+    struct tensor own[OP_MAX_VALUES];
+    const struct tensor *list[OP_MAX_VALUES];
     enum assay_status st;
 
     st = passing_convert(dn, job, inputs, node->n_inputs, ORDER_DENSE, own,
@@ -99,11 +99,13 @@ enum assay_status own_backward(struct onednn *dn, struct job *job,
                                struct error *err)
 {
     const struct node *node = job->node;
-    struct tensor own[MAX_PASSED] = {{0}}, y = {0}, dy = {0};
-    const struct tensor *list[MAX_PASSED] = {0}, *gradients = &dy;
+    struct tensor own[OP_MAX_VALUES], y = {0}, dy = {0};
+    const struct tensor *list[OP_MAX_VALUES], *gradients = &dy;
     struct op_backward dense = *pass;
     enum assay_status st = make_gradients(job, pass, err);
 
+    for (size_t i = 0; i < node->n_inputs; i++)
+        own[i] = (struct tensor){0};
     for (size_t i = 0; !st && i < node->n_inputs; i++) {
         if (pass->inputs[i])
             st = make_dense(dn, job->context, pass->inputs[i], &own[i], err);
@@ -155,8 +157,8 @@ enum assay_status forward_concat(struct onednn *dn, struct job *job,
                                  const struct tensor *const *inputs,
                                  struct tensor *y, struct error *err)
 {
-    struct tensor own[MAX_PASSED];
-    const struct tensor *list[MAX_PASSED];
+    struct tensor own[OP_MAX_VALUES];
+    const struct tensor *list[OP_MAX_VALUES];
     struct channel_blocks blocks;
     enum assay_status st;
 

@@ -208,8 +208,8 @@ enum assay_status forward_pick_channels(struct onednn *dn, struct job *job,
                                         struct tensor *y, struct error *err)
 {
     size_t n_maps = job->node->n_inputs - 1;
-    struct tensor own[MAX_PASSED];
-    const struct tensor *list[MAX_PASSED];
+    struct tensor own[OP_MAX_VALUES];
+    const struct tensor *list[OP_MAX_VALUES];
     struct channel_blocks blocks;
     enum assay_status st;
 

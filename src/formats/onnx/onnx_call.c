@@ -267,8 +267,6 @@ static void onnx_call_stand_for(struct onnx_call *call)
         call->st = graph_stand_for(graph, node, scope, call->err);
 }
 
-enum { max_known = 64 }; /* inputs or outputs of a node */
-
 /* Copies what is known of the inputs and puts a number in place of free sizes.
  * Returns whether there were any. */
 static bool onnx_call_set_batch(const struct tensor *const *known, size_t n,
@@ -300,10 +298,12 @@ static enum assay_status onnx_call_infer(const struct node *node,
                                          struct error *err)
 {
     enum { batch_a = 3, batch_b = 5 };
-    struct tensor copies[max_known], others[max_known] = {{0}};
-    const struct tensor *inputs[max_known];
+    struct tensor copies[OP_MAX_VALUES], others[OP_MAX_VALUES];
+    const struct tensor *inputs[OP_MAX_VALUES];
     enum assay_status st;
 
+    for (size_t i = 0; i < node->n_outputs; i++)
+        others[i] = (struct tensor){0};
     if (!onnx_call_set_batch(known, node->n_inputs, batch_a, copies, inputs))
         return node_infer(node, inputs, outputs, err);
     st = node_infer(node, inputs, outputs, NULL);
@@ -333,19 +333,21 @@ static void onnx_call_know_outputs(struct onnx_call *call,
                                    const struct node *node)
 {
     struct onnx_target *target = call->frame->target;
-    const struct tensor *known[max_known];
-    struct tensor outputs[max_known] = {{0}};
+    const struct tensor *known[OP_MAX_VALUES];
+    struct tensor outputs[OP_MAX_VALUES];
     struct error err = {0};
     enum assay_status st;
 
-    if (!node->op->infer || node->n_inputs > max_known ||
-        node->n_outputs > max_known)
+    if (!node->op->infer || node->n_inputs > OP_MAX_VALUES ||
+        node->n_outputs > OP_MAX_VALUES)
         return;
     for (size_t i = 0; i < node->n_inputs; i++) {
         known[i] = onnx_target_known(target, node->inputs[i]);
         if (!known[i] && node->inputs[i] != GRAPH_NONE)
             return;
     }
+    for (size_t i = 0; i < node->n_outputs; i++)
+        outputs[i] = (struct tensor){0};
     st = onnx_call_infer(node, known, outputs, &err);
     if (st && st != ASSAY_UNSUPPORTED)
         onnx_fail(call, st, "%s", err.text);

@@ -24,6 +24,34 @@ const struct conv2d_attrs *conv2d_attrs(const struct node *node)
     return node->attrs;
 }
 
+const struct op_class *conv2d_activation_op(enum conv2d_activation activation)
+{
+    switch (activation) {
+    case CONV2D_NO_ACTIVATION:
+        break;
+    case CONV2D_SILU:
+        return &op_silu;
+    case CONV2D_SIGMOID:
+        return &op_sigmoid;
+    case CONV2D_HARD_SWISH:
+        return &op_hard_swish;
+    case CONV2D_MISH:
+        return &op_mish;
+    case CONV2D_LEAKY_RELU:
+        return &op_leaky_relu;
+    }
+    return NULL;
+}
+
+enum conv2d_activation conv2d_activation_of(const struct op_class *op)
+{
+    for (int i = CONV2D_SILU; i <= CONV2D_LEAKY_RELU; i++) {
+        if (conv2d_activation_op((enum conv2d_activation)i) == op)
+            return (enum conv2d_activation)i;
+    }
+    return CONV2D_NO_ACTIVATION;
+}
+
 const struct tensor *conv2d_scale(const struct node *node,
                                   const struct tensor *const *inputs)
 {

@@ -47,6 +47,10 @@ struct conv2d_attrs {
 /* Stride and dilation 1, no padding, one group. */
 struct conv2d_attrs conv2d_defaults(void);
 const struct conv2d_attrs *conv2d_attrs(const struct node *node);
+/* The op that an activation is on its own; NULL for none. */
+const struct op_class *conv2d_activation_op(enum conv2d_activation activation);
+/* The activation that such an op becomes once it is fused. */
+enum conv2d_activation conv2d_activation_of(const struct op_class *op);
 /* The scale among a node's inputs; NULL if there is none. */
 const struct tensor *conv2d_scale(const struct node *node,
                                   const struct tensor *const *inputs);

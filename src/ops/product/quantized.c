@@ -68,13 +68,6 @@ void quantized_activate(const struct op_context *context,
                         const struct quantized_finish *finish, float *y,
                         size_t n)
 {
-    static const struct op_class *const ops[] = {
-        [CONV2D_SILU] = &op_silu,
-        [CONV2D_SIGMOID] = &op_sigmoid,
-        [CONV2D_HARD_SWISH] = &op_hard_swish,
-        [CONV2D_MISH] = &op_mish,
-        [CONV2D_LEAKY_RELU] = &op_leaky_relu,
-    };
     struct unary_attrs attrs = {.alpha = (double)finish->slope};
     struct node node = {.attrs = &attrs};
     float high = finish->relu_limit > 0 ? finish->relu_limit : INFINITY;
@@ -84,7 +77,7 @@ void quantized_activate(const struct op_context *context,
         y[i] = y[i] < high ? y[i] : high;
     }
     if (finish->activation) {
-        node.op = ops[finish->activation];
+        node.op = conv2d_activation_op(finish->activation);
         unary_run_f32(context, &node, y, y, n);
     }
 }
