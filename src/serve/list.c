@@ -1,6 +1,6 @@
 /* serve/list.c - the page with the runs of a folder. It has no script: links
  * lead to the reports, a form to a comparison. */
-#include "serve/serve.h"
+#include "serve/list_internal.h"
 
 #include "base/base64.h"
 #include "base/sha256.h"
@@ -28,15 +28,24 @@ static const char list_style[] =
     ".name{min-width:9rem;max-width:24rem;overflow-wrap:anywhere}"
     ".date{white-space:nowrap}\n"
     ".n{text-align:right;white-space:nowrap}.soft{color:var(--soft)}\n"
-    "a{color:var(--accent)}.worse{color:var(--worse)}.better{color:"
-    "var(--accent)}\n"
+    "a{color:var(--accent)}.worse{color:var(--worse)}\n"
     "button{font:inherit;padding:.2rem "
     ".8rem;color:var(--ink);background:var(--panel);border:1px solid "
     "var(--soft);border-radius:5px}"
-    "svg{width:100%;max-width:40rem;height:auto;display:block}\n"
-    "svg path{fill:none;stroke:var(--accent);stroke-width:2}"
-    "svg circle{fill:var(--accent)}svg text{fill:var(--soft);font-size:11px}\n"
-    "svg line{stroke:var(--line)}\n";
+    ".trends{display:grid;grid-template-columns:repeat(auto-fit,minmax("
+    "min(26rem,100%),1fr));gap:.6rem 2rem}\n"
+    "svg.trend{width:100%;height:auto;display:block;overflow:visible}"
+    "svg text{fill:var(--soft);font-size:12px}"
+    "svg line{stroke:var(--line)}\n"
+    ".sign{width:.9rem;height:.9rem;margin-right:.35rem;vertical-align:-.12rem}"
+    ".way{fill:none;stroke:var(--soft);stroke-width:1.5}"
+    ".passed{fill:var(--accent)}.failed{fill:var(--worse)}"
+    ".open{fill:var(--ground);stroke:var(--accent);stroke-width:2}"
+    ".start{fill:var(--soft)}\n"
+    ".verdict{min-width:18rem;max-width:34rem}"
+    ".legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.2rem;"
+    "margin:0 0 .4rem;padding:0}\n"
+    ":focus-visible{outline:2px solid var(--accent);outline-offset:2px}\n";
 
 /* Only this style is allowed, by its hash, and no script at all. */
 static void list_write_head(struct sink *sink)
@@ -61,8 +70,7 @@ static void list_write_head(struct sink *sink)
     sink_puts(sink, "</style>\n</head>\n<body>\n<main>\n<h1>Runs in ");
 }
 
-/* A name as part of an address. */
-static void list_write_address(struct sink *sink, const char *text)
+void list_write_address(struct sink *sink, const char *text)
 {
     static const char hex[] = "0123456789ABCDEF";
 
@@ -86,22 +94,37 @@ static void list_write_cell(struct sink *sink, double value,
                 isnan(value) ? "\xe2\x80\x93" : write(text, value));
 }
 
-static void list_write_change(struct sink *sink,
-                              const struct folder_entry *entry)
+static void list_write_sign(struct sink *sink,
+                            const struct trend_verdict *verdict)
 {
-    char text[UNITS_MAX];
+    sink_puts(sink, "<svg class=\"sign\" viewBox=\"-7 -7 14 14\" "
+                    "aria-hidden=\"true\">");
+    list_write_mark(sink, verdict, 0, 0);
+    sink_puts(sink, "</svg>");
+}
 
-    if (entry->kind == ENTRY_RECORDING)
-        sink_puts(sink, "<td>recording, or cut off</td>");
-    else if (isnan(entry->change))
-        sink_puts(sink, "<td class=\"soft\">\xe2\x80\x93</td>");
-    else if (entry->change > 0)
-        sink_printf(sink, "<td class=\"%s\">%s, %s</td>",
-                    entry->change > 1 ? "worse" : "better",
-                    entry->change > 1 ? "slower" : "faster",
-                    units_percent(text, entry->change - 1, 1));
-    else
-        sink_puts(sink, "<td class=\"soft\">within noise</td>");
+/* "failed: the whole +5.1 % ...": its first word is the sign's. */
+static void list_write_verdict(struct sink *sink,
+                               const struct folder_entry *entry)
+{
+    const struct trend_verdict *verdict = &entry->point.verdict;
+    const char *rest = strchr(verdict->text, ':');
+
+    sink_puts(sink, "<td class=\"verdict\">");
+    if (entry->kind == ENTRY_RECORDING) {
+        sink_puts(sink, "recording, or cut off");
+    } else if (!verdict->is_judged) {
+        sink_puts(sink, "<span class=\"soft\">");
+        html_escape(sink, *verdict->text ? verdict->text : "\xe2\x80\x93");
+        sink_puts(sink, "</span>");
+    } else {
+        list_write_sign(sink, verdict);
+        sink_printf(sink, "<b%s>%s</b>",
+                    verdict->gate == GATE_FAILED ? " class=\"worse\"" : "",
+                    trend_word(verdict));
+        html_escape(sink, rest ? rest : "");
+    }
+    sink_puts(sink, "</td>");
 }
 
 static void list_write_choice(struct sink *sink, const char *side,
@@ -124,96 +147,16 @@ static void list_write_run(struct sink *sink, const struct folder_entry *entry)
     sink_puts(sink, "\"><bdi>");
     html_escape(sink, entry->name);
     sink_puts(sink, "</bdi></a></td><td class=\"name\"><bdi>");
-    html_escape(sink, entry->model);
+    html_escape(sink, entry->point.model);
     sink_puts(sink, "</bdi></td><td class=\"soft date\"><bdi>");
-    html_escape(sink, entry->started);
+    html_escape(sink, entry->point.started);
     sink_printf(sink, "</bdi></td><td class=\"n\">%llu</td>",
-                (unsigned long long)entry->n_iterations);
-    list_write_cell(sink, entry->mean_ns, units_time);
-    list_write_cell(sink, entry->p95_ns, units_time);
-    list_write_cell(sink, entry->peak_bytes, units_bytes);
-    list_write_change(sink, entry);
+                (unsigned long long)entry->point.n_iterations);
+    list_write_cell(sink, entry->point.mean_ns, units_time);
+    list_write_cell(sink, entry->point.p95_ns, units_time);
+    list_write_cell(sink, entry->point.peak_bytes, units_bytes);
+    list_write_verdict(sink, entry);
     sink_puts(sink, "</tr>\n");
-}
-
-/* ---- the trend ------------------------------------------------------------
- */
-
-enum { TREND_W = 560, TREND_H = 120, TREND_LEFT = 64, TREND_PAD = 16 };
-
-/* One figure of the runs from first to end, in their order; every scale begins
- * at 0. */
-static void list_write_trend(struct sink *sink, const char *label,
-                             const struct folder_entry *runs, size_t n,
-                             size_t offset,
-                             const char *(*write)(char *, double))
-{
-    double most = 0, value;
-    char text[UNITS_MAX];
-    const char *before = "M";
-
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&value, (const char *)&runs[i] + offset, sizeof value);
-        most = value > most ? value : most;
-    }
-    if (!(most > 0))
-        return;
-    sink_printf(
-        sink,
-        "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s of the "
-        "runs in order\"><text x=\"0\" y=\"11\">%s</text>"
-        "<text x=\"0\" y=\"%d\">%s</text><text x=\"0\" y=\"%d\">0</text>"
-        "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/><path d=\"",
-        TREND_W, TREND_H, label, label, TREND_PAD + 14, write(text, most),
-        TREND_H - 4, TREND_LEFT, TREND_W, TREND_H - 8, TREND_H - 8);
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < n; i++) {
-            double x = TREND_LEFT + 8 +
-                       (double)i * (TREND_W - TREND_LEFT - 16) /
-                           (double)(n > 1 ? n - 1 : 1);
-            double y;
-
-            memcpy(&value, (const char *)&runs[i] + offset, sizeof value);
-            if (isnan(value))
-                continue;
-            y = TREND_H - 8 - value / most * (TREND_H - 8 - TREND_PAD - 10);
-            if (pass == 0) {
-                sink_printf(sink, "%s%.1f %.1f", before, x, y);
-                before = "L";
-                continue;
-            }
-            sink_printf(sink, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>",
-                        x, y);
-            html_escape(sink, runs[i].name);
-            sink_printf(sink, ": %s</title></circle>", write(text, value));
-        }
-        sink_puts(sink, pass == 0 ? "\"/>" : "</svg>\n");
-    }
-}
-
-static void list_write_trends(struct sink *sink,
-                              const struct run_folder *folder)
-{
-    size_t end;
-
-    for (size_t i = 0; i < folder->n; i = end) {
-        const struct folder_entry *first = &folder->entries[i];
-
-        for (end = i + 1;
-             end < folder->n && folder->entries[end].kind == first->kind &&
-             strcmp(folder->entries[end].model, first->model) == 0;)
-            end++;
-        if (first->kind != ENTRY_RUN || end - i < 2)
-            continue;
-        sink_puts(sink, "<h2>Trend of <bdi>");
-        html_escape(sink, first->model);
-        sink_puts(sink, "</bdi></h2>\n");
-        list_write_trend(sink, "mean latency", first, end - i,
-                         offsetof(struct folder_entry, mean_ns), units_time);
-        list_write_trend(sink, "memory peak", first, end - i,
-                         offsetof(struct folder_entry, peak_bytes),
-                         units_bytes);
-    }
 }
 
 /* ---- the page --------------------------------------------------------------
@@ -222,6 +165,31 @@ static void list_write_trends(struct sink *sink,
 static bool list_is_run(const struct folder_entry *entry)
 {
     return entry->kind == ENTRY_RUN || entry->kind == ENTRY_RECORDING;
+}
+
+/* By which rule the runs are judged. */
+static void list_write_rule(struct sink *sink, const struct run_folder *folder)
+{
+    const struct budgets *budgets = folder->budgets;
+
+    sink_puts(sink,
+              "<p class=\"soft\">The gate is that of <code>assay compare ");
+    if (budgets->n && !budgets->items[0].scope)
+        sink_printf(sink, "--fail-above %g%%", 100 * budgets->items[0].above);
+    else
+        sink_puts(sink, "--budgets");
+    sink_puts(sink,
+              "</code>: slower than allowed by more than noise, the whole "
+              "or a module that counts. Each run is judged against ");
+    if (folder->base) {
+        sink_puts(sink, "<b><bdi>");
+        html_escape(sink, folder->base);
+        sink_puts(sink, "</bdi></b> if it is of the same model, otherwise "
+                        "against the run before it");
+    } else {
+        sink_puts(sink, "the run of its model before it");
+    }
+    sink_puts(sink, ".</p>\n");
 }
 
 static size_t list_write_runs(struct sink *sink,
@@ -234,7 +202,7 @@ static size_t list_write_runs(struct sink *sink,
                     "<th>began</th><th class=\"n\">iterations</th>"
                     "<th class=\"n\">mean</th><th class=\"n\">p95</th>"
                     "<th class=\"n\">memory peak</th>"
-                    "<th>against the run before</th></tr></thead>\n<tbody>\n");
+                    "<th>gate</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < folder->n; i++) {
         if (list_is_run(&folder->entries[i])) {
             list_write_run(sink, &folder->entries[i]);
@@ -275,6 +243,7 @@ void serve_write_list(const struct run_folder *folder, struct sink *sink)
     list_write_head(sink);
     html_escape(sink, folder->path);
     sink_puts(sink, "</h1>\n");
+    list_write_rule(sink, folder);
     if (list_write_runs(sink, folder) == 0)
         sink_puts(sink, "<p>There is no run in this folder yet: "
                         "<code>assay run MODEL PHOTOGRAPH -o FOLDER/NAME.assay"
