@@ -37,8 +37,7 @@ function gateLine(gate) {
 function verdictLines(comparison) {
   const gate = comparison.gate;
   return [
-    gate ? gateLine(gate) : null, make("p", {class: "verdict"}, `${comparison.verdict}.`),
-    comparison.note ? make("p", {class: "note"}, `${comparison.note}.`) : null,
+    gate ? gateLine(gate) : null, verdictWords(comparison),
     gate ? null
          : make("p", {class: "note"}, "No budget was given, so no gate was asked: ",
                code("assay report A B --fail-above 5%"), " does.")
@@ -55,15 +54,10 @@ function barsCell(node, most) {
       }));
 }
 
-const MARK_WORDS = {
-  "=": "within noise",
-  "?": "undecided"
-};
-
 function verdictCell(node) {
   const kind = changeKind(node);
   return [
-    make("span", {class: "swatch fill-" + kind.key}), MARK_WORDS[node.mark] || node.mark,
+    make("span", {class: "swatch fill-" + kind.key}), markWord(node),
     node.is_cause ? make("span", {class: "in", title: "no module inside it explains it"}, " cause")
                   : null
   ];
