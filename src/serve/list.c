@@ -19,11 +19,12 @@ static const char list_style[] =
     "body{margin:0;padding:1rem;font:14px/1.45 system-ui,sans-serif;"
     "background:var(--ground);color:var(--ink);"
     "font-variant-numeric:tabular-nums}\n"
-    "h1{font-size:1.2rem;margin:0 0 .8rem}h2{font-size:1rem;margin:1.2rem 0 "
+    "h1{font-size:1.2rem;margin:0 0 .8rem}h2{font-size:1rem;margin:1.4rem 0 "
     ".4rem}\n"
-    "main{max-width:76rem}.scroll{overflow-x:auto}"
+    "main{max-width:98rem}.scroll{overflow-x:auto}"
     "table{border-collapse:collapse;width:100%}\n"
-    "th,td{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid "
+    "th,td{text-align:left;vertical-align:baseline;padding:.25rem .9rem .25rem "
+    "0;border-bottom:1px solid "
     "var(--line)}th{color:var(--soft);font-weight:500}\n"
     ".name{min-width:9rem;max-width:24rem;overflow-wrap:anywhere}"
     ".date{white-space:nowrap}\n"
@@ -34,7 +35,8 @@ static const char list_style[] =
     "var(--soft);border-radius:5px}"
     ".trends{display:grid;grid-template-columns:repeat(auto-fit,minmax("
     "min(26rem,100%),1fr));gap:.6rem 2rem}\n"
-    "svg.trend{width:100%;height:auto;display:block;overflow:visible}"
+    "svg.trend{width:100%;height:auto;"
+    "display:block;overflow:visible}"
     "svg text{fill:var(--soft);font-size:12px}"
     "svg line{stroke:var(--line)}\n"
     ".sign{width:.9rem;height:.9rem;margin-right:.35rem;vertical-align:-.12rem}"
@@ -42,9 +44,13 @@ static const char list_style[] =
     ".passed{fill:var(--accent)}.failed{fill:var(--worse)}"
     ".open{fill:var(--ground);stroke:var(--accent);stroke-width:2}"
     ".start{fill:var(--soft)}\n"
-    ".verdict{min-width:18rem;max-width:34rem}"
+    ".verdict{min-width:26rem}"
     ".legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1.2rem;"
     "margin:0 0 .4rem;padding:0}\n"
+    ".bar{position:sticky;bottom:0;margin:0;padding:.6rem 0;"
+    "background:var(--ground)}\n"
+    "@media(max-width:44rem){svg.trend text{font-size:17px}"
+    ".name{min-width:7rem}}\n"
     ":focus-visible{outline:2px solid var(--accent);outline-offset:2px}\n";
 
 /* Only this style is allowed, by its hash, and no script at all. */
@@ -118,7 +124,6 @@ static void list_write_verdict(struct sink *sink,
         html_escape(sink, *verdict->text ? verdict->text : "\xe2\x80\x93");
         sink_puts(sink, "</span>");
     } else {
-        list_write_sign(sink, verdict);
         sink_printf(sink, "<b%s>%s</b>",
                     verdict->gate == GATE_FAILED ? " class=\"worse\"" : "",
                     trend_word(verdict));
@@ -137,26 +142,42 @@ static void list_write_choice(struct sink *sink, const char *side,
     sink_puts(sink, "\"></td>");
 }
 
+/* "2026-11-17 17:07:25" */
+static void list_write_when(struct sink *sink, const char *started)
+{
+    char text[TREND_TEXT];
+    size_t n;
+
+    snprintf(text, sizeof text, "%s", started);
+    n = strlen(text);
+    if (n > 10 && text[10] == 'T')
+        text[10] = ' ';
+    if (n && text[n - 1] == 'Z')
+        text[n - 1] = '\0';
+    sink_puts(sink, "<td class=\"soft date\"><bdi>");
+    html_escape(sink, text);
+    sink_puts(sink, "</bdi></td>");
+}
+
 static void list_write_run(struct sink *sink, const struct folder_entry *entry)
 {
     sink_puts(sink, "<tr>");
     list_write_choice(sink, "a", entry->name);
     list_write_choice(sink, "b", entry->name);
-    sink_puts(sink, "<td class=\"name\"><a href=\"/run?name=");
+    sink_puts(sink, "<td class=\"name\">");
+    list_write_sign(sink, &entry->point.verdict);
+    sink_puts(sink, "<a href=\"/run?name=");
     list_write_address(sink, entry->name);
     sink_puts(sink, "\"><bdi>");
     html_escape(sink, entry->name);
-    sink_puts(sink, "</bdi></a></td><td class=\"name\"><bdi>");
-    html_escape(sink, entry->point.model);
-    sink_puts(sink, "</bdi></td><td class=\"soft date\"><bdi>");
-    html_escape(sink, entry->point.started);
-    sink_printf(sink, "</bdi></td><td class=\"n\">%llu</td>",
-                (unsigned long long)entry->point.n_iterations);
+    sink_puts(sink, "</bdi></a></td>");
+    list_write_when(sink, entry->point.started);
     list_write_cell(sink, entry->point.mean_ns, units_time);
     list_write_cell(sink, entry->point.p95_ns, units_time);
     list_write_cell(sink, entry->point.peak_bytes, units_bytes);
     list_write_verdict(sink, entry);
-    sink_puts(sink, "</tr>\n");
+    sink_printf(sink, "<td class=\"n\">%llu</td></tr>\n",
+                (unsigned long long)entry->point.n_iterations);
 }
 
 /* ---- the page --------------------------------------------------------------
@@ -192,25 +213,44 @@ static void list_write_rule(struct sink *sink, const struct run_folder *folder)
     sink_puts(sink, ".</p>\n");
 }
 
+/* The runs of a model: their trend, then the newest first. */
+static void list_write_model(struct sink *sink, const struct folder_entry *runs,
+                             size_t n)
+{
+    sink_puts(sink, "<h2><bdi>");
+    html_escape(sink, runs->point.model);
+    sink_puts(sink, "</bdi></h2>\n");
+    list_write_trend(sink, runs, n);
+    sink_puts(sink, "<div class=\"scroll\"><table><thead><tr>"
+                    "<th>A</th><th>B</th><th>run</th><th>began</th>"
+                    "<th class=\"n\">mean</th><th class=\"n\">p95</th>"
+                    "<th class=\"n\">memory peak</th><th>gate</th>"
+                    "<th class=\"n\">iterations</th></tr></thead>\n<tbody>\n");
+    for (size_t i = n; i-- > 0;)
+        list_write_run(sink, &runs[i]);
+    sink_puts(sink, "</tbody></table></div>\n");
+}
+
+/* Returns how many there are. */
 static size_t list_write_runs(struct sink *sink,
                               const struct run_folder *folder)
 {
-    size_t n = 0;
+    const struct folder_entry *entries = folder->entries;
+    size_t n = 0, end;
 
-    sink_puts(sink, "<form action=\"/compare\"><div class=\"scroll\"><table>"
-                    "<thead><tr><th>A</th><th>B</th><th>run</th><th>model</th>"
-                    "<th>began</th><th class=\"n\">iterations</th>"
-                    "<th class=\"n\">mean</th><th class=\"n\">p95</th>"
-                    "<th class=\"n\">memory peak</th>"
-                    "<th>gate</th></tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < folder->n; i++) {
-        if (list_is_run(&folder->entries[i])) {
-            list_write_run(sink, &folder->entries[i]);
-            n++;
-        }
+    while (n < folder->n && list_is_run(&entries[n]))
+        n++;
+    if (n == 0)
+        return 0;
+    sink_puts(sink, "<form action=\"/compare\">\n");
+    for (size_t i = 0; i < n; i = end) {
+        for (end = i + 1; end < n && strcmp(entries[end].point.model,
+                                            entries[i].point.model) == 0;)
+            end++;
+        list_write_model(sink, &entries[i], end - i);
     }
-    sink_puts(sink, "</tbody></table></div>\n<p><button>Compare A with B"
-                    "</button></p></form>\n");
+    sink_puts(sink, "<p class=\"bar\"><button>Compare A with B</button></p>"
+                    "</form>\n");
     return n;
 }
 
@@ -248,7 +288,6 @@ void serve_write_list(const struct run_folder *folder, struct sink *sink)
         sink_puts(sink, "<p>There is no run in this folder yet: "
                         "<code>assay run MODEL PHOTOGRAPH -o FOLDER/NAME.assay"
                         "</code> makes one.</p>\n");
-    list_write_trends(sink, folder);
     list_write_others(sink, folder);
     sink_puts(sink, "</main>\n</body>\n</html>\n");
 }

@@ -14,7 +14,9 @@ void list_write_address(struct sink *sink, const char *text);
 void list_write_mark(struct sink *sink, const struct trend_verdict *verdict,
                      double x, double y);
 
-/* Latency and memory of each model's runs, in their order. */
-void list_write_trends(struct sink *sink, const struct run_folder *folder);
+/* Latency and memory of a model's runs, in their order; nothing if less than
+ * two of them are complete. Those that are not are the last. */
+void list_write_trend(struct sink *sink, const struct folder_entry *runs,
+                      size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* serve/list_trend.c - the trend of each model in the list of runs. */
+/* serve/list_trend.c - the trend of a model in the list of runs. */
 #include "serve/list_internal.h"
 
 #include "base/units.h"
@@ -14,7 +14,8 @@ enum {
     TREND_TOP = 26,
     TREND_BOTTOM = 146,
     TREND_RIM = 12, /* between the axis and the first point */
-    DATE = 10       /* letters: 2026-11-17 */
+    DATE = 10,      /* letters: 2026-11-17 */
+    TIME = 8        /* 17:07:25 */
 };
 
 /* One figure of some runs. Every scale begins at 0. */
@@ -98,7 +99,8 @@ static void chart_write_when(struct sink *sink, const struct list_chart *chart,
 
     if (is_one_day && strlen(when) > DATE)
         when += DATE + 1; /* after the T */
-    snprintf(text, sizeof text, "%.*s", (int)DATE,
+    snprintf(text, sizeof text, "%.*s",
+             when == point->started || *point->commit ? DATE : TIME,
              *point->commit ? point->commit
              : *when        ? when
                             : chart->runs[i].name);
@@ -108,6 +110,15 @@ static void chart_write_when(struct sink *sink, const struct list_chart *chart,
     sink_puts(sink, "</text>");
 }
 
+/* Of a round number: "50 ms" instead of "50.0 ms". */
+static void chart_trim(char text[UNITS_MAX])
+{
+    char *point = strchr(text, '.'), *unit = strchr(text, ' ');
+
+    if (point && unit && strspn(point + 1, "0") == (size_t)(unit - point - 1))
+        memmove(point, unit, strlen(unit) + 1);
+}
+
 static void chart_write_axes(struct sink *sink, const struct list_chart *chart)
 {
     char text[UNITS_MAX];
@@ -115,11 +126,13 @@ static void chart_write_axes(struct sink *sink, const struct list_chart *chart)
     for (int i = 0; i * chart->step <= chart->most * (1 + 1e-9); i++) {
         double y = chart_y(chart, i * chart->step);
 
+        chart->write(text, i * chart->step);
+        chart_trim(text);
         sink_printf(sink,
                     "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                     "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
                     TREND_LEFT, TREND_W, y, y, TREND_LEFT - 6, y + 4,
-                    i ? chart->write(text, i * chart->step) : "0");
+                    i ? text : "0");
     }
     chart_write_when(sink, chart, 0, "start");
     chart_write_when(sink, chart, chart->n - 1, "end");
@@ -185,7 +198,7 @@ static void chart_write(struct sink *sink, struct list_chart chart)
     sink_puts(sink, "</svg>\n");
 }
 
-static void trends_write_legend(struct sink *sink)
+static void trend_write_legend(struct sink *sink)
 {
     static const struct {
         struct trend_verdict verdict;
@@ -205,14 +218,14 @@ static void trends_write_legend(struct sink *sink)
     sink_puts(sink, "</ul>\n");
 }
 
-/* Of n runs of a model. */
-static void trends_write_model(struct sink *sink,
-                               const struct folder_entry *runs, size_t n)
+void list_write_trend(struct sink *sink, const struct folder_entry *runs,
+                      size_t n)
 {
-    sink_puts(sink, "<h2>Trend of <bdi>");
-    html_escape(sink, runs->point.model);
-    sink_puts(sink, "</bdi></h2>\n");
-    trends_write_legend(sink);
+    while (n && runs[n - 1].kind != ENTRY_RUN)
+        n--;
+    if (n < 2)
+        return;
+    trend_write_legend(sink);
     sink_puts(sink, "<div class=\"trends\">\n");
     chart_write(sink, (struct list_chart){
                           .label = "mean latency",
@@ -231,20 +244,4 @@ static void trends_write_model(struct sink *sink,
                           .is_bytes = true,
                       });
     sink_puts(sink, "</div>\n");
-}
-
-void list_write_trends(struct sink *sink, const struct run_folder *folder)
-{
-    size_t end;
-
-    for (size_t i = 0; i < folder->n; i = end) {
-        const struct folder_entry *first = &folder->entries[i];
-
-        for (end = i + 1;
-             end < folder->n && folder->entries[end].kind == first->kind &&
-             strcmp(folder->entries[end].point.model, first->point.model) == 0;)
-            end++;
-        if (first->kind == ENTRY_RUN && end - i > 1)
-            trends_write_model(sink, first, end - i);
-    }
 }

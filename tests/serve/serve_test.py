@@ -86,7 +86,7 @@ class Serve(unittest.TestCase):
         answer, text = self.ask("/")
         self.assertEqual(answer.status, 200)
         for part in ("fast.assay", "slow.assay", "live.assay.12-abcdef.part",
-                     "recording", "Trend of", "10.0 ms", "20.0 ms",
+                     "recording", "mean latency of the runs in order", "10.0 ms", "20.0 ms",
                      "--fail-above 5%"):
             self.assertIn(part, text)
 
