@@ -71,7 +71,7 @@ function compareColumns(report) {
     {label: "module", value: pathText, cell: whereCell, class: "where"},
     number("A ms", node => node.a_ms, "mean per iteration"),
     number("B ms", node => node.b_ms, "mean per iteration"),
-    {label: "", value: node => node.b_ms, cell: node => barsCell(node, scale)}, {
+    {label: "A and B", value: node => node.b_ms, cell: node => barsCell(node, scale)}, {
       ...number("change", node => node.ratio, "from A to B, as the test estimates it"),
       text: node => node.change
     },
