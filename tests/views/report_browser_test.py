@@ -185,6 +185,16 @@ class Any(Report):
         self.run_script("select(state.report.nodes[1])")
         self.assertEqual(self.find(".details h2").text, "L" * 10000)
 
+    def test_long_names_are_cut_between_letters(self):
+        self.show("full")
+        for letter in ("L", "\U0001d54c"):
+            for n in (5, 59, 60, 61, 100, 3000):
+                cut = self.run_script("return shorten(arguments[0], 60)",
+                                      letter * n)
+                self.assertEqual(
+                    cut, letter * n if n <= 60 else
+                    letter * 29 + "\u2026" + letter * 29)
+
     def test_the_page_requests_nothing(self):
         self.show("full")
         self.assertEqual(self.run_script(

@@ -33,10 +33,11 @@ function nameText(text, most = 80) {
   return make("bdi", {}, shorten(text, most));
 }
 
+/* A letter may be two units of a string, which must not be separated. */
 function shorten(text, most) {
-  const letters = text.length > 2 * most ? text.slice(0, most) + text.slice(-most) : text;
-  const all = Array.from(letters);
-  if (text.length <= most || all.length <= most)
+  const ends = text.length > 4 * most ? text.slice(0, 2 * most) + text.slice(-2 * most) : text;
+  const all = Array.from(ends);
+  if (all.length <= most)
     return text;
   const half = Math.max(1, Math.floor((most - 1) / 2));
   return all.slice(0, half).join("") + "\u2026" + all.slice(-half).join("");

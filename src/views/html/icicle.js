@@ -69,7 +69,8 @@ function newIcicle(options) {
   function fillCell(cell, item, pixels) {
     const node = item.node, width = item.width * pixels;
     cell.className = `cell fill-${options.kindOf(node).key}` + (item.isAbove ? " above" : "") +
-        (width < 30 ? " narrow" : "") + (options.isFaint(node) ? " dim" : "");
+        (width < 4 ? " thin" : "") + (width < 30 ? " narrow" : "") +
+        (options.isFaint(node) ? " dim" : "");
     cell.setAttribute("aria-selected", String(options.isChosen(node)));
     cell.tabIndex = node === focused() ? 0 : -1;
     cell.style.left = 100 * item.left + "%";
