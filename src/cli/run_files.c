@@ -130,10 +130,10 @@ static enum assay_status report_compare(const struct report_side *sides,
 
 enum assay_status report_write(const struct report_side *sides, size_t n_sides,
                                const struct budgets *budgets,
-                               const char *folder, struct sink *sink,
-                               struct error *err)
+                               const struct trend *trend, const char *folder,
+                               struct sink *sink, struct error *err)
 {
-    struct report report = {.sides = {sides[0]}};
+    struct report report = {.sides = {sides[0]}, .trend = trend};
     struct comparison *comparison = NULL;
     struct gate_result gate = {0};
     struct album album = {0};
@@ -306,7 +306,7 @@ run_files_write_html(struct run_files *files, const struct run *run,
                      const char *pictures, struct str *wrote, struct error *err)
 {
     struct report_side side = {run, files->run_path};
-    enum assay_status st = report_write(&side, 1, &(struct budgets){0},
+    enum assay_status st = report_write(&side, 1, &(struct budgets){0}, NULL,
                                         pictures, files->html.sink, err);
 
     return result_end(&files->html, st, wrote, err);

@@ -13,11 +13,11 @@
 /* Writes the report of one run, or of what changed from the first run to the
  * second. folder has the drawn photographs, of which those of the last run are
  * included, or all if it does not name any; NULL: none. Without budgets (no
- * items) two runs get no verdict of a gate. */
+ * items) two runs get no verdict of a gate. trend may be NULL. */
 enum assay_status report_write(const struct report_side *sides, size_t n_sides,
                                const struct budgets *budgets,
-                               const char *folder, struct sink *sink,
-                               struct error *err);
+                               const struct trend *trend, const char *folder,
+                               struct sink *sink, struct error *err);
 
 /* Appends the path of the event file of a run that began so many seconds after
  * 1970: FOLDER/NAME/events..., where NAME, which TensorBoard shows, is that of

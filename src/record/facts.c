@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -74,6 +75,16 @@ static enum assay_status facts_set_time(struct run *run, struct error *err)
     return run_fact_set(run, "time.started", text, err);
 }
 
+/* Which version of the measured program this is, for the trend of several runs:
+ * only who starts it can know. */
+static enum assay_status facts_set_commit(struct run *run, struct error *err)
+{
+    const char *commit = getenv("ASSAY_COMMIT");
+
+    return commit && *commit ? run_fact_set(run, "program.commit", commit, err)
+                             : ASSAY_OK;
+}
+
 enum assay_status facts_set(struct run *run, struct error *err)
 {
     enum assay_status st = facts_set_processor(run, err);
@@ -85,6 +96,8 @@ enum assay_status facts_set(struct run *run, struct error *err)
                           err);
     if (!st)
         st = facts_set_command(run, err);
+    if (!st)
+        st = facts_set_commit(run, err);
     if (!st)
         st = facts_set_time(run, err);
     if (!st)

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "run/compare.h"
 #include "store/store.h"
 
 #include <dirent.h>
@@ -68,30 +67,6 @@ static enum entry_kind entry_kind_by_name(const char *name)
     return ENTRY_FOREIGN;
 }
 
-static void entry_text(char to[ENTRY_TEXT], const char *text)
-{
-    snprintf(to, ENTRY_TEXT, "%s", text ? text : "");
-}
-
-static void entry_describe(struct folder_entry *entry, const struct run *run)
-{
-    const struct run_memory *memory = run_memory_of(run);
-    const char *model = run_fact(run, "model.name");
-    struct scope_stats stats;
-
-    entry_text(entry->model, model ? model : run_scope(run, RUN_ROOT)->name);
-    entry_text(entry->started, run_fact(run, "time.started"));
-    entry->n_iterations = run_iteration_count(run);
-    if (memory->peak_bytes != RUN_UNKNOWN)
-        entry->peak_bytes = (double)memory->peak_bytes;
-    if (run_scope_stats(run, RUN_ROOT, RUN_ANY, &stats, NULL) == ASSAY_OK) {
-        entry->mean_ns = stats.mean_ns;
-        entry->p95_ns = stats.p95_ns;
-    }
-    if (run_health_of(run)->is_incomplete)
-        entry->kind = ENTRY_RECORDING;
-}
-
 static enum assay_status entry_learn(struct folder_entry *entry,
                                      const struct run_folder *folder,
                                      struct error *err)
@@ -100,7 +75,7 @@ static enum assay_status entry_learn(struct folder_entry *entry,
     struct run *run = NULL;
     enum assay_status st;
 
-    entry->mean_ns = entry->p95_ns = entry->peak_bytes = entry->change = NAN;
+    entry->point.verdict.ratio = NAN;
     entry->kind = entry_kind_by_name(entry->name);
     if (entry->kind == ENTRY_FOREIGN)
         return ASSAY_OK;
@@ -112,7 +87,9 @@ static enum assay_status entry_learn(struct folder_entry *entry,
         snprintf(entry->why, sizeof entry->why, "%s", why.text);
         return ASSAY_OK;
     }
-    entry_describe(entry, run);
+    trend_describe(run, &entry->point);
+    if (run_health_of(run)->is_incomplete)
+        entry->kind = ENTRY_RECORDING;
     run_free(run);
     return ASSAY_OK;
 }
@@ -120,50 +97,133 @@ static enum assay_status entry_learn(struct folder_entry *entry,
 /* ---- the runs before ------------------------------------------------------
  */
 
-/* By model, then by the time a run began, then by name; others come last. */
+/* By model, the complete runs first, then by the time a run began, then by
+ * name; others come last. */
 static int entries_order(const void *left, const void *right)
 {
     const struct folder_entry *a = left, *b = right;
     int order = (int)a->kind / 2 - (int)b->kind / 2;
 
     if (!order)
-        order = strcmp(a->model, b->model);
+        order = strcmp(a->point.model, b->point.model);
     if (!order)
-        order = strcmp(a->started, b->started);
+        order = (int)a->kind - (int)b->kind;
+    if (!order)
+        order = strcmp(a->point.started, b->point.started);
     return order ? order : strcmp(a->name, b->name);
 }
 
-static double entry_change(const struct comparison *comparison)
+uint64_t entry_stamp(const struct folder_entry *entry)
 {
-    const struct compare_row *whole = compare_row(comparison, 0);
+    uint64_t hash = 0xcbf29ce484222325u;
 
-    return whole->is_counted ? whole->ratio : isnan(whole->ratio) ? NAN : 0;
+    for (const char *at = entry->name; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    hash = (hash ^ (uint64_t)entry->changed_ns) * 0x100000001b3u;
+    return ((hash ^ (uint64_t)entry->bytes) * 0x100000001b3u) | 1;
 }
 
-/* By the rules of `assay compare`. Runs that cannot be compared are not. */
-static void entry_compare(struct folder_entry *entry,
-                          const struct folder_entry *before,
-                          const struct run_folder *folder)
+/* By the rules of `assay compare`, unless that was done before. A run that
+ * cannot be loaded any more is not judged. */
+static enum assay_status entry_judge(struct folder_entry *entry,
+                                     const struct folder_entry *base,
+                                     const struct run_folder *folder,
+                                     struct error *err)
 {
+    uint64_t stamp = entry_stamp(base);
     struct run *a = NULL, *b = NULL;
-    struct comparison *comparison = NULL;
+    enum assay_status st = ASSAY_OK;
 
-    if (entry->compared_ns == before->changed_ns)
-        return;
-    entry->compared_ns = before->changed_ns;
-    entry->change = NAN;
-    if (folder_load(folder, before->name, &a, NULL) == ASSAY_OK &&
-        folder_load(folder, entry->name, &b, NULL) == ASSAY_OK) {
-        struct compare_side sides[] = {{(const struct run *const *)&a, 1},
-                                       {(const struct run *const *)&b, 1}};
-
-        if (compare_new(&sides[0], &sides[1], NULL, &comparison, NULL) ==
-            ASSAY_OK)
-            entry->change = entry_change(comparison);
-    }
-    compare_free(comparison);
+    if (entry->judged_by == stamp)
+        return ASSAY_OK;
+    entry->judged_by = stamp;
+    entry->point.verdict = (struct trend_verdict){.ratio = NAN};
+    if (folder_load(folder, base->name, &a, NULL) == ASSAY_OK &&
+        folder_load(folder, entry->name, &b, NULL) == ASSAY_OK)
+        st = trend_judge(a, b, folder->budgets, &entry->point.verdict, err);
     run_free(a);
     run_free(b);
+    return st;
+}
+
+/* What the i-th entry is judged against: the base if it is of the same model,
+ * otherwise the run before it; NULL: nothing. */
+static const struct folder_entry *
+folder_base_of(const struct run_folder *folder, size_t i)
+{
+    const struct folder_entry *entry = &folder->entries[i];
+    const struct folder_entry *base =
+        folder->base ? folder_find(folder, folder->base) : NULL;
+
+    if (entry->kind != ENTRY_RUN)
+        return NULL;
+    if (base && base->kind == ENTRY_RUN &&
+        strcmp(base->point.model, entry->point.model) == 0)
+        return base == entry ? NULL : base;
+    if (i == 0 || entry[-1].kind != ENTRY_RUN ||
+        strcmp(entry[-1].point.model, entry->point.model) != 0)
+        return NULL;
+    return entry - 1;
+}
+
+static enum assay_status folder_judge(struct run_folder *folder,
+                                      struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < folder->n; i++) {
+        const struct folder_entry *base = folder_base_of(folder, i);
+
+        folder->entries[i].point.base = base ? base->name : NULL;
+        if (base) {
+            st = entry_judge(&folder->entries[i], base, folder, err);
+            continue;
+        }
+        folder->entries[i].judged_by = 0;
+        folder->entries[i].point.verdict = (struct trend_verdict){.ratio = NAN};
+    }
+    return st;
+}
+
+enum assay_status folder_check_base(const struct run_folder *folder,
+                                    struct error *err)
+{
+    const struct folder_entry *base =
+        folder->base ? folder_find(folder, folder->base) : NULL;
+
+    if (!folder->base || (base && base->kind == ENTRY_RUN))
+        return ASSAY_OK;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "--baseline: %s has no complete run named %s",
+                     folder->path, folder->base);
+}
+
+enum assay_status folder_trend(const struct run_folder *folder,
+                               const char *model, struct trend *trend,
+                               struct error *err)
+{
+    struct trend_point *points =
+        mem_array(folder->n ? folder->n : 1, sizeof *points);
+    size_t n = 0;
+
+    if (!points)
+        return error_nomem(err, folder->n * sizeof *points, "a trend");
+    for (size_t i = 0; i < folder->n; i++) {
+        const struct folder_entry *entry = &folder->entries[i];
+
+        if (entry->kind != ENTRY_RUN ||
+            (model && strcmp(model, entry->point.model) != 0))
+            continue;
+        points[n] = entry->point;
+        points[n++].name = entry->name;
+    }
+    trend->points = points;
+    trend->n = n;
+    trend->base = folder->base;
+    trend->above = folder->budgets->n && !folder->budgets->items[0].scope
+                       ? folder->budgets->items[0].above
+                       : NAN;
+    return ASSAY_OK;
 }
 
 /* ---- the folder ------------------------------------------------------------
@@ -216,7 +276,8 @@ static enum assay_status folder_scan(struct run_folder *now,
 
 enum assay_status folder_refresh(struct run_folder *folder, struct error *err)
 {
-    struct run_folder now = {.path = folder->path};
+    struct run_folder now = {
+        .path = folder->path, .budgets = folder->budgets, .base = folder->base};
     DIR *dir = opendir(folder->path);
     enum assay_status st;
 
@@ -231,12 +292,10 @@ enum assay_status folder_refresh(struct run_folder *folder, struct error *err)
     }
     if (now.n)
         qsort(now.entries, now.n, sizeof *now.entries, entries_order);
-    for (size_t i = 1; i < now.n; i++) {
-        struct folder_entry *entry = &now.entries[i];
-
-        if (entry->kind == ENTRY_RUN && entry[-1].kind == ENTRY_RUN &&
-            strcmp(entry->model, entry[-1].model) == 0)
-            entry_compare(entry, entry - 1, &now);
+    st = folder_judge(&now, err);
+    if (st) {
+        folder_release(&now);
+        return st;
     }
     folder_release(folder);
     *folder = now;

@@ -1,6 +1,7 @@
 /* serve/serve.c - see serve.h. */
 #include "serve/serve.h"
 
+#include "base/mem.h"
 #include "run/compare.h"
 #include "store/store.h"
 #include "views/report.h"
@@ -48,7 +49,9 @@ static enum assay_status serve_write_report(const struct serve *serve,
     size_t n = wish->n;
     struct run *runs[2] = {NULL, NULL};
     struct comparison *comparison = NULL;
-    struct report report = {.refresh_s = wish->refresh_s};
+    struct gate_result gate = {0};
+    struct trend trend = {.is_served = true};
+    struct report report = {.refresh_s = wish->refresh_s, .trend = &trend};
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < n; i++) {
@@ -61,9 +64,20 @@ static enum assay_status serve_write_report(const struct serve *serve,
             &(struct compare_side){(const struct run *const *)&runs[1], 1},
             NULL, &comparison, err);
     report.comparison = comparison;
+    if (!st && comparison) {
+        st = compare_gate(comparison, serve->folder.budgets, &gate, err);
+        report.gate = &gate;
+    }
+    if (!st)
+        st =
+            folder_trend(&serve->folder,
+                         folder_find(&serve->folder, names[n - 1])->point.model,
+                         &trend, err);
     if (!st)
         st = wish->is_data ? view_html_data(&report, sink, err)
                            : view_html(&report, sink, err);
+    mem_free((void *)trend.points);
+    gate_result_release(&gate);
     compare_free(comparison);
     run_free(runs[0]);
     run_free(runs[1]);
@@ -91,7 +105,7 @@ static struct kept_page *serve_find_page(struct serve *serve, const char *key)
 }
 
 static void serve_keep_page(struct serve *serve, const char *key,
-                            int64_t changed_ns, struct body *body)
+                            uint64_t stamp, struct body *body)
 {
     struct kept_page *page = serve_find_page(serve, key);
 
@@ -99,7 +113,7 @@ static void serve_keep_page(struct serve *serve, const char *key,
         page = &serve->pages[serve->next_page++ % PAGES_KEPT];
     body_release(page->body);
     page->body = body_share(body);
-    page->changed_ns = changed_ns;
+    page->stamp = stamp;
     snprintf(page->key, sizeof page->key, "%s", key);
 }
 
@@ -130,6 +144,22 @@ static const char *serve_final_name(const struct serve *serve, const char *name,
     return folder_find(&serve->folder, out) ? out : name;
 }
 
+/* Of a run and of those that are in its trend. */
+static uint64_t serve_stamp(const struct run_folder *folder,
+                            const struct folder_entry *entry)
+{
+    uint64_t stamp = entry_stamp(entry);
+
+    for (size_t i = 0; i < folder->n; i++) {
+        const struct folder_entry *other = &folder->entries[i];
+
+        if (other->kind == ENTRY_RUN &&
+            strcmp(other->point.model, entry->point.model) == 0)
+            stamp += entry_stamp(other);
+    }
+    return stamp;
+}
+
 static enum assay_status serve_report(struct serve *serve,
                                       struct serve_wish *wish,
                                       struct answer *answer, struct error *err)
@@ -140,7 +170,7 @@ static enum assay_status serve_report(struct serve *serve,
     const struct kept_page *page;
     struct error why = {0};
     struct sink sink = sink_to_str(&answer->body->text);
-    int64_t changed_ns = 0;
+    uint64_t stamp = 0;
     enum assay_status st;
 
     for (size_t i = 0; i < n; i++) {
@@ -150,7 +180,7 @@ static enum assay_status serve_report(struct serve *serve,
         if (!entry || entry->kind == ENTRY_FOREIGN)
             return serve_refuse(answer, 404, names[i],
                                 "There is no such run in this folder.", err);
-        changed_ns += entry->changed_ns + entry->bytes;
+        stamp += serve_stamp(&serve->folder, entry);
         if (serve_is_live(entry))
             wish->refresh_s = REFRESH_S;
     }
@@ -158,7 +188,7 @@ static enum assay_status serve_report(struct serve *serve,
              wish->is_data, wish->refresh_s);
     answer->is_json = wish->is_data;
     page = serve_find_page(serve, key);
-    if (page && page->changed_ns == changed_ns) {
+    if (page && page->stamp == stamp) {
         body_release(answer->body);
         answer->body = body_share(page->body);
         return ASSAY_OK;
@@ -168,7 +198,7 @@ static enum assay_status serve_report(struct serve *serve,
         return error_set(err, st, "%s", why.text);
     if (st)
         return serve_refuse(answer, 404, names[n - 1], why.text, err);
-    serve_keep_page(serve, key, changed_ns, answer->body);
+    serve_keep_page(serve, key, stamp, answer->body);
     return ASSAY_OK;
 }
 

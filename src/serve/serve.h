@@ -14,7 +14,7 @@ enum { PAGES_KEPT = 4, SERVE_KEY = 2 * REQUEST_MAX_TEXT + 16 };
 /* A page that was made, until its files change. */
 struct kept_page {
     char key[SERVE_KEY];
-    int64_t changed_ns; /* the sum of its files' */
+    uint64_t stamp; /* of its files, and of those in its trend */
     struct body *body;
 };
 
@@ -24,7 +24,7 @@ struct serve {
     size_t next_page;
 };
 
-/* Initialise to {.folder.path = ...}. */
+/* Initialise to {.folder = {.path = ..., .budgets = ...}}. */
 void serve_release(struct serve *serve);
 
 /* An answer_fn: context is a struct serve. "/" is the list, "/run?name=NAME"

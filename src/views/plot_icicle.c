@@ -84,7 +84,7 @@ static void plot_icicle_draw_row(struct plot *plot, const struct icicle *icicle,
 
     if (box.width < narrowest || row->depth >= max_levels)
         return;
-    sheet_rectangle(plot->sheet, box, plot_class_ink(row->class_name));
+    sheet_rectangle(plot->sheet, box, plot_scope_ink(plot, row->scope));
     sheet_frame(plot->sheet, box, (struct ink){1, 1, 1, 1},
                 fmin(0.8, box.width / 4));
     plot_name(plot->run, row->scope, &label);
@@ -109,7 +109,7 @@ enum assay_status plot_icicle(struct plot *plot, struct error *err)
     if (!st) {
         plot_head(plot, rows.n_iterations ? "Time of an iteration, by module"
                                           : "Time of the run, by scope");
-        plot_legend(plot);
+        plot_legend_begin(plot);
         plot_icicle_place_rows(&icicle, plot->area);
         for (size_t i = 0; i < rows.n; i++)
             plot_icicle_draw_row(plot, &icicle, i);

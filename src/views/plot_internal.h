@@ -7,10 +7,14 @@
 #include "picture/axis.h"
 #include "views/plot.h"
 
+enum { N_PLOT_KINDS = 11 }; /* of what modules do */
+
 struct plot {
     const struct run *run;
     struct sheet *sheet;
     struct area area; /* below the title, inside the margins */
+    double legend_y;  /* 0: it has no legend */
+    bool is_drawn[N_PLOT_KINDS];
 };
 
 /* A kind of plot draws itself below the head of the page. */
@@ -25,13 +29,14 @@ extern const struct ink plot_main_ink, plot_accent_ink;
 
 enum { PLOT_TEXT = 9 }; /* points */
 
-/* The colour of a module by its class: all convolutions are alike, and so on.
- */
-struct ink plot_class_ink(const char *class_name);
+/* The colour of a module by what it does, which the legend lists then. */
+struct ink plot_scope_ink(struct plot *plot, uint32_t scope);
 
-/* What the colours mean, at the bottom of the area, which is smaller then. Call
- * it after plot_head(). */
-void plot_legend(struct plot *plot);
+/* Makes room for a legend at the bottom of the area, which is smaller then. Call
+ * it after plot_head(). The end draws what the colours mean that are in the
+ * picture; view_plot() calls it. */
+void plot_legend_begin(struct plot *plot);
+void plot_legend_end(struct plot *plot);
 
 /* Appends the name of a scope on a plot: "layer3.0" if its own name is only a
  * number. It is shorter if there is no memory. */

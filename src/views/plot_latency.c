@@ -127,9 +127,10 @@ static void latency_draw_panels(struct plot *plot,
     latency_draw_bins(plot, top, &bins, &upper);
     latency_mark_time(plot, top, &across, plot_accent_ink, "median",
                       stats->median_ns);
-    latency_mark_time(
-        plot, (struct area){top.x, top.y + 12, top.width, top.height - 12},
-        &across, plot_faint_ink, "p95", stats->p95_ns);
+    if (!isnan(stats->p95_ns))
+        latency_mark_time(
+            plot, (struct area){top.x, top.y + 12, top.width, top.height - 12},
+            &across, plot_faint_ink, "p95", stats->p95_ns);
     latency_draw_dots(plot, low, &across);
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { most_labels = 12 };
+enum { most_labels = 12, most_discs = 400 };
 
 static const double label_size = 7;
 
@@ -22,14 +22,21 @@ struct roofline_mark {
     double ns;
 };
 
-enum { roof_labels = 2, most_taken = 2 * most_labels + roof_labels };
+enum {
+    roof_labels = 2,
+    roof_steps = 100, /* of each of its two lines */
+    leader_steps = 16,
+    most_taken = most_labels * (1 + leader_steps) + most_discs + roof_labels +
+                 2 * roof_steps
+};
 
-/* What labels must not cover: the labels so far, and the discs that have one.
- */
+/* What labels must not cover: the labels so far, the discs, and the roof. */
 struct roofline_labels {
     struct area area; /* where they must stay */
     struct area taken[most_taken];
     size_t n;
+    struct area texts[most_labels]; /* of them */
+    size_t n_texts;
 };
 
 struct roofline {
@@ -138,6 +145,24 @@ static void roofline_label_roof(struct plot *plot,
     sheet_text(plot->sheet, end, SHEET_RIGHT, PLOT_TEXT, plot_ink, words);
 }
 
+/* The i-th of n small squares along a line. */
+static struct area roofline_square(struct spot from, struct spot to, int i,
+                                   int n, double size)
+{
+    double part = (i + 0.5) / n;
+
+    return (struct area){from.x + part * (to.x - from.x) - size / 2,
+                         from.y + part * (to.y - from.y) - size / 2, size,
+                         size};
+}
+
+static void roofline_keep_line(struct roofline_labels *labels, struct spot from,
+                               struct spot to, int n, double size)
+{
+    for (int i = 0; i < n; i++)
+        labels->taken[labels->n++] = roofline_square(from, to, i, n, size);
+}
+
 static void roofline_draw_roof(struct plot *plot,
                                struct roofline_labels *labels,
                                const struct roofline *roofline,
@@ -163,6 +188,8 @@ static void roofline_draw_roof(struct plot *plot,
     sheet_clip(plot->sheet, area);
     sheet_path(plot->sheet, roof, 3, plot_ink, 1.6);
     sheet_unclip(plot->sheet);
+    roofline_keep_line(labels, roof[0], roof[1], roof_steps, 6);
+    roofline_keep_line(labels, roof[1], roof[2], roof_steps, 6);
     snprintf(words, sizeof words, "%s GFLOP/s",
              units_number(number, roofline->peak_gflops));
     roofline_label_roof(plot, labels,
@@ -193,7 +220,7 @@ static void roofline_draw_mark(struct plot *plot,
                                struct spot middle)
 {
     const struct row *row = &roofline->rows.items[mark->row];
-    struct ink ink = plot_class_ink(row->class_name);
+    struct ink ink = plot_scope_ink(plot, row->scope);
 
     ink.alpha = 0.8;
     sheet_disc(plot->sheet, middle, roofline_radius_of(roofline, mark), ink);
@@ -233,8 +260,78 @@ static bool plot_roofline_is_free(const struct roofline_labels *labels,
     return true;
 }
 
+/* Writes a label at a place if that is free. */
+static bool roofline_try_label(struct plot *plot,
+                               struct roofline_labels *labels, struct spot at,
+                               double width, const char *text)
+{
+    struct area place = {at.x, at.y, width, label_size + 1};
+
+    if (!plot_roofline_is_free(labels, place))
+        return false;
+    labels->taken[labels->n++] = place;
+    labels->texts[labels->n_texts++] = place;
+    sheet_text(plot->sheet, (struct spot){at.x, at.y + label_size * 0.85},
+               SHEET_LEFT, label_size, plot_ink, text);
+    return true;
+}
+
+static bool roofline_crosses_text(const struct roofline_labels *labels,
+                                  struct spot from, struct spot to)
+{
+    for (size_t k = 0; k < labels->n_texts; k++) {
+        for (int i = 0; i < leader_steps; i++) {
+            if (plot_roofline_overlap(
+                    labels->texts[k],
+                    roofline_square(from, to, i, leader_steps, 2)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* In a direction, with a line from the disc that crosses no other label. */
+static bool roofline_try_leader(struct plot *plot,
+                                struct roofline_labels *labels,
+                                struct spot from, struct spot to,
+                                const char *text)
+{
+    double width = sheet_text_width(plot->sheet, label_size, text);
+    struct spot at = {to.x < from.x ? to.x - width - 2 : to.x + 2,
+                      to.y - label_size / 2};
+
+    if (roofline_crosses_text(labels, from, to) ||
+        !roofline_try_label(plot, labels, at, width, text))
+        return false;
+    sheet_line(plot->sheet, from, to, plot_faint_ink, 0.4);
+    roofline_keep_line(labels, from, to, leader_steps, 1);
+    return true;
+}
+
+/* Farther away, all around. */
+static void roofline_label_afar(struct plot *plot,
+                                struct roofline_labels *labels,
+                                struct spot middle, double radius,
+                                const char *text)
+{
+    static const int directions = 16;
+
+    for (double far = 14; far <= 62; far += 12) {
+        for (int i = 0; i < directions; i++) {
+            double x = cos(2 * M_PI * i / directions);
+            double y = -sin(2 * M_PI * i / directions);
+            struct spot from = {middle.x + radius * x, middle.y + radius * y};
+            struct spot to = {from.x + far * x, from.y + far * y};
+
+            if (roofline_try_leader(plot, labels, from, to, text))
+                return;
+        }
+    }
+}
+
 /* To the right of the disc, to the left, above or below, or one line further:
- * the first place that is free. Without one there is no label. */
+ * the first place that is free; otherwise farther away. Without one there is no
+ * label. */
 static void plot_roofline_draw_label(struct plot *plot,
                                      struct roofline_labels *labels,
                                      struct spot middle, double radius,
@@ -255,16 +352,10 @@ static void plot_roofline_draw_label(struct plot *plot,
     };
 
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        struct area place = {places[i].x, places[i].y, width, label_size + 1};
-
-        if (!plot_roofline_is_free(labels, place))
-            continue;
-        labels->taken[labels->n++] = place;
-        sheet_text(plot->sheet,
-                   (struct spot){place.x, place.y + label_size * 0.85},
-                   SHEET_LEFT, label_size, plot_ink, text);
-        return;
+        if (roofline_try_label(plot, labels, places[i], width, text))
+            return;
     }
+    roofline_label_afar(plot, labels, middle, radius, text);
 }
 
 static void roofline_label_mark(struct plot *plot,
@@ -283,12 +374,12 @@ static void roofline_label_mark(struct plot *plot,
     str_release(&path);
 }
 
-/* The discs that get a label must stay visible, with a rim of nothing. */
+/* All discs must stay visible, with a rim of nothing. */
 static void roofline_keep_discs(struct roofline_labels *labels,
                                 const struct roofline *roofline,
                                 const struct axis *x, const struct axis *y)
 {
-    for (size_t i = 0; i < roofline->n && i < most_labels; i++) {
+    for (size_t i = 0; i < roofline->n && i < most_discs; i++) {
         const struct roofline_mark *mark = &roofline->marks[i];
         struct spot middle = plot_roofline_place_of(mark, x, y);
         double radius = roofline_radius_of(roofline, mark) + 1;
@@ -296,6 +387,13 @@ static void roofline_keep_discs(struct roofline_labels *labels,
         labels->taken[labels->n++] = (struct area){
             middle.x - radius, middle.y - radius, 2 * radius, 2 * radius};
     }
+}
+
+/* A disc is drawn whole, or not at all if its middle is outside the axes. */
+static bool roofline_is_inside(struct area area, struct spot middle)
+{
+    return middle.x >= area.x - 0.5 && middle.x <= area.x + area.width + 0.5 &&
+           middle.y >= area.y - 0.5 && middle.y <= area.y + area.height + 0.5;
 }
 
 static void roofline_draw_marks(struct plot *plot,
@@ -314,15 +412,21 @@ static void roofline_draw_marks(struct plot *plot,
     plot_axis_left(plot, area, &y, "GFLOP/s, as executed");
     roofline_draw_roof(plot, &labels, roofline, &x, &y);
     roofline_keep_discs(&labels, roofline, &x, &y);
-    sheet_clip(plot->sheet, area);
-    for (size_t i = roofline->n; i-- > 0;)
-        roofline_draw_mark(plot, roofline, &roofline->marks[i],
-                           plot_roofline_place_of(&roofline->marks[i], &x, &y));
-    for (size_t i = 0; i < roofline->n && i < most_labels; i++)
-        roofline_label_mark(
-            plot, roofline, &roofline->marks[i], &labels,
-            plot_roofline_place_of(&roofline->marks[i], &x, &y));
-    sheet_unclip(plot->sheet);
+    for (size_t i = roofline->n; i-- > 0;) {
+        struct spot middle =
+            plot_roofline_place_of(&roofline->marks[i], &x, &y);
+
+        if (roofline_is_inside(area, middle))
+            roofline_draw_mark(plot, roofline, &roofline->marks[i], middle);
+    }
+    for (size_t i = 0; i < roofline->n && i < most_labels; i++) {
+        struct spot middle =
+            plot_roofline_place_of(&roofline->marks[i], &x, &y);
+
+        if (roofline_is_inside(area, middle))
+            roofline_label_mark(plot, roofline, &roofline->marks[i], &labels,
+                                middle);
+    }
 }
 
 enum assay_status plot_roofline(struct plot *plot, struct error *err)
@@ -333,7 +437,7 @@ enum assay_status plot_roofline(struct plot *plot, struct error *err)
     if (!st) {
         plot_head(plot, "Roofline: modules against the machine, as large as "
                         "their time");
-        plot_legend(plot);
+        plot_legend_begin(plot);
         roofline_draw_marks(plot, &roofline);
     }
     mem_free(roofline.marks);

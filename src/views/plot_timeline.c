@@ -5,16 +5,23 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { most_lanes = 12 };
+enum { most_lanes = 12, most_levels = 64 };
 
-static const double lane_gap = 8, label_width = 74, narrowest = 0.25;
+static const double lane_gap = 8, label_most = 130, narrowest = 0.25;
 
 /* A thread with something to show. */
 struct timeline_lane {
     uint32_t thread;
-    uint32_t least, most; /* depths */
+    uint32_t n_levels;
     double y;
+};
+
+/* What ran, and inside how many others of its thread. */
+struct timeline_slice {
+    const struct sample *sample;
+    uint32_t lane, level;
 };
 
 struct timeline {
@@ -23,6 +30,8 @@ struct timeline {
     int64_t begin_ns, end_ns;
     struct timeline_lane lanes[most_lanes];
     size_t n_lanes, n_levels;
+    struct timeline_slice *slices;
+    size_t n_slices;
     struct axis across;
     double height; /* of a level */
 };
@@ -58,44 +67,90 @@ static uint32_t timeline_choose_iteration(const struct run *run)
     return chosen;
 }
 
-static struct timeline_lane *plot_timeline_find_lane(struct timeline *timeline,
-                                                     uint32_t thread)
+/* most_lanes: there are too many. */
+static uint32_t timeline_find_lane(struct timeline *timeline, uint32_t thread)
 {
-    for (size_t i = 0; i < timeline->n_lanes; i++) {
-        if (timeline->lanes[i].thread == thread)
-            return &timeline->lanes[i];
-    }
-    if (timeline->n_lanes == most_lanes)
-        return NULL;
-    timeline->lanes[timeline->n_lanes] =
-        (struct timeline_lane){.thread = thread, .least = UINT32_MAX};
-    return &timeline->lanes[timeline->n_lanes++];
+    uint32_t i = 0;
+
+    while (i < timeline->n_lanes && timeline->lanes[i].thread != thread)
+        i++;
+    if (i == timeline->n_lanes && i < most_lanes)
+        timeline->lanes[timeline->n_lanes++] =
+            (struct timeline_lane){.thread = thread};
+    return i;
 }
 
-static void plot_timeline_measure(struct timeline *timeline)
+/* By thread and time; of those that begin together the longest first. */
+static int timeline_order(const void *left, const void *right)
+{
+    const struct timeline_slice *a = left, *b = right;
+    const struct sample *x = a->sample, *y = b->sample;
+
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->duration_ns != y->duration_ns)
+        return x->duration_ns > y->duration_ns ? -1 : 1;
+    return 0;
+}
+
+/* How deep each slice is inside others of its thread. */
+static void timeline_stack(struct timeline *timeline)
+{
+    int64_t ends[most_levels];
+    uint32_t n = 0, lane = UINT32_MAX;
+
+    for (size_t i = 0; i < timeline->n_slices; i++) {
+        struct timeline_slice *slice = &timeline->slices[i];
+        const struct sample *sample = slice->sample;
+
+        if (slice->lane != lane)
+            n = 0;
+        lane = slice->lane;
+        while (n && ends[n - 1] <= sample->start_ns)
+            n--;
+        slice->level = n;
+        if (n == most_levels)
+            continue;
+        ends[n++] = sample->start_ns + sample->duration_ns;
+        if (timeline->lanes[lane].n_levels < n)
+            timeline->lanes[lane].n_levels = n;
+    }
+    for (size_t i = 0; i < timeline->n_lanes; i++)
+        timeline->n_levels += timeline->lanes[i].n_levels;
+}
+
+static enum assay_status timeline_collect(struct timeline *timeline,
+                                          struct error *err)
 {
     const struct run *run = timeline->run;
+    size_t n = run_kept_count(run);
 
     timeline->begin_ns = INT64_MAX;
     timeline->end_ns = INT64_MIN;
-    for (size_t i = 0; i < run_kept_count(run); i++) {
+    timeline->slices = mem_array(n, sizeof *timeline->slices);
+    if (!timeline->slices)
+        return error_nomem(err, n * sizeof *timeline->slices, "a timeline");
+    for (size_t i = 0; i < n; i++) {
         const struct sample *s = run_kept(run, i);
-        uint32_t depth = run_scope(run, s->scope)->depth;
-        struct timeline_lane *lane;
+        uint32_t lane;
 
         if (!timeline_has(timeline, s) ||
-            !(lane = plot_timeline_find_lane(timeline, s->thread)))
+            (lane = timeline_find_lane(timeline, s->thread)) == most_lanes)
             continue;
-        lane->least = depth < lane->least ? depth : lane->least;
-        lane->most = depth > lane->most ? depth : lane->most;
+        timeline->slices[timeline->n_slices++] =
+            (struct timeline_slice){.sample = s, .lane = lane};
         if (s->start_ns < timeline->begin_ns)
             timeline->begin_ns = s->start_ns;
         if (s->start_ns + s->duration_ns > timeline->end_ns)
             timeline->end_ns = s->start_ns + s->duration_ns;
     }
-    for (size_t i = 0; i < timeline->n_lanes; i++)
-        timeline->n_levels +=
-            timeline->lanes[i].most - timeline->lanes[i].least + 1;
+    if (timeline->n_slices)
+        qsort(timeline->slices, timeline->n_slices, sizeof *timeline->slices,
+              timeline_order);
+    timeline_stack(timeline);
+    return ASSAY_OK;
 }
 
 static void timeline_place_lanes(struct timeline *timeline, struct area area)
@@ -109,30 +164,29 @@ static void timeline_place_lanes(struct timeline *timeline, struct area area)
         struct timeline_lane *lane = &timeline->lanes[i];
 
         lane->y = y;
-        y += timeline->height * (lane->most - lane->least + 1) + lane_gap;
+        y += timeline->height * lane->n_levels + lane_gap;
     }
 }
 
-static void timeline_draw_slice(struct plot *plot, struct timeline *timeline,
-                                const struct sample *sample)
+static void timeline_draw_slice(struct plot *plot,
+                                const struct timeline *timeline,
+                                const struct timeline_slice *slice)
 {
-    const struct scope *scope = run_scope(timeline->run, sample->scope);
-    struct timeline_lane *lane =
-        plot_timeline_find_lane(timeline, sample->thread);
+    const struct sample *sample = slice->sample;
     double begin = (double)(sample->start_ns - timeline->begin_ns) / 1e6;
     double end = begin + (double)sample->duration_ns / 1e6;
     struct area box, text;
     struct str name = {0};
 
-    if (!lane)
+    if (slice->level == most_levels)
         return;
     box.x = axis_place(&timeline->across, begin);
     box.width = axis_place(&timeline->across, end) - box.x;
-    box.y = lane->y + timeline->height * (scope->depth - lane->least);
+    box.y = timeline->lanes[slice->lane].y + timeline->height * slice->level;
     box.height = timeline->height;
     if (box.width < narrowest)
         return;
-    sheet_rectangle(plot->sheet, box, plot_class_ink(scope->class_name));
+    sheet_rectangle(plot->sheet, box, plot_scope_ink(plot, sample->scope));
     sheet_frame(plot->sheet, box, (struct ink){1, 1, 1, 1},
                 fmin(0.6, box.width / 4));
     text = (struct area){box.x + 2, box.y, box.width - 3, box.height};
@@ -154,41 +208,63 @@ static void timeline_draw_lanes(struct plot *plot, struct timeline *timeline,
     for (size_t i = 0; i < timeline->n_lanes; i++) {
         const struct timeline_lane *lane = &timeline->lanes[i];
 
-        sheet_text_in(plot->sheet,
-                      (struct area){plot->area.x, lane->y, label_width - 8,
-                                    timeline->height},
-                      PLOT_TEXT, plot_faint_ink,
-                      run_thread(run, lane->thread)->name);
+        sheet_text_in(
+            plot->sheet,
+            (struct area){plot->area.x, lane->y, area.x - plot->area.x - 8,
+                          timeline->height},
+            PLOT_TEXT, plot_faint_ink, run_thread(run, lane->thread)->name);
     }
-    for (size_t i = 0; i < run_kept_count(run); i++) {
-        if (timeline_has(timeline, run_kept(run, i)))
-            timeline_draw_slice(plot, timeline, run_kept(run, i));
-    }
+    for (size_t i = 0; i < timeline->n_slices; i++)
+        timeline_draw_slice(plot, timeline, &timeline->slices[i]);
+}
+
+/* As wide as the longest name of a thread needs, within reason. */
+static double timeline_label_width(const struct plot *plot,
+                                   const struct timeline *timeline)
+{
+    double width = 0;
+
+    for (size_t i = 0; i < timeline->n_lanes; i++)
+        width = fmax(
+            width, sheet_text_width(
+                       plot->sheet, PLOT_TEXT,
+                       run_thread(plot->run, timeline->lanes[i].thread)->name));
+    return fmin(width, label_most) + 12;
+}
+
+static void timeline_draw(struct plot *plot, struct timeline *timeline)
+{
+    struct area area;
+    double label_width = timeline_label_width(plot, timeline);
+    char title[64];
+
+    snprintf(title, sizeof title, "Timeline of iteration %u",
+             timeline->iteration + 1);
+    plot_head(plot, timeline->iteration == RUN_NONE ? "Timeline" : title);
+    plot_legend_begin(plot);
+    area = plot->area;
+    area.x += label_width;
+    area.width -= label_width + 10;
+    area.height -= 36;
+    timeline->across.high =
+        fmax((double)(timeline->end_ns - timeline->begin_ns) / 1e6, 1e-6);
+    timeline_place_lanes(timeline, area);
+    timeline_draw_lanes(plot, timeline, area);
 }
 
 enum assay_status plot_timeline(struct plot *plot, struct error *err)
 {
     struct timeline timeline = {
         .run = plot->run, .iteration = timeline_choose_iteration(plot->run)};
-    struct area area;
-    char title[64];
+    enum assay_status st;
 
     if (run_kept_count(plot->run) == 0)
         return error_set(err, ASSAY_UNSUPPORTED,
                          "the run keeps no iteration in full, so there is no "
                          "timeline to draw; use --kind icicle");
-    plot_timeline_measure(&timeline);
-    snprintf(title, sizeof title, "Timeline of iteration %u",
-             timeline.iteration);
-    plot_head(plot, timeline.iteration == RUN_NONE ? "Timeline" : title);
-    plot_legend(plot);
-    area = plot->area;
-    area.x += label_width;
-    area.width -= label_width + 10;
-    area.height -= 36;
-    timeline.across.high =
-        fmax((double)(timeline.end_ns - timeline.begin_ns) / 1e6, 1e-6);
-    timeline_place_lanes(&timeline, area);
-    timeline_draw_lanes(plot, &timeline, area);
-    return ASSAY_OK;
+    st = timeline_collect(&timeline, err);
+    if (!st)
+        timeline_draw(plot, &timeline);
+    mem_free(timeline.slices);
+    return st;
 }

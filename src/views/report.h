@@ -11,6 +11,7 @@
 #include "base/sink.h"
 #include "run/compare.h"
 #include "run/run.h"
+#include "views/trend.h"
 
 /* A JPEG or PNG file's bytes, borrowed. */
 struct report_picture {
@@ -30,6 +31,7 @@ struct report {
     const struct gate_result *gate;      /* of the comparison; NULL: none */
     const struct report_picture *pictures;
     size_t n_pictures;
+    const struct trend *trend; /* of the folder the runs are in; NULL: none */
     /* Of a run that is being recorded, on a server that gives view_html_data()
      * at /data: the page asks for it after so many seconds. 0: it is complete.
      */

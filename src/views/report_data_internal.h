@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "run/compare.h"
 #include "views/scope_rows.h"
+#include "views/trend.h"
 
 enum {
     REPORT_DIGITS = 6,
@@ -60,5 +61,8 @@ enum assay_status report_write_comparison(struct json_writer *json,
                                           const struct report_rows *a,
                                           const struct report_rows *b,
                                           struct error *err);
+
+/* The member "trend". */
+void report_write_trend(struct json_writer *json, const struct trend *trend);
 
 #endif

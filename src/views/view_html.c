@@ -114,6 +114,8 @@ static enum assay_status html_write_data(const struct report *report,
     }
     if (st)
         return st;
+    if (report->trend)
+        report_write_trend(&json, report->trend);
     html_write_pictures(&json, report);
     json_object_end(&json);
     return ASSAY_OK;

@@ -1,4 +1,4 @@
-/* views/view_plot.c - see plot.h; and what plots share: head, colours, axes. */
+/* views/view_plot.c - see plot.h; and what plots share: head, axes, marks. */
 #include "base/units.h"
 #include "views/plot_internal.h"
 
@@ -10,73 +10,6 @@ const struct ink plot_faint_ink = {0.42, 0.45, 0.50, 1};
 const struct ink plot_grid_ink = {0.90, 0.91, 0.93, 1};
 const struct ink plot_main_ink = {0, 0.45, 0.70, 1};
 const struct ink plot_accent_ink = {0.84, 0.37, 0, 1};
-
-/* ---- the colours of classes ---------------------------------------------- */
-
-/* The colours of Okabe and Ito, which colour-blind people can distinguish,
- * lightened so that dark text is readable on them. */
-static const struct {
-    const char *label;
-    struct ink ink;
-} plot_kinds[] = {
-    {"convolution", {0.40, 0.69, 0.87, 1}},
-    {"matrix product", {0.95, 0.74, 0.35, 1}},
-    {"normalisation", {0.42, 0.77, 0.65, 1}},
-    {"activation", {0.96, 0.90, 0.42, 1}},
-    {"pooling", {0.87, 0.64, 0.77, 1}},
-    {"boxes and masks", {0.92, 0.58, 0.38, 1}},
-    {"pictures in and out", {0.76, 0.70, 0.88, 1}},
-    {"other", {0.82, 0.84, 0.87, 1}},
-};
-
-enum { N_PLOT_KINDS = sizeof plot_kinds / sizeof plot_kinds[0] };
-
-/* An index of plot_kinds. */
-static size_t plot_kind_of(const char *class_name)
-{
-    static const struct {
-        const char *part;
-        size_t kind;
-    } parts[] = {
-        {"Conv", 0},      {"Linear", 1}, {"Gemm", 1},    {"MatMul", 1},
-        {"Norm", 2},      {"ReLU", 3},   {"Sigmoid", 3}, {"Pool", 4},
-        {"Align", 5},     {"Rpn", 5},    {"Anchor", 5},  {"Detections", 5},
-        {"Transform", 6},
-    };
-
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (strstr(class_name, parts[i].part))
-            return parts[i].kind;
-    }
-    return N_PLOT_KINDS - 1;
-}
-
-struct ink plot_class_ink(const char *class_name)
-{
-    return plot_kinds[plot_kind_of(class_name)].ink;
-}
-
-void plot_legend(struct plot *plot)
-{
-    enum { line = 18, swatch = 8, gap = 14 };
-    bool is_there[N_PLOT_KINDS] = {false};
-    double x = plot->area.x;
-    double y = plot->area.y + plot->area.height - swatch;
-
-    for (uint32_t i = 0; i < run_scope_count(plot->run); i++)
-        is_there[plot_kind_of(run_scope(plot->run, i)->class_name)] = true;
-    for (size_t i = 0; i < N_PLOT_KINDS; i++) {
-        if (!is_there[i])
-            continue;
-        sheet_rectangle(plot->sheet, (struct area){x, y, swatch, swatch},
-                        plot_kinds[i].ink);
-        sheet_text(plot->sheet, (struct spot){x + swatch + 4, y + swatch},
-                   SHEET_LEFT, PLOT_TEXT, plot_faint_ink, plot_kinds[i].label);
-        x += swatch + 4 + gap +
-             sheet_text_width(plot->sheet, PLOT_TEXT, plot_kinds[i].label);
-    }
-    plot->area.height -= line;
-}
 
 /* ---- names and heads ------------------------------------------------------
  */
@@ -222,6 +155,8 @@ enum assay_status view_plot(const struct run *run, enum plot_kind kind,
 
     if (!st)
         st = draw[kind](&plot, err);
+    if (!st && plot.legend_y > 0)
+        plot_legend_end(&plot);
     if (!st)
         st = sheet_write(plot.sheet, sink, err);
     sheet_free(plot.sheet);

@@ -5,6 +5,7 @@
 #include "record/detail_internal.h"
 #include "record/thread_buffer_internal.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 TEST(a_span_lasts_from_its_begin_to_its_end)
@@ -486,6 +487,22 @@ TEST(a_run_has_facts_about_its_machine_and_program)
     CHECK_STR(run_fact(run, "settings.batch"), "8");
     CHECK_STR(run_scope(run, RUN_ROOT)->name, "pipeline");
     CHECK_STR(run_scope(run, RUN_ROOT)->class_name, "Demo");
+    run_free(run);
+}
+
+TEST(a_run_has_the_commit_that_it_is_told)
+{
+    struct run *run;
+
+    setenv("ASSAY_COMMIT", "abc1234", 1);
+    recorded_start(NULL);
+    run = recorded_stop();
+    unsetenv("ASSAY_COMMIT");
+    CHECK_STR(run_fact(run, "program.commit"), "abc1234");
+    run_free(run);
+    recorded_start(NULL);
+    run = recorded_stop();
+    CHECK(run_fact(run, "program.commit") == NULL);
     run_free(run);
 }
 

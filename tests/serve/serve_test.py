@@ -86,8 +86,39 @@ class Serve(unittest.TestCase):
         answer, text = self.ask("/")
         self.assertEqual(answer.status, 200)
         for part in ("fast.assay", "slow.assay", "live.assay.12-abcdef.part",
-                     "recording", "Trend of", "slower", "10.0 ms", "20.0 ms"):
+                     "recording", "mean latency of the runs in order", "10.0 ms", "20.0 ms",
+                     "--fail-above 5%"):
             self.assertIn(part, text)
+
+    def test_the_gate_speaks_as_assay_compare_does(self):
+        _, text = self.ask("/")
+        told = subprocess.run(
+            [ASSAY, "compare", "fast.assay", "slow.assay", "--fail-above", "5%",
+             "--json"], cwd=self.folder, capture_output=True, text=True,
+            check=False)
+        words = json.loads(told.stdout)["gate"]["text"]
+        self.assertTrue(words.startswith("failed: "), words)
+        self.assertIn('<b class="worse">failed</b>' + words[6:], text)
+        self.assertIn('class="failed"', text)
+        _, page = self.page_of("slow.assay")
+        data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+        points = {point["name"]: point for point in data["trend"]["points"]}
+        self.assertEqual(points["slow.assay"]["text"], words)
+        self.assertEqual(points["slow.assay"]["result"], "failed")
+        self.assertEqual(points["fast.assay"]["result"], "passed")
+
+    def test_a_comparison_has_the_gate_too(self):
+        _, page = self.ask("/compare?a=fast.assay&b=slow.assay")
+        self.assertIn('"gate":{"result":"failed"', page)
+
+    def test_a_baseline_must_be_a_run_of_the_folder(self):
+        for name in ("none.assay", "cut.assay", "notes.txt"):
+            done = subprocess.run(
+                [ASSAY, "serve", str(self.folder), "--port", "0",
+                 "--baseline", name], capture_output=True, text=True,
+                check=False, timeout=60)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(name, done.stderr)
 
     def test_damaged_and_foreign_files_are_listed_as_such(self):
         _, text = self.ask("/")

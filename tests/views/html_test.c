@@ -1,4 +1,4 @@
-/* The bytes of the page that view_html() writes; report_browser_test.py tests
+/* The bytes of the page that view_html() writes; report_*_test.py test
  * it in a browser. */
 #include "views/report.h"
 

@@ -1,4 +1,4 @@
-/* The pages that report_browser_test.py opens, and their runs as JSON next to
+/* The pages that report_page.py opens, and their runs as JSON next to
  * them, in tests/report of the build folder. */
 #include "base/file.h"
 #include "made_report.h"

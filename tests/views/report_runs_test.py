@@ -38,16 +38,16 @@ def assay(folder, *words):
     return done.stdout
 
 
-def make_run(path, n_iterations, n_layers=60):
+def make_run(path, n_iterations, n_layers=60, unit=100):
     """As another profiler would have traced it: the i-th layer takes i times
-    100 us."""
+    100 us, or another unit."""
     events, start = [], 0
     for i in range(n_iterations):
         at = start + 10
         for k in range(n_layers):
             events.append({"ph": "X", "name": f"layer{k}", "pid": 1, "tid": 1,
-                           "ts": at, "dur": 100 * (k + 1)})
-            at += 100 * (k + 1)
+                           "ts": at, "dur": unit * (k + 1)})
+            at += unit * (k + 1)
         events.append({"ph": "X", "name": f"ProfilerStep#{i}", "pid": 1,
                        "tid": 1, "ts": start, "dur": at - start + 10})
         start = at + 1000
@@ -155,6 +155,93 @@ class Live(browser.Page):
         self.wait_for("!live.isOn")
         self.assertEqual(self.find_all(".live"), [])
         self.assertGreater(len(self.column("module")), 60)
+
+
+class Trend(browser.Page):
+    """The runs of a folder, each judged as `assay compare` judges it."""
+
+    UNITS = {"a.assay": 100, "b.assay": 100, "c.assay": 130, "d.assay": 110}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.outside = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.outside)
+        cls.folder = cls.outside / "runs"
+        cls.folder.mkdir()
+        for name, unit in cls.UNITS.items():
+            make_run(cls.folder / name, 12, 8, unit)
+        (cls.folder / "notes.txt").write_text("not a run")
+
+    def gate(self, before, after):
+        told = subprocess.run(
+            [ASSAY, "compare", before, after, "--fail-above", "5%", "--json"],
+            cwd=self.folder, check=False, capture_output=True, text=True)
+        return json.loads(told.stdout)["gate"]
+
+    def show(self, *how, width=1400, height=900, dark=False):
+        assay(self.outside, "report", "runs", "-o", "trend.html", *how)
+        self.open((self.outside / "trend.html").as_uri() + "#trend", width,
+                  height, dark, width < 600)
+
+    def verdicts(self):
+        """The gate's words by run, as the table has them."""
+        return self.run_script("""
+            return Object.fromEntries(
+                [...document.querySelectorAll("#view-trend tbody tr")]
+                    .map(row => [row.row.name, row.cells[row.cells.length - 1]
+                        .textContent.trim()]));""")
+
+    def check_verdicts(self, pairs):
+        shown = self.verdicts()
+        self.assertEqual(set(shown), set(self.UNITS))
+        for before, after in pairs:
+            gate = self.gate(before, after)
+            rest = gate["text"][gate["text"].index(":"):]
+            word = {"noisy": "undecided"}.get(gate["result"], gate["result"])
+            self.assertEqual(shown[after], word + rest)
+
+    def test_each_run_is_judged_against_the_one_before(self):
+        self.show()
+        self.check_verdicts((("a.assay", "b.assay"), ("b.assay", "c.assay"),
+                             ("c.assay", "d.assay")))
+        self.assertEqual(self.verdicts()["a.assay"], "\u2013")
+        self.assertIn("2 passed, 1 failed, 0 undecided",
+                      self.find("#view-trend").text)
+
+    def test_a_baseline_judges_all_of_them(self):
+        self.show("--baseline", "b.assay")
+        self.check_verdicts((("b.assay", "a.assay"), ("b.assay", "c.assay"),
+                             ("b.assay", "d.assay")))
+        self.assertIn("1 passed, 2 failed", self.find("#view-trend").text)
+
+    def test_the_marks_have_shape_place_and_name(self):
+        self.show()
+        marks = self.find_all("#view-trend svg.chart .point")
+        self.assertEqual([mark.tag_name for mark in marks],
+                         ["circle", "circle", "path", "circle"])
+        heights = [mark.rect["y"] for mark in marks]
+        self.assertEqual(min(heights), heights[2])
+        self.assertTrue(marks[2].get_attribute("aria-label")
+                        .endswith(", failed"))
+        self.hover(marks[2])
+        for part in ("c.assay", "4.70", "failed", "over its budget"):
+            self.assertIn(part, self.tooltip())
+
+    def test_its_labels_do_not_overlap(self):
+        for width, height in ((1400, 900), (400, 800)):
+            for dark in (False, True):
+                self.show(width=width, height=height, dark=dark)
+                self.assertEqual(self.crossing_labels("#view-trend"), [])
+                self.keep(f"trend-{width}{'-dark' if dark else ''}")
+                self.assertLessEqual(self.run_script(
+                    "return document.documentElement.scrollWidth"), width)
+
+    def test_a_baseline_that_is_not_there_is_refused(self):
+        done = subprocess.run(
+            [ASSAY, "report", "runs", "--baseline", "z.assay"],
+            cwd=self.outside, check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("z.assay", done.stderr)
 
 
 class Runs(browser.Page):

@@ -101,7 +101,7 @@ function widthOf(element) {
 /* The height of a chart that takes a part of the view. */
 function chartHeight(part) {
   const high = byId("views").clientHeight || 700;
-  return state.isPaper ? 300 : Math.round(Math.max(260, Math.min(560, high * part)));
+  return state.isPaper ? 300 : Math.round(Math.max(260, Math.min(760, high * part)));
 }
 
 /* Lets arrow keys walk through points: one of them is in the tab order, and Enter

@@ -37,8 +37,7 @@ function gateLine(gate) {
 function verdictLines(comparison) {
   const gate = comparison.gate;
   return [
-    gate ? gateLine(gate) : null, make("p", {class: "verdict"}, `${comparison.verdict}.`),
-    comparison.note ? make("p", {class: "note"}, `${comparison.note}.`) : null,
+    gate ? gateLine(gate) : null, verdictWords(comparison),
     gate ? null
          : make("p", {class: "note"}, "No budget was given, so no gate was asked: ",
                code("assay report A B --fail-above 5%"), " does.")
@@ -55,15 +54,10 @@ function barsCell(node, most) {
       }));
 }
 
-const MARK_WORDS = {
-  "=": "within noise",
-  "?": "undecided"
-};
-
 function verdictCell(node) {
   const kind = changeKind(node);
   return [
-    make("span", {class: "swatch fill-" + kind.key}), MARK_WORDS[node.mark] || node.mark,
+    make("span", {class: "swatch fill-" + kind.key}), markWord(node),
     node.is_cause ? make("span", {class: "in", title: "no module inside it explains it"}, " cause")
                   : null
   ];
@@ -77,7 +71,7 @@ function compareColumns(report) {
     {label: "module", value: pathText, cell: whereCell, class: "where"},
     number("A ms", node => node.a_ms, "mean per iteration"),
     number("B ms", node => node.b_ms, "mean per iteration"),
-    {label: "", value: node => node.b_ms, cell: node => barsCell(node, scale)}, {
+    {label: "A and B", value: node => node.b_ms, cell: node => barsCell(node, scale)}, {
       ...number("change", node => node.ratio, "from A to B, as the test estimates it"),
       text: node => node.change
     },

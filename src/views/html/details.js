@@ -68,10 +68,8 @@ function detailsPanel(report, openIn) {
         ],
         2)];
     if (isKnown(node.ratio))
-      lines.unshift(pairs([
-        ["change", node.change], ["interval %", node.interval],
-        ["verdict", node.mark === "=" ? "within noise" : node.mark]
-      ]));
+      lines.unshift(pairs(
+          [["change", node.change], ["interval %", node.interval], ["verdict", markWord(node)]]));
     else
       lines.unshift(make("p", {class: "soft"}, node.mark));
     if (node.was)

@@ -33,13 +33,20 @@ function nameText(text, most = 80) {
   return make("bdi", {}, shorten(text, most));
 }
 
+/* A letter may be two units of a string, which must not be separated. */
 function shorten(text, most) {
-  const letters = text.length > 2 * most ? text.slice(0, most) + text.slice(-most) : text;
-  const all = Array.from(letters);
-  if (text.length <= most || all.length <= most)
+  const ends = text.length > 4 * most ? text.slice(0, 2 * most) + text.slice(-2 * most) : text;
+  const all = Array.from(ends);
+  if (all.length <= most)
     return text;
-  const half = Math.floor((most - 1) / 2);
+  const half = Math.max(1, Math.floor((most - 1) / 2));
   return all.slice(0, half).join("") + "\u2026" + all.slice(-half).join("");
+}
+
+/* A path: may be broken after its dots. */
+function pathName(text, most = 80) {
+  const parts = shorten(text, most).split(/(?<=\.)/);
+  return make("bdi", {}, parts.map((part, i) => i ? [make("wbr"), part] : part));
 }
 
 /* For a canvas, which has no element to isolate a name with. */

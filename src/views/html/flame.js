@@ -119,8 +119,13 @@ function flameView(report) {
     isFaint: node => isMerged(node) ? node.members.every(isDim) : isDim(node),
   };
   const keysHint = " Arrow keys move, Enter zooms in, Escape zooms out.";
-  const main = newIcicle(
-      {...common, label: "Modules by time." + keysHint, onZoom: renderTrail, onRender: showLegend});
+  const main = newIcicle({
+    ...common,
+    label: "Modules by time." + keysHint,
+    isAlone: true,
+    onZoom: renderTrail,
+    onRender: showLegend
+  });
   const callers = newIcicle({...common, label: "Callers of the class." + keysHint, isUp: true});
   const callees = newIcicle({...common, label: "What the class calls." + keysHint});
   const classes = newGrid({

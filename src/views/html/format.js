@@ -20,6 +20,11 @@ function threeDigits(value) {
   return value < 0 ? "\u2212" + text : text;
 }
 
+/* Words of the command as a sentence. */
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1) + ".";
+}
+
 /* "1 iteration", "30 iterations" */
 function counted(n, noun) {
   return `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;

@@ -62,6 +62,7 @@ function graphView(report) {
   const view = {x: 0, y: 0, scale: 1};
   let placed = new Map(); /* node: {x, y, w, h, element}, of what is visible */
   let size = {w: 1, h: 1}, isBuilt = false, drag = null, focusedNode = null, heat = null;
+  let shapes = []; /* texts, above all lines */
 
   /* ---- what is open ---- */
 
@@ -197,7 +198,9 @@ function graphView(report) {
     heat = newHeat();
     placed = new Map();
     scene.replaceChildren();
+    shapes = [];
     drawBox(root, 0, 0);
+    scene.append(...shapes);
     renderLegend();
     note.textContent = wiring.isGuess
         ? "This run does not say how modules are connected: they follow each other as they ran."
@@ -371,7 +374,7 @@ function graphView(report) {
         {class: isBack || wiring.isGuess ? "link guess" : "link", d, "marker-end": "url(#arrow)"}));
     if (link.shape && !told.has(link.start) && link.start.kind !== "in" && !isBack) {
       told.add(link.start);
-      scene.append(draw("text", {class: "shape", x: points[0][0] + 5, y: points[0][1] + 13},
+      shapes.push(draw("text", {class: "shape", x: points[0][0] + 5, y: points[0][1] + 13},
           isolated(shorten(link.shape, 24))));
     }
   }

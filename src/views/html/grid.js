@@ -25,10 +25,10 @@ function newGrid(options) {
       fillBody();
     }
   });
-  const heads =
-      columns.map((column, i) => make("th",
-                      {scope: "col", class: column.isNumber ? "number" : null, title: column.hint},
-                      make("button", {type: "button", onclick: () => sortBy(i)}, column.label)));
+  const heads = columns.map(
+      (column, i) => make("th",
+          {scope: "col", class: column.isNumber ? "number" : column.class, title: column.hint},
+          make("button", {type: "button", onclick: () => sortBy(i)}, column.label)));
   const table = make(
       "table", {role: "grid", "aria-label": label}, make("thead", {}, make("tr", {}, heads)), body);
 

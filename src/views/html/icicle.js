@@ -6,9 +6,11 @@
  * children, width and scope; those of flame.js's merged trees stand for several
  * modules. */
 
-const LEVELS_SHOWN = 64, LEVELS_ABOVE = 4, ROW_PIXELS = 22, PHONE_ROW_PIXELS = 28;
+const LEVELS_SHOWN = 64, LEVELS_ABOVE = 4, ROW_PIXELS = 22, PHONE_ROW_PIXELS = 28,
+      TALL_ROW_PIXELS = 30, CONTROLS_PIXELS = 150;
 
-/* options: label; isUp: the root is the lowest row; textOf(node), kindOf(node),
+/* options: label; isUp: the root is the lowest row; isAlone: nothing else is in the
+ * view; textOf(node), kindOf(node),
  * lines(node) for the tooltip; choose(node); isChosen(node); isFaint(node);
  * onZoom(). */
 function newIcicle(options) {
@@ -67,7 +69,8 @@ function newIcicle(options) {
   function fillCell(cell, item, pixels) {
     const node = item.node, width = item.width * pixels;
     cell.className = `cell fill-${options.kindOf(node).key}` + (item.isAbove ? " above" : "") +
-        (width < 30 ? " narrow" : "") + (options.isFaint(node) ? " dim" : "");
+        (width < 4 ? " thin" : "") + (width < 30 ? " narrow" : "") +
+        (options.isFaint(node) ? " dim" : "");
     cell.setAttribute("aria-selected", String(options.isChosen(node)));
     cell.tabIndex = node === focused() ? 0 : -1;
     cell.style.left = 100 * item.left + "%";
@@ -89,11 +92,20 @@ function newIcicle(options) {
     return zoomed;
   }
 
+  /* Few levels are taller, if the view is theirs. */
+  function rowPixels(levels) {
+    if (innerWidth <= 704)
+      return PHONE_ROW_PIXELS;
+    const room = byId("views").clientHeight - CONTROLS_PIXELS;
+    return options.isAlone && levels * TALL_ROW_PIXELS <= room ? TALL_ROW_PIXELS : ROW_PIXELS;
+  }
+
   function render() {
     if (!root)
       return;
     const pixels = widthOf(frame), placed = place(pixels);
-    const row = innerWidth <= 704 ? PHONE_ROW_PIXELS : ROW_PIXELS;
+    const levels = placed.reduce((most, item) => Math.max(most, item.row), 0) + 1;
+    const row = rowPixels(levels);
     const kept = new Set(placed.map(item => item.node));
     for (const [node, cell] of cells)
       if (!kept.has(node)) {
@@ -109,8 +121,7 @@ function newIcicle(options) {
     for (const item of placed)
       fillCell(cells.get(item.node), item, pixels);
     frame.style.setProperty("--row", row + "px");
-    frame.style.height =
-        `${row * (placed.reduce((most, item) => Math.max(most, item.row), 0) + 1) + 2}px`;
+    frame.style.height = `${row * levels + 2}px`;
     if (options.onRender)
       options.onRender(placed.filter(item => !item.isAbove).map(item => item.node));
   }

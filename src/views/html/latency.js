@@ -104,8 +104,17 @@ function slowIterations(run) {
   return (run.steady && run.steady.slow_iterations) || [];
 }
 
+const SERIES_LABELS = {
+  "steady.cpu": "processor time",
+  "steady.wait": "wait for a processor",
+  "steady.others": "processors busy with other programs",
+  "steady.stolen": "processors taken by the host",
+  "steady.throttled": "processors throttled",
+  "train.images_per_s": "images per second"
+};
+
 function seriesLabel(name) {
-  return name.replace(/^[a-z]+\./, "").replaceAll("_", " ");
+  return SERIES_LABELS[name] || name.replace(/^[a-z]+\./, "").replaceAll("_", " ");
 }
 
 /* What else is known about an iteration. Warm-up steps of a training come before
@@ -134,11 +143,12 @@ function drawInOrder(report, place) {
   const all = report.runs.flatMap(run => run.iterations.ms);
   const last = Math.max(...report.runs.flatMap(run => run.iterations.index));
   const low = Math.min(...all), high = Math.max(...all), rim = (high - low || high) * 0.08;
+  const edge = 0.02 * last; /* so that no point is on an axis */
   const chart = newChart({
     width: widthOf(place),
     height: chartHeight(0.42),
     label: "The iterations one after the other",
-    x: (from, to) => linearScale(1, Math.max(last + 1, 2), from, to, 1),
+    x: (from, to) => linearScale(1 - edge, Math.max(last + 1, 2) + edge, from, to, 1),
     y: (from, to) => linearScale(Math.max(0, low - rim), high + rim, from, to),
     xLabel: "iteration",
     yLabel: "ms"

@@ -10,7 +10,7 @@ const LEDGER_FILLS = {
   optimizer: "memory-optimizer",
   scratch: "memory-scratch",
   images: "memory-images",
-  fragmentation: "memory-other",
+  fragmentation: "memory-rounded",
   other: "memory-other",
   "outside the pool": "memory-outside"
 };
@@ -67,7 +67,7 @@ function ledgerPanel(report, run) {
     sort: 3,
     columns: [
       {label: "kind", value: row => row.kind, text: row => row.kind},
-      {label: "module", value: owner, cell: row => nameText(owner(row), 80), class: "where"},
+      {label: "module", value: owner, cell: row => pathName(owner(row)), class: "where"},
       {label: "what", value: row => row.what || "", cell: row => nameText(row.what || "", 80)},
       {...number("bytes", row => row.bytes), text: row => bytesText(row.bytes)},
     ]

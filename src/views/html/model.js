@@ -109,6 +109,7 @@ function readReport(data) {
     nodes,
     root: nodes[0],
     pictures: data.pictures || [],
+    trend: data.trend && data.trend.points.length > 0 ? data.trend : null,
     nodeOf: mapScopes(nodes, runs),
     main: runs[runs.length - 1]
   };

@@ -15,7 +15,7 @@ function whereCell(node) {
     nameText(node.name, 60), " ",
     node.isOutside ? make("span", {class: "in"}, "outside the iterations")
         : above.length
-        ? make("span", {class: "in"}, nameText(above.map(at => at.name).join("."), 36))
+        ? make("span", {class: "in"}, pathName(above.map(at => at.name).join("."), 36))
         : null
   ];
 }
@@ -35,7 +35,7 @@ function moduleColumns(report) {
       label: "class",
       value: node => node.class || null,
       cell: node => nameText(node.class || "", 26),
-      class: "kept"
+      class: "kept class-column"
     },
     number("total ms", node => node.scope.total_ms, "mean per iteration"),
     number("self ms", node => node.scope.self_ms, "without the modules inside it"),
@@ -75,7 +75,7 @@ function differenceColumns() {
       label: "class",
       value: node => node.class || null,
       cell: node => nameText(node.class || "", 26),
-      class: "kept"
+      class: "kept class-column"
     },
     sideColumn("A total ms", 0, "total_ms"),
     sideColumn("B total ms", 1, "total_ms"),
@@ -84,11 +84,7 @@ function differenceColumns() {
                                                : null),
     {...number("change", node => node.ratio), text: node => node.change},
     {label: "interval %", isNumber: true, value: node => node.low, text: node => node.interval},
-    {
-      label: "verdict",
-      value: node => node.mark,
-      text: node => node.mark === "=" ? "within noise" : node.mark
-    },
+    {label: "verdict", value: node => node.mark, text: markWord, class: "kept"},
     sideColumn("A self ms", 0, "self_ms"),
     sideColumn("B self ms", 1, "self_ms"),
   ];

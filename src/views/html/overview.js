@@ -63,7 +63,7 @@ function memoryFigure(report) {
     return figure("memory peak", {text: UNKNOWN, unit: ""}, "not recorded");
   const more = before     ? changeNote(before.peak_bytes, memory.peak_bytes, bytesText,
                                 changeKindOf(before.peak_bytes, memory.peak_bytes))
-      : memory.peak_scope ? ["at ", nameText(memory.peak_scope, 34)]
+      : memory.peak_scope ? ["at ", pathName(memory.peak_scope, 34)]
                           : null;
   return figure("memory peak", byteParts(memory.peak_bytes), more);
 }
@@ -203,7 +203,9 @@ function kindsOfTime(report) {
     if (!node.isOutside && node.scope.self_ms > 0)
       times.set(node.kind, (times.get(node.kind) || 0) + node.scope.self_ms);
   const rows = Array.from(times).sort((a, b) => b[1] - a[1]);
-  return barList("Time by what modules do", rows.map(([kind, ms]) => ({
+  const isMore = sum(rows.map(row => row[1])) > 1.01 * report.main.whole;
+  const label = "Time by what modules do" + (isMore ? ", in all threads" : "");
+  return barList(label, rows.map(([kind, ms]) => ({
     label: kind === GROUP ? "between modules" : kind.label,
     text: `${timeText(ms)}  ${percentText(ms / report.main.whole)}`,
     part: ms / rows[0][1],
@@ -232,14 +234,20 @@ function largestChanges(report) {
   })));
 }
 
+/* What the command says: its verdict, and what that does not cover. */
+function verdictWords(comparison) {
+  return [
+    make("p", {class: "verdict"}, sentence(comparison.verdict)),
+    comparison.note ? make("p", {class: "note"}, sentence(comparison.note)) : null
+  ];
+}
+
 function overviewView(report) {
   const run = report.main;
   const element = make("section", {class: "page"},
       make("dl", {class: "figures"}, latencyFigures(report), memoryFigure(report),
           workFigure(report)),
-      report.comparison ? make("p", {class: "verdict"}, report.comparison.verdict,
-                              report.comparison.note ? ". " + report.comparison.note : "")
-                        : stageStrip(run),
+      report.comparison ? verdictWords(report.comparison) : stageStrip(run),
       !report.comparison && run.steady && run.steady.verdict !== "steady"
           ? make("p", {class: "note"}, `Steadiness: ${run.steady.text}.`)
           : null,

@@ -145,7 +145,11 @@ function paintSlice(pen, scene, track, lane, k, left, right, y, high) {
   }
 }
 
-/* As much of a node's name as there is room for; its width is measured once. */
+const LABEL_LEAST = 4, LABEL_MIDDLE = 10; /* letters */
+
+/* As much of a node's name as there is room for; its width is measured once. Short
+ * labels have the start of the name, longer ones its end too; two or three letters
+ * say nothing. */
 function fittingText(pen, node, room) {
   if (node.textWidth === undefined) {
     node.textStart = shorten(node.name, 80);
@@ -154,7 +158,11 @@ function fittingText(pen, node, room) {
   if (node.textWidth <= room)
     return isolated(node.textStart);
   const letters = Math.floor(room / node.textWidth * node.textStart.length) - 1;
-  return letters < 2 ? "" : isolated(shorten(node.textStart, letters));
+  if (letters < LABEL_LEAST)
+    return "";
+  return isolated(letters < LABEL_MIDDLE
+          ? Array.from(node.textStart).slice(0, letters - 1).join("") + "\u2026"
+          : shorten(node.textStart, letters));
 }
 
 /* A counter as an area below a step line; its scale begins at 0. */
@@ -164,7 +172,7 @@ function paintCounter(pen, scene, counter) {
   const base = counter.y + COUNTER;
   let k = Math.max(0, upperIndex(times, scene.seen.from) - 1);
   pen.fillStyle = colours.get("soft");
-  pen.fillText(isolated(shorten(counter.name, 60)) +
+  pen.fillText(isolated(shorten(counter.title, 60)) +
           `  0 to ${
               counter.unit === "bytes" ? bytesText(counter.most) : plainNumber(counter.most)}`,
       2, counter.y - TRACK_NAME / 2);

@@ -63,6 +63,16 @@ function changeKind(node) {
   return {key: `${node.mark}-${size > 0.25 ? 3 : size > 0.08 ? 2 : 1}`, label: node.mark};
 }
 
+const MARK_WORDS = {
+  "=": "within noise",
+  "?": "undecided"
+};
+
+/* The mark of a module in a comparison, in words. */
+function markWord(node) {
+  return MARK_WORDS[node.mark] || node.mark;
+}
+
 /* The two runs of a comparison. */
 function letterOf(side) {
   return side === 0 ? "A" : "B";

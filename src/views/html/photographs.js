@@ -2,8 +2,8 @@
 
 const PHOTO_SERIES = "input.photo";
 
-/* The numbers of each iteration that time can be plotted against, those that
- * differ first. */
+/* The numbers of each iteration that time can be plotted against: of those that
+ * differ, what was in the photograph first. */
 function contentSeries(report) {
   const names =
       new Set(report.runs.flatMap(run => Array.from(run.series.values())
@@ -13,8 +13,13 @@ function contentSeries(report) {
   const order = name => ["content.detections", "content.proposals"].indexOf(name);
   const differs = name => report.runs.some(
       run => run.series.has(name) && new Set(run.series.get(name).values).size > 1);
-  return Array.from(names).sort(
-      (a, b) => differs(b) - differs(a) || order(b) - order(a) || a.localeCompare(b));
+  const some = Array.from(names).filter(differs);
+  return (some.length ? some : Array.from(names))
+      .sort((a, b) => isContent(b) - isContent(a) || order(b) - order(a) || a.localeCompare(b));
+}
+
+function isContent(name) {
+  return name.startsWith("content.");
 }
 
 function photoOf(run) {
@@ -67,7 +72,8 @@ function photographsBlock(report) {
   const place = make("div", {class: "block"});
   const axis = make("select", {onchange: render},
       names.map(name => make("option", {value: name}, seriesLabel(name))));
-  const element = make("div", {class: "block"}, make("h2", {}, "By photograph"));
+  const element = make("div", {class: "block"},
+      make("h2", {}, names.some(isContent) ? "By photograph" : "By what else was measured"));
   let lit = null; /* the photograph under the pointer */
 
   if (names.length === 0) {
@@ -125,6 +131,7 @@ function photographsBlock(report) {
     if (points.length === 0)
       return;
     const xs = points.map(point => point.x), ys = points.map(point => point.ms);
+    const unit = report.main.series.get(axis.value)?.unit;
     const rim = values =>
         (Math.max(...values) - Math.min(...values) || Math.max(...values) || 1) * 0.06;
     const chart = newChart({
@@ -135,7 +142,7 @@ function photographsBlock(report) {
           linearScale(Math.max(0, Math.min(...xs) - rim(xs)), Math.max(...xs) + rim(xs), from, to),
       y: (from, to) =>
           linearScale(Math.max(0, Math.min(...ys) - rim(ys)), Math.max(...ys) + rim(ys), from, to),
-      xLabel: seriesLabel(axis.value),
+      xLabel: seriesLabel(axis.value) + (unit ? `, ${unit}` : ""),
       yLabel: "ms per iteration"
     });
     const circles = points.map(point => drawPoint(chart, point));

@@ -71,11 +71,11 @@ function startPrint(tabs) {
 
 function newViews(report) {
   return [
-    overviewView(report), ...(report.comparison ? [compareView(report)] : []), flameView(report),
-    moduleView(report), timelineView(report), graphView(report), memoryView(report),
-    rooflineView(report), latencyView(report),
-    ...(report.runs.some(isTraining) ? [trainingView(report)] : []), picturesView(report),
-    machineView(report)
+    overviewView(report), ...(report.comparison ? [compareView(report)] : []),
+    ...(report.trend ? [trendView(report)] : []), flameView(report), moduleView(report),
+    timelineView(report), graphView(report), memoryView(report), rooflineView(report),
+    latencyView(report), ...(report.runs.some(isTraining) ? [trainingView(report)] : []),
+    picturesView(report), machineView(report)
   ];
 }
 

@@ -7,20 +7,36 @@
 
 const ZOOM_STEP = 0.6;
 
+/* "live memory, scratch" for memory.live.host.scratch; others have their name. */
+function counterTitle(name) {
+  const [, place, kind] = /^memory\.live(?:\.([^.]+)\.(.+))?$/.exec(name) || [null, null, null];
+  if (name === LIVE_BYTES)
+    return "live memory";
+  return kind ? `live memory, ${kind}${place === "host" ? "" : ` on ${place}`}` : name;
+}
+
+/* Bytes have the colour of their kind, as in the view Memory. */
+function counterFill(counter) {
+  if (counter.unit !== "bytes")
+    return "part-3";
+  return LEDGER_FILLS[counter.name.split(".").pop()] || "memory-other";
+}
+
 /* Counters that say something about these milliseconds of the run. */
-function countersOf(run, stretch, length) {
+function countersOf(report, run, stretch, length) {
   return run.counters
       .map(counter => {
         const times = counter.ms.map(ms => ms - stretch.start_ms);
         const values = counter.value.map(value => value ?? 0);
         return {
           name: counter.name,
+          title: (report.comparison ? letterOf(run.side) + "  " : "") + counterTitle(counter.name),
           unit: counter.unit,
           times,
           values,
           most: Math.max(...values),
           end: length,
-          fill: counter.unit === "bytes" ? "memory-activations" : "part-3"
+          fill: counterFill(counter)
         };
       })
       .filter(counter => counter.times.length > 1 &&
@@ -131,7 +147,7 @@ function timelineView(report) {
     });
     scene.length = Math.max(1e-6, ...scene.tracks.map(track => track.end));
     runs.forEach((run, i) => scene.counters.push(
-                     ...countersOf(run, run.stretches[chosen[i]], scene.length)));
+                     ...countersOf(report, run, run.stretches[chosen[i]], scene.length)));
     scene.tracks.sort((a, b) => (a.kind === "helper") - (b.kind === "helper"));
     scene.picked = null;
     scene.scroll = 0;

@@ -47,7 +47,7 @@ function nodeTooltip(node,
     ["A", node.sides[0] ? timeText(node.sides[0].total_ms) : "missing"],
     ["B", node.sides[1] ? timeText(node.sides[1].total_ms) : "missing"],
     ["change", isKnown(node.ratio) ? changeText(node.ratio) : UNKNOWN],
-    ["verdict", node.mark === "=" ? "within noise" : node.mark],
+    ["verdict", markWord(node)],
   ]));
   return lines;
 }

@@ -70,6 +70,11 @@ function learningPoints(run, name) {
   }));
 }
 
+/* With its unit, unless the name has it. */
+function seriesTitle(name, unit) {
+  return seriesLabel(name) + (unit && !SERIES_LABELS[name] ? `, ${unit}` : "");
+}
+
 /* One chart per series over the same steps: the loss large, the others beside
  * each other. */
 function trainingView(report) {
@@ -78,6 +83,13 @@ function trainingView(report) {
   const element = make("section", {class: "page"},
       names.length === 0 ? missing("This run has no losses.") : null,
       make("div", {class: "multiples"}, places));
+
+  /* All charts show the same steps, whichever of them a series has. */
+  const all = names.flatMap(name => report.runs.flatMap(run => learningPoints(run, name)))
+                  .map(point => point.x);
+  const steps =
+      [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), 0)];
+  const edge = 0.02 * (steps[1] - steps[0]);
 
   function drawCurve(chart, points) {
     const side = sideFill(report, points[0].side);
@@ -105,16 +117,16 @@ function trainingView(report) {
     const points = curves.flat();
     if (points.length === 0)
       return;
-    const xs = points.map(point => point.x), ys = points.map(point => point.y);
+    const ys = points.map(point => point.y);
     const unit = report.runs.map(run => run.series.get(name)?.unit).find(Boolean);
     const chart = newChart({
       width: widthOf(place),
-      height: isFirst ? chartHeight(0.42) : 190,
+      height: isFirst ? chartHeight(0.42) : Math.max(190, chartHeight(0.3)),
       label: `${seriesLabel(name)} over the steps`,
-      x: (from, to) => linearScale(Math.min(...xs), Math.max(...xs), from, to, 1),
+      x: (from, to) => linearScale(steps[0] - edge, steps[1] + edge, from, to, 1),
       y: (from, to) => linearScale(Math.min(0, ...ys), Math.max(...ys) * 1.08 || 1, from, to),
       xLabel: "step",
-      yLabel: seriesLabel(name) + (unit ? `, ${unit}` : "")
+      yLabel: seriesTitle(name, unit)
     });
     const circles = points.map(point => drawPoint(chart, name, point, points.length));
     rove(circles);
