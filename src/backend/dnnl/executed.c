@@ -97,13 +97,15 @@ static uint64_t count_parts(const struct kernel *kernel)
                              (uint64_t)kernel->part.rows);
 }
 
-/* For inference weights are transformed once, when they are packed. */
+/* Whether the kernel transforms weights itself. Others are transformed when
+ * they are packed: once for inference, for each pass in training. */
 static bool transforms_weights(const struct kernel *kernel)
 {
     return !kernel->weights->is_opaque;
 }
 
-static uint64_t winograd_flops(const struct kernel *kernel,
+static uint64_t winograd_flops(const struct onednn *dn,
+                               const struct kernel *kernel,
                                enum direction direction,
                                const struct winograd *winograd)
 {
@@ -115,13 +117,13 @@ static uint64_t winograd_flops(const struct kernel *kernel,
 
     if (direction == DIRECTION_WEIGHTS)
         of_weights = winograd->gradient_flops;
-    else if (transforms_weights(kernel))
+    else if (transforms_weights(kernel) || dn->options.is_training)
         of_weights = winograd->weight_flops;
     return count_parts(kernel) *
            (count_tiles(kernel->part_dst, winograd) *
                 (2 * winograd->products * multiplied * out +
                  winograd->in_flops * in + winograd->out_flops * out) +
-            of_weights * in * out);
+            of_weights * multiplied * out);
 }
 
 /* Transformed tiles and weights are written and read back: all of them where
@@ -142,14 +144,15 @@ static uint64_t executed_winograd_bytes(const struct kernel *kernel,
 }
 
 /* 0: as many as the direct algorithm on dense tensors. */
-static uint64_t kernel_flops(const struct kernel *kernel,
+static uint64_t kernel_flops(const struct onednn *dn,
+                             const struct kernel *kernel,
                              enum direction direction, const struct node *node,
                              const struct tensor *const *inputs)
 {
     const struct winograd *winograd = find_winograd(kernel);
 
     if (winograd)
-        return winograd_flops(kernel, direction, winograd);
+        return winograd_flops(dn, kernel, direction, winograd);
     if (node->op == &op_conv2d)
         return direct_flops(kernel, direction, conv2d_attrs(node),
                             &inputs[CONV2D_WEIGHT]->shape);
@@ -222,7 +225,7 @@ void executed_forward(const struct onednn *dn, const struct node *node,
     if (!kernel || tensor_elements(&outputs[0]) == 0)
         return;
     winograd = find_winograd(kernel);
-    flops = kernel_flops(kernel, DIRECTION_FORWARD, node, inputs);
+    flops = kernel_flops(dn, kernel, DIRECTION_FORWARD, node, inputs);
     cost->done_bytes = moved_bytes(kernel, inputs, cost) +
                        reorder_bytes(kernel, node, inputs, outputs);
     if (dn->options.is_training)
@@ -315,7 +318,7 @@ void executed_backward(const struct onednn *dn, const struct node *node,
 
         if (!kernel || !has_run(directions[i], pass))
             continue;
-        flops += kernel_flops(kernel, directions[i], node, pass->inputs);
+        flops += kernel_flops(dn, kernel, directions[i], node, pass->inputs);
         bytes += gradient_bytes(kernel, directions[i], node, pass);
     }
     if (flops)
