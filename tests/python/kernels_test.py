@@ -282,7 +282,10 @@ def recorded_facts(tmp_path, monkeypatch, step=None):
     ("ASSAY_CUDA_TIMES", "events", "events (ASSAY_CUDA_TIMES is events)"),
     ("FAKE_CUPTI_IS_TAKEN", "1",
      "events (CUPTI serves another profiler in this process)"),
-    ("FAKE_CUPTI_VERSION", "28", "CUPTI 28")])
+    ("FAKE_CUPTI_VERSION", "28", "CUPTI 28"),
+    ("FAKE_CUPTI_VERSION", "130202", "CUPTI 130202"),
+    ("FAKE_CUPTI_VERSION", "130300",
+     "events (CUPTI's version 130300 is not one of those known)")])
 def test_without_cupti_there_are_events_and_the_run_says_why(
         tmp_path, monkeypatch, name, value, reason):
     monkeypatch.setenv(name, value)
