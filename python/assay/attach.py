@@ -240,21 +240,47 @@ def _is_profiled(torch):
     return is_on is not None and is_on()
 
 
-def _watch_profiler(patches, torch):
-    """CUPTI serves one profiler at a time: PyTorch's own one goes first."""
+def _watch_profiler(patches, torch, has_all):
+    """CUPTI serves one profiler at a time: PyTorch's own one goes first, and
+    may keep it when it has ended."""
     home = torch.autograd.profiler
+    has_left = False
 
-    def wrap(original):
+    def leave(original):
         @functools.wraps(original)
         def wrapper(*args, **kwargs):
+            nonlocal has_left
             if _native.device_leave_kernels():
+                has_left = True
                 _open_events(patches, torch)
                 _native.fact("device.timed_by", "events, since PyTorch's own "
                                                 "profiler was started")
             return original(*args, **kwargs)
         return wrapper
 
-    for name in ("_prepare_profiler", "_enable_profiler"):
+    def come_back(original):
+        @functools.wraps(original)
+        def wrapper(*args, **kwargs):
+            nonlocal has_left
+            result = original(*args, **kwargs)
+            if not has_left:
+                return result
+            has_left = False
+            try:
+                version = _native.device_open_kernels(_cupti_files(torch),
+                                                      has_all)
+            except OSError:
+                _native.fact("device.timed_by", "events, since PyTorch's own "
+                                                "profiler keeps CUPTI")
+            else:
+                _native.fact("device.timed_by", f"{version}, and events while "
+                                                "PyTorch's own profiler ran")
+            return result
+        return wrapper
+
+    for name, wrap in (("_prepare_profiler", leave),
+                       ("_enable_profiler", leave),
+                       ("_disable_profiler", come_back)):
         if name in vars(home):
             patches.set(home, name, wrap(vars(home)[name]))
 
@@ -269,7 +295,7 @@ def _open_kernels(patches, torch, has_all):
         version = _native.device_open_kernels(_cupti_files(torch), has_all)
     except OSError as error:
         return str(error)
-    _watch_profiler(patches, torch)
+    _watch_profiler(patches, torch, has_all)
     _native.fact("device.timed_by", version)
     return None
 

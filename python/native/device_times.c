@@ -93,8 +93,8 @@ static const char **device_texts(PyObject *list, PyObject **bytes, size_t *n)
     return NULL;
 }
 
-/* device_open_kernels(files, has_all): by CUPTI, which is in one of the files.
- * Returns which version; an OSError says why not. */
+/* device_open_kernels(files, has_all): by CUPTI, which is in one of the files,
+ * and no longer by events. Returns which version; an OSError says why not. */
 PyObject *device_open_kernels(PyObject *self, PyObject *args)
 {
     const char *problem, *timed_by, **files;
@@ -115,6 +115,7 @@ PyObject *device_open_kernels(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_OSError, problem);
         return NULL;
     }
+    cuda_close();
     device_start(true, has_all);
     return PyUnicode_FromString(timed_by);
 }

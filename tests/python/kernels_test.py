@@ -292,14 +292,26 @@ def test_without_cupti_there_are_events_and_the_run_says_why(
     assert recorded_facts(tmp_path, monkeypatch)["device.timed_by"] == reason
 
 
-def test_pytorchs_own_profiler_gets_cupti(tmp_path, monkeypatch):
-    def profiled():
-        with torch.autograd.profiler.profile(use_kineto=True):
-            torch.ones(1) + 1
+def profiled(monkeypatch, keeps):
+    """Runs PyTorch's profiler, which may not give CUPTI back."""
+    with torch.autograd.profiler.profile(use_kineto=True):
+        torch.ones(1) + 1
+        if keeps:
+            monkeypatch.setenv("FAKE_CUPTI_IS_TAKEN", "1")
 
-    facts = recorded_facts(tmp_path, monkeypatch, profiled)
-    assert facts["device.timed_by"] == ("events, since PyTorch's own profiler "
-                                        "was started")
+
+@pytest.mark.parametrize("keeps, by", [
+    (True, "events, since PyTorch's own profiler keeps CUPTI"),
+    (False, "CUPTI 130001, and events while PyTorch's own profiler ran")])
+def test_pytorchs_own_profiler_gets_cupti(tmp_path, monkeypatch, keeps, by):
+    facts = recorded_facts(tmp_path, monkeypatch,
+                           lambda: profiled(monkeypatch, keeps))
+    assert facts["device.timed_by"] == by
+    assert tree(tmp_path / "run.assay")[0]["model.0"]["device_calls"] == 2
+    assert "events" in show(tmp_path) and "profiler" in show(tmp_path)
+
+
+def test_what_was_profiled_before_is_timed_by_events(tmp_path, monkeypatch):
     with torch.autograd.profiler.profile(use_kineto=True):
         facts = recorded_facts(tmp_path, monkeypatch)
     assert facts["device.timed_by"] == ("events (PyTorch's own profiler uses "
