@@ -63,6 +63,8 @@ static void device_start(bool has_kernels, bool has_all)
     if (!watch.has_device) {
         device.n_iterations = device.n_timed = 0;
         device.is_timed = true; /* until the first iteration */
+        if (iteration_is_open())
+            device_next_iteration(iteration_is_warm_up());
     }
     watch.has_device = true;
     kernels_time(device.is_timed);

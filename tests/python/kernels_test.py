@@ -248,6 +248,48 @@ def test_the_timed_iterations_stand_for_all(tmp_path, device):
     assert [float(each) for each in ms] == [pytest.approx(0.6)]
 
 
+def test_a_gpu_is_timed_once_a_model_is_on_it(tmp_path, device, monkeypatch):
+    """Of 18 iterations, also of the one that has begun before."""
+    monkeypatch.setattr(attach, "is_on_gpu", lambda model: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    model = nn.Sequential(Launch(100))
+
+    def steps():
+        for batch in torch.utils.data.DataLoader(torch.ones(18)):
+            with torch.no_grad():
+                model(batch)
+
+    found, run = record(tmp_path, steps, 1, device=None)
+    assert run["facts"]["machine.gpu"] == "a GPU"
+    assert run["facts"]["device.timed_iterations"] == "6"
+    assert found["model.0"]["device_calls"] == 6
+    found, run = record(tmp_path, steps, 1, device=None, warm_up=2)
+    assert run["facts"]["device.timed_iterations"] == "5"
+    assert found["model.0"]["device_calls"] == 5
+    found, run = record(tmp_path, steps, 1, device=False)
+    assert found["model.0"]["device_calls"] == 0
+    with torch.no_grad(), assay.ModelTiming(model) as timing:
+        model(torch.ones(1))
+    assert timing.timing_data.find("model.0").device_time == 1e-4
+
+
+class Far(torch.Tensor):
+    is_cuda = True
+
+
+def test_a_gpu_is_timed_once_a_tensor_is_on_it(tmp_path, device):
+    model = nn.Sequential(Launch(100))
+
+    def step():
+        torch.ones(1).as_subclass(Far).to("meta")
+        with torch.no_grad():
+            model(torch.ones(1))
+
+    found, run = record(tmp_path, step, device=None)
+    assert found["model.0"]["device_calls"] == 3
+    assert run["facts"]["device.timed_by"] == "CUPTI 130001"
+
+
 def stand_in(**changes):
     """As much of torch as attach.open_device() asks for, with a GPU."""
     return types.SimpleNamespace(
