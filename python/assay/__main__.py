@@ -24,10 +24,14 @@ def parse(words):
                         help="iterations at the beginning that do not count")
     parser.add_argument("--no-backward", action="store_true",
                         help="do not time the backward pass by module")
-    parser.add_argument("--gpu", action="store_true",
-                        help="also time the GPU")
+    parser.add_argument("--gpu", action="store_const", const=True,
+                        help="time the GPU from the start (default: once the "
+                             "program uses it)")
+    parser.add_argument("--no-gpu", dest="gpu", action="store_const",
+                        const=False, help="time the host alone")
     parser.add_argument("--kernels", action="store_true",
-                        help="the same, with every kernel by its name")
+                        help="time all iterations of the GPU, and every "
+                             "kernel by its name")
     parser.add_argument("--quiet", action="store_true",
                         help="write the run file, show nothing")
     parser.add_argument("-m", dest="module", metavar="MODULE",

@@ -137,8 +137,9 @@ def _moves(torch, tensor, target):
         tensor.device.type
 
 
-def watch_copies(patches, torch):
-    """Copies between host and device, by methods of tensors."""
+def watch_copies(patches, torch, arrived):
+    """Copies between host and device, by methods of tensors. arrived() is
+    called after one to a GPU."""
     original = torch.Tensor.to
 
     @functools.wraps(original)
@@ -151,9 +152,12 @@ def watch_copies(patches, torch):
     def copy_of(method, *args, **kwargs):
         _native.begin("copy")
         try:
-            return method(*args, **kwargs)
+            result = method(*args, **kwargs)
         finally:
             _native.end()
+        if result.is_cuda:
+            arrived()
+        return result
 
     patches.set(torch.Tensor, "to", to)
     for name in ("cuda", "cpu"):
@@ -240,21 +244,47 @@ def _is_profiled(torch):
     return is_on is not None and is_on()
 
 
-def _watch_profiler(patches, torch):
-    """CUPTI serves one profiler at a time: PyTorch's own one goes first."""
+def _watch_profiler(patches, torch, has_all):
+    """CUPTI serves one profiler at a time: PyTorch's own one goes first, and
+    may keep it when it has ended."""
     home = torch.autograd.profiler
+    has_left = False
 
-    def wrap(original):
+    def leave(original):
         @functools.wraps(original)
         def wrapper(*args, **kwargs):
+            nonlocal has_left
             if _native.device_leave_kernels():
+                has_left = True
                 _open_events(patches, torch)
                 _native.fact("device.timed_by", "events, since PyTorch's own "
                                                 "profiler was started")
             return original(*args, **kwargs)
         return wrapper
 
-    for name in ("_prepare_profiler", "_enable_profiler"):
+    def come_back(original):
+        @functools.wraps(original)
+        def wrapper(*args, **kwargs):
+            nonlocal has_left
+            result = original(*args, **kwargs)
+            if not has_left:
+                return result
+            has_left = False
+            try:
+                version = _native.device_open_kernels(_cupti_files(torch),
+                                                      has_all)
+            except OSError:
+                _native.fact("device.timed_by", "events, since PyTorch's own "
+                                                "profiler keeps CUPTI")
+            else:
+                _native.fact("device.timed_by", f"{version}, and events while "
+                                                "PyTorch's own profiler ran")
+            return result
+        return wrapper
+
+    for name, wrap in (("_prepare_profiler", leave),
+                       ("_enable_profiler", leave),
+                       ("_disable_profiler", come_back)):
         if name in vars(home):
             patches.set(home, name, wrap(vars(home)[name]))
 
@@ -269,14 +299,17 @@ def _open_kernels(patches, torch, has_all):
         version = _native.device_open_kernels(_cupti_files(torch), has_all)
     except OSError as error:
         return str(error)
-    _watch_profiler(patches, torch)
+    _watch_profiler(patches, torch, has_all)
     _native.fact("device.timed_by", version)
     return None
 
 
 def times_some(torch, device, has_all=False):
-    """Whether a GPU will be timed in some of the iterations only."""
-    return bool(device) and not has_all and torch.cuda.is_available()
+    """Whether a GPU may be timed in some of the iterations only. device None:
+    if the program uses it. CUDA is not asked: a program that forks may want to
+    start it in its children alone."""
+    return device is not False and not has_all and \
+        torch.version.cuda is not None and os.path.exists("/dev/nvidiactl")
 
 
 def open_device(patches, torch, has_all=False):
@@ -302,17 +335,19 @@ def state_facts(torch, model=None):
     """What a run cannot know by itself."""
     _native.fact("machine.library", f"PyTorch {torch.__version__}")
     state_threads(torch)
-    if torch.cuda.is_available():
-        _native.fact("machine.gpu", torch.cuda.get_device_name())
     if model is not None:
-        state_model(model)
+        state_model(torch, model)
+
+
+def is_on_gpu(model):
+    return any(parameter.is_cuda for parameter in model.parameters())
 
 
 def state_threads(torch):
     _native.fact("settings.threads", str(torch.get_num_threads()))
 
 
-def state_model(model):
+def state_model(torch, model):
     total, size, kinds = 0, 0, set()
     for parameter in model.parameters():
         total += parameter.numel()
@@ -325,3 +360,5 @@ def state_model(model):
     _native.fact("model.parameter_bytes", str(size))
     if len(kinds) == 1:
         _native.fact("model.precision", kinds.pop())
+    if is_on_gpu(model):
+        _native.fact("machine.gpu", torch.cuda.get_device_name())

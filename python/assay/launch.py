@@ -1,8 +1,8 @@
 """Starts the recording that `assay record` asked for, once PyTorch has been
 imported; start/sitecustomize.py calls arm().
 
-ASSAY_RECORD holds the settings: "WARM-UP BACKWARD GPU KERNELS FILE", three of
-which are 0 or 1 (src/cli/cmd_record.c writes it). The process that imports PyTorch first takes
+ASSAY_RECORD holds the settings: "WARM-UP BACKWARD GPU KERNELS FILE", two of which
+are 0 or 1, and the GPU is timed: no, yes or auto (src/cli/cmd_record.c writes it). The process that imports PyTorch first takes
 them out of the environment, so that processes it starts do not record too. The
 launcher of torch.distributed leaves them for its workers, which record each into
 a file of its own: the first into the one that was asked for, `run.assay`, the
@@ -14,6 +14,7 @@ import os
 import sys
 
 VARIABLE = "ASSAY_RECORD"
+_DEVICE = {"no": False, "yes": True, "auto": None}
 _LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
 
 
@@ -85,7 +86,7 @@ def _take_settings():
     if not rest:
         del os.environ["PYTHONPATH"]
     return {"path": _file_of_rank(output), "warm_up": int(warm_up),
-            "backward": backward == "1", "device": gpu == "1",
+            "backward": backward == "1", "device": _DEVICE[gpu],
             "kernels": kernels == "1"}
 
 

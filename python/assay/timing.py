@@ -125,18 +125,20 @@ class ModelTiming:
 
     It runs nothing itself and puts everything back at the end, also after an
     exception. Transforms are objects with forward() or __call__(); what is
-    inside a Compose is timed too. On a GPU, device=True also times
-    the device, without synchronising; see docs/python.md. warm_up iterations
-    at the beginning do not count. One ModelTiming at a time.
+    inside a Compose is timed too. If the model is on a GPU, the device is
+    timed, too, without synchronising; device=False leaves that out. See
+    docs/python.md. warm_up iterations at the beginning do not count. One
+    ModelTiming at a time.
     """
 
     def __init__(self, model, pre_transforms=None, post_transforms=None, *,
-                 warm_up=0, device=False):
+                 warm_up=0, device=None):
         self._model = model
         self._pre = _as_list(pre_transforms)
         self._post = _as_list(post_transforms)
         self._warm_up = warm_up
         self._device = device
+        self._times_device = False
         self._patches = attach.Patches()
         self._folder = None
         self._tree = None
@@ -155,10 +157,12 @@ class ModelTiming:
             raise RuntimeError("a recording is under way in this process; "
                                "ModelTiming cannot be nested in another one")
         self._discard()
+        self._times_device = attach.is_on_gpu(self._model) \
+            if self._device is None else self._device
         self._folder = tempfile.mkdtemp(prefix="assay-")
         try:
             _native.start(self._file(), "Pipeline", "PIPELINE", self._warm_up,
-                          attach.times_some(torch, self._device))
+                          attach.times_some(torch, self._times_device))
             self._attach(torch)
         except BaseException:
             self._detach()
@@ -167,7 +171,7 @@ class ModelTiming:
         return self
 
     def _attach(self, torch):
-        if self._device:
+        if self._times_device:
             attach.open_device(self._patches, torch)
         attach.state_facts(torch, self._model)
         self._books = Books(torch)

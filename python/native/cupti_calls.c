@@ -3,7 +3,8 @@
  *
  * Only the beginnings of its records are declared: these have been the same
  * since CUDA 11.1, while more was added at their ends. Versions that nobody has
- * looked at are refused. */
+ * looked at are refused. src/backend/cuda/cuda_cupti.h has the same for the
+ * engine; this folder stands on include/assay/ alone and cannot share it. */
 #include "extension_internal.h"
 
 #include <dlfcn.h>
@@ -62,7 +63,7 @@ _Static_assert(offsetof(struct record_kernel, start) == 16 &&
                    offsetof(struct record_kernel, device) == 40 &&
                    offsetof(struct record_kernel, correlation) == 92 &&
                    offsetof(struct record_kernel, name) == 104,
-               "as CUpti_ActivityKernel5 to 10 begin");
+               "as CUpti_ActivityKernel5 to 11 begin");
 _Static_assert(offsetof(struct record_copy, start) == 16 &&
                    offsetof(struct record_copy, device) == 32 &&
                    offsetof(struct record_copy, correlation) == 44,
@@ -131,10 +132,10 @@ static bool cupti_is_known(uint32_t version)
 {
     /* Counted up until CUDA 12.9, two digits each of CUDA's version since. */
     enum { cuda_11_8 = 18, cuda_12_9_1 = 28 };
-    enum { cuda_13_0 = 130000, cuda_13_1 = 130100 };
+    enum { cuda_13_0 = 130000, cuda_13_3 = 130300 };
 
     return (version >= cuda_11_8 && version <= cuda_12_9_1) ||
-           (version >= cuda_13_0 && version < cuda_13_1);
+           (version >= cuda_13_0 && version < cuda_13_3);
 }
 
 bool cupti_open(const char *const *files, size_t n_files, char *text,

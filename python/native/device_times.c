@@ -63,6 +63,8 @@ static void device_start(bool has_kernels, bool has_all)
     if (!watch.has_device) {
         device.n_iterations = device.n_timed = 0;
         device.is_timed = true; /* until the first iteration */
+        if (iteration_is_open())
+            device_next_iteration(iteration_is_warm_up());
     }
     watch.has_device = true;
     kernels_time(device.is_timed);
@@ -93,8 +95,8 @@ static const char **device_texts(PyObject *list, PyObject **bytes, size_t *n)
     return NULL;
 }
 
-/* device_open_kernels(files, has_all): by CUPTI, which is in one of the files.
- * Returns which version; an OSError says why not. */
+/* device_open_kernels(files, has_all): by CUPTI, which is in one of the files,
+ * and no longer by events. Returns which version; an OSError says why not. */
 PyObject *device_open_kernels(PyObject *self, PyObject *args)
 {
     const char *problem, *timed_by, **files;
@@ -115,6 +117,7 @@ PyObject *device_open_kernels(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_OSError, problem);
         return NULL;
     }
+    cuda_close();
     device_start(true, has_all);
     return PyUnicode_FromString(timed_by);
 }

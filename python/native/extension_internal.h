@@ -145,6 +145,7 @@ extern uint64_t iteration_number;
 
 /* Whether one is under way. */
 bool iteration_is_open(void);
+bool iteration_is_warm_up(void);
 /* A call begins at the top of the tree: starts an iteration if it is the first
  * thing of one. */
 void iteration_reach(const struct place *place);

@@ -26,7 +26,7 @@ PyObject *raise_status(enum assay_status status,
 /* Which iteration is under way. Only the thread that started the recording
  * begins and ends them: another one may be gone when it would have to. */
 static struct {
-    bool is_open, is_by_loader, has_backward;
+    bool is_open, is_warm_up, is_by_loader, has_backward;
     pthread_t owner;
     enum stage reached;
     const struct place *model; /* the first one called in it */
@@ -46,6 +46,11 @@ bool iteration_is_open(void)
     return now.is_open;
 }
 
+bool iteration_is_warm_up(void)
+{
+    return now.is_warm_up;
+}
+
 static void iteration_set(bool is_open)
 {
     work_tell_counted();
@@ -57,7 +62,8 @@ static void iteration_set(bool is_open)
     memory_next_iteration();
     if (is_open) {
         work_next_iteration();
-        device_next_iteration(now.n_warm_up > 0);
+        now.is_warm_up = now.n_warm_up > 0;
+        device_next_iteration(now.is_warm_up);
         now.n_warm_up -= now.n_warm_up > 0;
         assay_iteration_begin();
     }

@@ -22,7 +22,7 @@
 struct settings {
     const char *output;
     int64_t warm_up;
-    bool has_no_backward, has_gpu, has_kernels, is_quiet;
+    bool has_no_backward, has_gpu, has_no_gpu, has_kernels, is_quiet;
 };
 
 static const struct settings defaults = {.output = "run.assay"};
@@ -37,8 +37,11 @@ static const struct option options[] = {
      .shown_default = "0", FIELD(warm_up)},
     {OPT_FLAG("no-backward"), .help = "do not time the backward pass by module",
      FIELD(has_no_backward)},
-    {OPT_FLAG("gpu"), .help = "also time the GPU", FIELD(has_gpu)},
-    {OPT_FLAG("kernels"), .help = "the same, with every kernel by its name",
+    {OPT_FLAG("gpu"), .help = "time the GPU from the start",
+     .shown_default = "once the program uses it", FIELD(has_gpu)},
+    {OPT_FLAG("no-gpu"), .help = "time the host alone", FIELD(has_no_gpu)},
+    {OPT_FLAG("kernels"),
+     .help = "time all iterations of the GPU, and every kernel by its name",
      FIELD(has_kernels)},
     {OPT_FLAG("quiet"), .letter = 'q',
      .help = "write the run file, show nothing", FIELD(is_quiet)},
@@ -63,8 +66,11 @@ static enum assay_status record_set_variables(const struct settings *settings,
     const char *old = getenv("PYTHONPATH");
     enum assay_status st = record_find_package(&folder, err);
 
-    if (!st && str_printf(&text, "%" PRId64 " %d %d %d %s", settings->warm_up,
-                          !settings->has_no_backward, settings->has_gpu,
+    if (!st && str_printf(&text, "%" PRId64 " %d %s %d %s", settings->warm_up,
+                          !settings->has_no_backward,
+                          settings->has_gpu      ? "yes"
+                          : settings->has_no_gpu ? "no"
+                                                 : "auto",
                           settings->has_kernels, output))
         st = error_nomem(err, text.n, "the settings");
     if (!st)

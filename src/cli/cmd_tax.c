@@ -141,8 +141,9 @@ static enum assay_status tax_pair(struct tax *tax, struct error *err)
     enum assay_status st = tax_rows_build(&tax->rows, sides, err);
 
     if (!st && isnan(tax->rows.items[0].ns[TAX_TORCH]))
-        st = error_set(err, ASSAY_BAD_INPUT,
-                       "the run has no times of the GPU; record it with --gpu");
+        st = error_set(
+            err, ASSAY_BAD_INPUT,
+            "the run has no times of the GPU; record it without --no-gpu");
     return st;
 }
 

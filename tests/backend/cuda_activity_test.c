@@ -242,6 +242,7 @@ TEST(versions_of_cupti_that_nobody_looked_at_are_refused)
     CHECK(!cupti_is_known(0));
     CHECK(!cupti_is_known(17));
     CHECK(!cupti_is_known(29));
-    CHECK(!cupti_is_known(130100));
+    CHECK(cupti_is_known(130202));
+    CHECK(!cupti_is_known(130300));
     CHECK(!cupti_is_known(140000));
 }

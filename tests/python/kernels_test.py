@@ -248,6 +248,48 @@ def test_the_timed_iterations_stand_for_all(tmp_path, device):
     assert [float(each) for each in ms] == [pytest.approx(0.6)]
 
 
+def test_a_gpu_is_timed_once_a_model_is_on_it(tmp_path, device, monkeypatch):
+    """Of 18 iterations, also of the one that has begun before."""
+    monkeypatch.setattr(attach, "is_on_gpu", lambda model: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    model = nn.Sequential(Launch(100))
+
+    def steps():
+        for batch in torch.utils.data.DataLoader(torch.ones(18)):
+            with torch.no_grad():
+                model(batch)
+
+    found, run = record(tmp_path, steps, 1, device=None)
+    assert run["facts"]["machine.gpu"] == "a GPU"
+    assert run["facts"]["device.timed_iterations"] == "6"
+    assert found["model.0"]["device_calls"] == 6
+    found, run = record(tmp_path, steps, 1, device=None, warm_up=2)
+    assert run["facts"]["device.timed_iterations"] == "5"
+    assert found["model.0"]["device_calls"] == 5
+    found, run = record(tmp_path, steps, 1, device=False)
+    assert found["model.0"]["device_calls"] == 0
+    with torch.no_grad(), assay.ModelTiming(model) as timing:
+        model(torch.ones(1))
+    assert timing.timing_data.find("model.0").device_time == 1e-4
+
+
+class Far(torch.Tensor):
+    is_cuda = True
+
+
+def test_a_gpu_is_timed_once_a_tensor_is_on_it(tmp_path, device):
+    model = nn.Sequential(Launch(100))
+
+    def step():
+        torch.ones(1).as_subclass(Far).to("meta")
+        with torch.no_grad():
+            model(torch.ones(1))
+
+    found, run = record(tmp_path, step, device=None)
+    assert found["model.0"]["device_calls"] == 3
+    assert run["facts"]["device.timed_by"] == "CUPTI 130001"
+
+
 def stand_in(**changes):
     """As much of torch as attach.open_device() asks for, with a GPU."""
     return types.SimpleNamespace(
@@ -282,21 +324,36 @@ def recorded_facts(tmp_path, monkeypatch, step=None):
     ("ASSAY_CUDA_TIMES", "events", "events (ASSAY_CUDA_TIMES is events)"),
     ("FAKE_CUPTI_IS_TAKEN", "1",
      "events (CUPTI serves another profiler in this process)"),
-    ("FAKE_CUPTI_VERSION", "28", "CUPTI 28")])
+    ("FAKE_CUPTI_VERSION", "28", "CUPTI 28"),
+    ("FAKE_CUPTI_VERSION", "130202", "CUPTI 130202"),
+    ("FAKE_CUPTI_VERSION", "130300",
+     "events (CUPTI's version 130300 is not one of those known)")])
 def test_without_cupti_there_are_events_and_the_run_says_why(
         tmp_path, monkeypatch, name, value, reason):
     monkeypatch.setenv(name, value)
     assert recorded_facts(tmp_path, monkeypatch)["device.timed_by"] == reason
 
 
-def test_pytorchs_own_profiler_gets_cupti(tmp_path, monkeypatch):
-    def profiled():
-        with torch.autograd.profiler.profile(use_kineto=True):
-            torch.ones(1) + 1
+def profiled(monkeypatch, keeps):
+    """Runs PyTorch's profiler, which may not give CUPTI back."""
+    with torch.autograd.profiler.profile(use_kineto=True):
+        torch.ones(1) + 1
+        if keeps:
+            monkeypatch.setenv("FAKE_CUPTI_IS_TAKEN", "1")
 
-    facts = recorded_facts(tmp_path, monkeypatch, profiled)
-    assert facts["device.timed_by"] == ("events, since PyTorch's own profiler "
-                                        "was started")
+
+@pytest.mark.parametrize("keeps, by", [
+    (True, "events, since PyTorch's own profiler keeps CUPTI"),
+    (False, "CUPTI 130001, and events while PyTorch's own profiler ran")])
+def test_pytorchs_own_profiler_gets_cupti(tmp_path, monkeypatch, keeps, by):
+    facts = recorded_facts(tmp_path, monkeypatch,
+                           lambda: profiled(monkeypatch, keeps))
+    assert facts["device.timed_by"] == by
+    assert tree(tmp_path / "run.assay")[0]["model.0"]["device_calls"] == 2
+    assert "events" in show(tmp_path) and "profiler" in show(tmp_path)
+
+
+def test_what_was_profiled_before_is_timed_by_events(tmp_path, monkeypatch):
     with torch.autograd.profiler.profile(use_kineto=True):
         facts = recorded_facts(tmp_path, monkeypatch)
     assert facts["device.timed_by"] == ("events (PyTorch's own profiler uses "

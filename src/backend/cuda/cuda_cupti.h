@@ -67,7 +67,7 @@ struct cupti_external {
 _Static_assert(offsetof(struct cupti_kernel, start) == 16 &&
                    offsetof(struct cupti_kernel, device) == 40 &&
                    offsetof(struct cupti_kernel, correlation) == 92,
-               "as CUpti_ActivityKernel5 to 10 begin");
+               "as CUpti_ActivityKernel5 to 11 begin");
 _Static_assert(offsetof(struct cupti_copy, start) == 16 &&
                    offsetof(struct cupti_copy, device) == 32 &&
                    offsetof(struct cupti_copy, correlation) == 44,
@@ -80,7 +80,7 @@ _Static_assert(offsetof(struct cupti_external, id) == 8 &&
                "as CUpti_ActivityExternalCorrelation is");
 
 /* Whether records of this version of the library are known: those of CUDA 11.8
- * to 13.0. */
+ * to 13.2. */
 bool cupti_is_known(uint32_t version);
 
 /* Takes a record into the book; its times are offset_ns ahead of

@@ -8,10 +8,10 @@ bool cupti_is_known(uint32_t version)
 {
     /* Counted up until CUDA 12.9, two digits each of CUDA's version since. */
     enum { cuda_11_8 = 18, cuda_12_9_1 = 28 };
-    enum { cuda_13_0 = 130000, cuda_13_1 = 130100 };
+    enum { cuda_13_0 = 130000, cuda_13_3 = 130300 };
 
     return (version >= cuda_11_8 && version <= cuda_12_9_1) ||
-           (version >= cuda_13_0 && version < cuda_13_1);
+           (version >= cuda_13_0 && version < cuda_13_3);
 }
 
 /* Where records of calls and of the device tell the time. */
