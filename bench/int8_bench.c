@@ -1,15 +1,16 @@
 /* bench/int8_bench.c - quantised models, compared with ONNX Runtime: yolov8n as
- * ONNX Runtime quantises it, and a published MobileNetV2. Two threads, in turn.
+ * ONNX Runtime quantises it, and a published MobileNetV2, in turn.
  * ASSAY_BENCH_PYTHON names a python3 that has onnxruntime and onnx.
  *
- * int8_bench [ROUNDS]: so many turns (21). */
+ * int8_bench [ROUNDS [THREADS]]: so many turns (21) with so many threads (2);
+ * with one, other programs disturb less. */
 #include "subject.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { n_threads = 2, path_size = 600 };
+enum { path_size = 600 };
 
 #define SHARED BENCH_SOURCE_DIR "/../shared/data/models/onnx/"
 
@@ -30,8 +31,13 @@ static const char source[] = SHARED "yolov8n/model.onnx"; /* of the first */
 /* Against ONNX Runtime's time. */
 static const double bar = 1.2;
 
+/* What the caller asks for. */
+struct int8_options {
+    int n_rounds, n_threads;
+};
+
 static enum assay_status open_detector(struct subject *ours, const char *path,
-                                       struct error *err)
+                                       int n_threads, struct error *err)
 {
     struct session_options options = {
         .model.name = path,
@@ -58,7 +64,8 @@ static void show_row(const char *model, struct pairs *pairs)
 }
 
 static enum assay_status bench_row(const char *folder, size_t row,
-                                   struct peer *peer, int n_rounds,
+                                   struct peer *peer,
+                                   const struct int8_options *options,
                                    struct error *err)
 {
     const char *model = models[row].name;
@@ -68,9 +75,10 @@ static enum assay_status bench_row(const char *folder, size_t row,
     enum assay_status st;
 
     snprintf(path, sizeof path, "%s/%s.onnx", folder, model);
-    st = open_detector(&ours, path, err);
+    st = open_detector(&ours, path, options->n_threads, err);
     if (!st)
-        st = subject_compare(&ours, peer, model, n_rounds, &pairs, err);
+        st =
+            subject_compare(&ours, peer, model, options->n_rounds, &pairs, err);
     if (!st)
         show_row(models[row].shown, &pairs);
     subject_release(&ours);
@@ -90,7 +98,8 @@ static void remove_files(const char *folder)
     rmdir(folder);
 }
 
-static enum assay_status bench_all(const char *folder, int n_rounds,
+static enum assay_status bench_all(const char *folder,
+                                   const struct int8_options *options,
                                    struct error *err)
 {
     struct peer peer;
@@ -99,7 +108,7 @@ static enum assay_status bench_all(const char *folder, int n_rounds,
     if (st)
         return st;
     for (size_t i = 0; !st && i < n_models; i++)
-        st = bench_row(folder, i, &peer, n_rounds, err);
+        st = bench_row(folder, i, &peer, options, err);
     peer_stop(&peer);
     return st;
 }
@@ -121,7 +130,10 @@ static bool link_files(const char *folder)
 
 int main(int argc, char **argv)
 {
-    int n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 21;
+    const char *threads = argc > 2 ? argv[2] : "2";
+    struct int8_options options = {
+        .n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 21,
+        .n_threads = (int)strtol(threads, NULL, 10)};
     char folder[] = "/var/tmp/assay-int8-XXXXXX";
     struct error err = {0};
     enum assay_status st;
@@ -139,7 +151,8 @@ int main(int argc, char **argv)
         remove_files(folder);
         return 1;
     }
-    st = bench_all(folder, n_rounds, &err);
+    setenv("ASSAY_BENCH_THREADS", threads, 1); /* the peer reads it */
+    st = bench_all(folder, &options, &err);
     remove_files(folder);
     if (st == ASSAY_NOT_FOUND) {
         printf("int8_bench: skipped: onnxruntime is missing "

@@ -9,6 +9,7 @@ a line: seconds, elements of the first output. Exits with 77 if onnxruntime is
 missing.
 """
 import logging
+import os
 import sys
 import time
 
@@ -21,7 +22,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-THREADS = 2
+THREADS = int(os.environ.get("ASSAY_BENCH_THREADS", 2))
 SESSIONS = {}
 
 
