@@ -32,9 +32,9 @@ enum { PLOT_TEXT = 9 }; /* points */
 /* The colour of a module by what it does, which the legend lists then. */
 struct ink plot_scope_ink(struct plot *plot, uint32_t scope);
 
-/* Makes room for a legend at the bottom of the area, which is smaller then. Call
- * it after plot_head(). The end draws what the colours mean that are in the
- * picture; view_plot() calls it. */
+/* Makes room for a legend at the bottom of the area, which is smaller then.
+ * Call it after plot_head(). The end draws what the colours mean that are in
+ * the picture; view_plot() calls it. */
 void plot_legend_begin(struct plot *plot);
 void plot_legend_end(struct plot *plot);
 

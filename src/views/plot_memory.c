@@ -2,7 +2,7 @@
  * peak. */
 #include "base/mem.h"
 #include "base/units.h"
-#include "views/plot_internal.h"
+#include "views/plot_memory_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,51 +35,6 @@ static size_t plot_memory_find_peak(const struct counter *counter)
     return peak;
 }
 
-/* Memory stays constant until it changes: a staircase. */
-static struct spot *memory_plot_staircase(const struct counter *counter,
-                                          const struct axis *across,
-                                          const struct axis *up, size_t *n)
-{
-    int64_t first_ns = counter->points[0].time_ns;
-    struct spot *spots = mem_array(2 * counter->n_points + 2, sizeof *spots);
-
-    *n = 0;
-    for (size_t i = 0; spots && i < counter->n_points; i++) {
-        double ms = (double)(counter->points[i].time_ns - first_ns) / 1e6;
-        struct spot spot = {
-            axis_place(across, ms),
-            axis_place(up, counter->points[i].value / mebibyte)};
-
-        if (i > 0) {
-            spots[*n] = (struct spot){spot.x, spots[*n - 1].y};
-            (*n)++;
-        }
-        spots[(*n)++] = spot;
-    }
-    return spots;
-}
-
-static enum assay_status memory_plot_draw_stairs(struct plot *plot,
-                                                 const struct counter *counter,
-                                                 const struct axis *across,
-                                                 const struct axis *up,
-                                                 struct error *err)
-{
-    struct ink fill = plot_main_ink;
-    size_t n;
-    struct spot *spots = memory_plot_staircase(counter, across, up, &n);
-
-    if (!spots)
-        return error_nomem(err, counter->n_points * sizeof *spots, "a plot");
-    sheet_path(plot->sheet, spots, n, plot_main_ink, 1.2);
-    spots[n] = (struct spot){spots[n - 1].x, up->from};
-    spots[n + 1] = (struct spot){spots[0].x, up->from};
-    fill.alpha = 0.18;
-    sheet_polygon(plot->sheet, spots, n + 2, fill);
-    mem_free(spots);
-    return ASSAY_OK;
-}
-
 static enum assay_status plot_memory_draw_curve(struct plot *plot,
                                                 struct area area,
                                                 const struct counter *counter,
@@ -88,20 +43,22 @@ static enum assay_status plot_memory_draw_curve(struct plot *plot,
     size_t peak = plot_memory_find_peak(counter);
     int64_t first_ns = counter->points[0].time_ns;
     int64_t last_ns = counter->points[counter->n_points - 1].time_ns;
-    struct axis across = {.high =
-                              fmax((double)(last_ns - first_ns) / 1e6, 1e-3)};
-    struct axis up = {.high = counter->points[peak].value * 1.1 / mebibyte};
+    struct memory_curve curve = {
+        .live = counter,
+        .area = area,
+        .across = {.high = fmax((double)(last_ns - first_ns) / 1e6, 1e-3)},
+        .up = {.high = counter->points[peak].value * 1.1 / mebibyte}};
     char words[64], bytes[UNITS_MAX];
     enum assay_status st;
 
-    plot_axis_below(plot, area, &across, "ms since the iteration began");
-    plot_axis_left(plot, area, &up, "MiB live");
-    st = memory_plot_draw_stairs(plot, counter, &across, &up, err);
+    plot_axis_below(plot, area, &curve.across, "ms since the iteration began");
+    plot_axis_left(plot, area, &curve.up, "MiB live");
+    st = memory_plot_draw_layers(plot, &curve, err);
     snprintf(words, sizeof words, "peak %s",
              units_bytes(bytes, counter->points[peak].value));
     plot_mark(
         plot, area,
-        axis_place(&across,
+        axis_place(&curve.across,
                    (double)(counter->points[peak].time_ns - first_ns) / 1e6),
         plot_accent_ink, words);
     return st;
@@ -147,7 +104,8 @@ static void memory_plot_draw_owner(struct plot *plot, struct area line,
                units_bytes(bytes, (double)row->bytes));
     sheet_rectangle(plot->sheet, bar, plot_grid_ink);
     bar.width *= (double)row->bytes / most;
-    sheet_rectangle(plot->sheet, bar, plot_main_ink);
+    sheet_rectangle(plot->sheet, bar,
+                    memory_plot_ink(ledger_kind_text(row->kind)));
     str_release(&name);
 }
 
@@ -188,7 +146,7 @@ enum assay_status plot_memory(struct plot *plot, struct error *err)
     curve = plot->area;
     curve.x += 50;
     curve.width -= 60;
-    curve.height -= 36;
+    curve.height -= memory_plot_has_layers(plot->run) ? 54 : 36;
     if (run_ledger_count(plot->run) == 0)
         return plot_memory_draw_curve(plot, curve, counter, err);
     curve.width -= 250;

@@ -170,6 +170,41 @@ TEST(the_peak_of_memory_is_marked_when_it_happened)
     run_free(run);
 }
 
+static bool is_like(const uint8_t *rgb, int red, int green, int blue)
+{
+    return abs(rgb[0] - red) < 6 && abs(rgb[1] - green) < 6 &&
+           abs(rgb[2] - blue) < 6;
+}
+
+/* 50 MB of weights below 30 MB of activations, which end in the middle, and
+ * what the pool rounds up above them: of 600e6 bytes at most, in 294 points. */
+TEST(memory_is_in_layers_by_whose_it_is)
+{
+    struct run *run = made_detector();
+    struct error err = {0};
+    struct picture picture;
+    double x = left + 50 + 402 * 0.1, bottom = 440 - 24 - 54;
+    uint32_t id;
+
+    add_memory(run);
+    OK(run_counter_add(run, RUN_LIVE_BYTES ".host.weights", "bytes", &id,
+                       &err));
+    OK(run_counter_count(run, id, 1000000, 50e6, &err));
+    OK(run_counter_add(run, RUN_LIVE_BYTES ".host.activations", "bytes", &id,
+                       &err));
+    OK(run_counter_count(run, id, 1000000, 30e6, &err));
+    OK(run_counter_count(run, id, 15000000, 0, &err));
+    picture = drawn(run, PLOT_MEMORY);
+    CHECK(is_like(pixel(&picture, x, bottom - 10), 0xb5, 0x8b, 0xd1));
+    CHECK(is_like(pixel(&picture, x, bottom - 30), 0x6f, 0xb7, 0xa0));
+    CHECK(is_like(pixel(&picture, x, bottom - 40), 0xdc, 0xd3, 0xbf));
+    x = left + 50 + 402 * 0.2;
+    CHECK(is_like(pixel(&picture, x, bottom - 10), 0xb5, 0x8b, 0xd1));
+    CHECK(is_like(pixel(&picture, x, bottom - 30), 0xdc, 0xd3, 0xbf));
+    picture_release(&picture);
+    run_free(run);
+}
+
 TEST(a_timeline_shows_the_iteration_that_was_kept)
 {
     struct run *run = made_detector();

@@ -63,6 +63,15 @@ function verdictCell(node) {
   ];
 }
 
+/* "passed", "failed", "undecided", as the gate says of the whole. */
+function budgetWord(gate, node) {
+  return gate.rows[node.id] === "noisy" ? "undecided" : gate.rows[node.id];
+}
+
+function budgetText(gate, node) {
+  return plainNumber(100 * gate.budgets[node.id]) + "\u00a0%";
+}
+
 function compareColumns(report) {
   const gate = report.comparison.gate, most = report.comparison.rows.b_ms[0] || 1;
   const scale = Math.max(most, report.comparison.rows.a_ms[0] || 0);
@@ -95,7 +104,7 @@ function compareColumns(report) {
       label: "budget",
       value: node => gate.rows[node.id],
       text: node =>
-          gate.rows[node.id] ? `${gate.rows[node.id]} (${percentText(gate.budgets[node.id])})` : "",
+          gate.rows[node.id] ? `${budgetWord(gate, node)} (${budgetText(gate, node)})` : "",
       class: "kept"
     }]
              : [])

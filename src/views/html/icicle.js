@@ -7,7 +7,7 @@
  * modules. */
 
 const LEVELS_SHOWN = 64, LEVELS_ABOVE = 4, ROW_PIXELS = 22, PHONE_ROW_PIXELS = 28,
-      TALL_ROW_PIXELS = 30, CONTROLS_PIXELS = 150;
+      TALL_ROW_PIXELS = 30, CONTROLS_PIXELS = 150, LABEL_PIXELS = 42;
 
 /* options: label; isUp: the root is the lowest row; isAlone: nothing else is in the
  * view; textOf(node), kindOf(node),
@@ -69,14 +69,14 @@ function newIcicle(options) {
   function fillCell(cell, item, pixels) {
     const node = item.node, width = item.width * pixels;
     cell.className = `cell fill-${options.kindOf(node).key}` + (item.isAbove ? " above" : "") +
-        (width < 4 ? " thin" : "") + (width < 30 ? " narrow" : "") +
+        (width < 4 ? " thin" : "") + (width < LABEL_PIXELS ? " narrow" : "") +
         (options.isFaint(node) ? " dim" : "");
     cell.setAttribute("aria-selected", String(options.isChosen(node)));
     cell.tabIndex = node === focused() ? 0 : -1;
     cell.style.left = 100 * item.left + "%";
     cell.style.width = 100 * item.width + "%";
     cell.style[options.isUp ? "bottom" : "top"] = `calc(${item.row} * var(--row))`;
-    const texts = width < 30 ? [] : [nameText(node.name, 60)];
+    const texts = width < LABEL_PIXELS ? [] : [nameText(node.name, 60)];
     if (width > 40 + 8 * Math.min(node.name.length, 60) + 60)
       texts.unshift(make("span", {class: "time"}, options.figureOf(node)));
     cell.replaceChildren(...texts);
