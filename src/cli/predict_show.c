@@ -87,13 +87,15 @@ static void prediction_show_head(const struct prediction *prediction,
             continue;
         sink_printf(sink, "%-8s by %s, a network that ", target_names[t],
                     method_names[first->method]);
-        if (first->sight != SIGHT_LEVELS) {
+        if (!prediction->family) {
             sink_puts(sink, "the fingerprint was not learned from\n");
             continue;
         }
         sink_puts(sink, "the fingerprint was learned from (");
         text_put(sink, term, prediction->family);
-        sink_puts(sink, ")\n");
+        sink_puts(sink, first->sight == SIGHT_LEVELS
+                            ? ")\n"
+                            : ", at too few levels to go by them)\n");
     }
     if (prediction->outside) {
         struct line line = line_begin(sink, term, "caution");

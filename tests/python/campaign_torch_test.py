@@ -334,3 +334,22 @@ def test_a_python_without_pytorch_is_refused_before_anything_is_measured(
     assert code == 3
     assert f"{sys.executable} has no PyTorch (of the test); --python" in err
     assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize("body, said", [
+    (None, "cannot start ./python.sh (No such file or directory); --python "
+           "names the interpreter that has PyTorch"),
+    ("exit 1", "./python.sh cannot run the package assay; PYTHONPATH="),
+])
+def test_a_python_that_cannot_be_used_is_one_sentence(tmp_path, body, said):
+    write_campaign(tmp_path)
+    (tmp_path / "config.ini").write_text(textwrap.dedent(
+        CONFIG.format("make_net")).replace("'my_models.py:make_net'",
+                                           "'resnet18'"))
+    if body:
+        (tmp_path / "python.sh").write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / "python.sh").chmod(0o755)
+    code, _, err = assay(tmp_path, "campaign", "config.ini", "--python",
+                         "./python.sh")
+    assert code == 3 and said in err
+    assert not (tmp_path / "logs").exists()
