@@ -193,6 +193,13 @@ struct backend_class {
      * everything that was queued is done. The first failure of any of it. */
     enum assay_status (*synchronise)(struct backend *backend,
                                      struct error *err);
+    /* Optional, with the one that follows (the host's clock): puts a mark into
+     * the queue where what is to be timed begins, or where it ends. */
+    enum assay_status (*mark)(struct backend *backend, bool is_end,
+                              struct error *err);
+    /* How long the device took from one mark to the other, in ns, once it has
+     * passed both. NaN: unknown. */
+    double (*between_marks)(struct backend *backend);
     /* Visits what finished since the last call, in the order it ran in. */
     void (*timings)(struct backend *backend, queue_visit *visit, void *context);
 

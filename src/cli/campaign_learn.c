@@ -320,26 +320,42 @@ campaign_name_fingerprint(const struct campaign_config *config,
     const char *folder = config->profile.log_dir;
     const char *device = config->profile.device;
 
-    return str_printf(path, "%s%s%s.fp", folder ? folder : "",
-                      folder ? "/" : "", device ? device : "device")
+    return str_printf(path, "%s%s%s%s.fp", folder ? folder : "",
+                      folder ? "/" : "", device ? device : "device",
+                      config->framework == FRAMEWORK_TORCH ? "-torch" : "")
                ? error_nomem(err, 64, "a path")
                : ASSAY_OK;
 }
 
-static struct fingerprint_options
-campaign_learn_options(const struct campaign_config *config, int n_threads)
+/* The campaign's own framework if any row is of it; rows from elsewhere are of
+ * one, whichever it is. */
+static enum framework
+campaign_learn_framework(const struct campaign_config *config,
+                         const struct data_set *set)
 {
-    return (struct fingerprint_options){.device = config->profile.device,
-                                        .method = N_METHODS,
-                                        .n_threads = n_threads};
+    for (size_t i = 0; i < set->n_rows; i++) {
+        if (set->rows[i].framework == config->framework)
+            return config->framework;
+    }
+    return FRAMEWORK_UNKNOWN;
+}
+
+static struct fingerprint_options
+campaign_learn_options(const struct campaign_config *config,
+                       const struct data_set *set, int n_threads)
+{
+    return (struct fingerprint_options){
+        .device = config->profile.device,
+        .framework = campaign_learn_framework(config, set),
+        .method = N_METHODS,
+        .n_threads = n_threads};
 }
 
 static enum assay_status campaign_learn_fit(const struct campaign_rows *rows,
                                             int n_threads, const char *path,
                                             struct error *err)
 {
-    struct fingerprint_options how =
-        campaign_learn_options(rows->config, n_threads);
+    struct fingerprint_options how;
     struct fingerprint *fingerprint = NULL;
     struct selection selection = {0};
     struct data_set set = {0};
@@ -348,6 +364,7 @@ static enum assay_status campaign_learn_fit(const struct campaign_rows *rows,
 
     if (!st)
         machines_note(str_text(&set.machines), rows->config->profile.device);
+    how = campaign_learn_options(rows->config, &set, n_threads);
     if (!st)
         st = fingerprint_fit(&set, &selection, &how, &fingerprint, err);
     if (!st)
@@ -456,7 +473,7 @@ static enum assay_status campaign_learn_gather(const struct campaign_rows *rows,
                                                struct fingerprint **out,
                                                struct error *err)
 {
-    struct fingerprint_options how = campaign_learn_options(rows->config, 1);
+    struct fingerprint_options how;
     struct selection selection = {0};
     struct data_set set = {0};
     enum assay_status st;
@@ -464,6 +481,7 @@ static enum assay_status campaign_learn_gather(const struct campaign_rows *rows,
     if (!is_made)
         return fingerprint_read(path, 1, out, err);
     st = campaign_rows_train(rows, &set, &selection, err);
+    how = campaign_learn_options(rows->config, &set, 1);
     if (!st)
         st = fingerprint_gather(&set, &selection, &how, out, err);
     selection_release(&selection);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "predict/campaign_config.h"
 #include "predict/selection.h"
+#include "predict/torch_runner.h"
 
 /* ---- campaign_launch.c: the parts as one array of Slurm jobs ------------- */
 
@@ -25,6 +26,21 @@ enum assay_status launch_script(const struct launch *launch, struct str *script,
 /* Hands a script to sbatch; *answer is what it says. */
 enum assay_status launch_submit(const char *path, struct str *answer,
                                 struct error *err);
+
+/* ---- campaign_python.c --------------------------------------------------- */
+
+/* The interpreter that runs PyTorch, and the package for it. Start from {0}. */
+struct campaign_python {
+    struct torch_runner runner;
+    struct str python, package;
+};
+
+/* The one that is given, or that ASSAY_PYTHON names (an interpreter, or the
+ * folder of an environment), or python3. */
+enum assay_status campaign_python_find(const char *given,
+                                       struct campaign_python *out,
+                                       struct error *err);
+void campaign_python_release(struct campaign_python *python);
 
 /* ---- campaign_merge.c ---------------------------------------------------- */
 

@@ -26,8 +26,8 @@
 
 struct settings {
     const char *config_file;
-    const char *shard, *device;
-    int launcher;
+    const char *shard, *device, *python;
+    int launcher, framework;
     int64_t shards, threads;
     uint64_t memory;
     double timeout;
@@ -36,6 +36,8 @@ struct settings {
 
 static const struct settings defaults = {.shards = 4, .timeout = 600};
 
+/* The first one means: as the configuration says. */
+static const char *const frameworks[] = {"config", "assay", "torch", NULL};
 static const char *const launchers[] = {"none", "slurm", NULL};
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
@@ -54,6 +56,13 @@ static const struct option options[] = {
                      "cuda:0",
                      FIELD(device)),
     OPTION_THREADS(FIELD(threads)),
+    {.kind = OPTION_SECTION, .help = "PyTorch"},
+    {OPT_CHOICE("framework", "NAME", frameworks),
+     .help = "run the tests in assay or in torch, whatever the configuration "
+             "says",
+     .shown_default = "the configuration's, or assay", FIELD(framework)},
+    {OPT_FILE("python", "FILE"), .help = "the interpreter that has PyTorch",
+     .shown_default = "ASSAY_PYTHON, or python3", FIELD(python)},
     {.kind = OPTION_SECTION, .help = "Several parts"},
     {OPT_TEXT("shard", "K/N"),
      .help = "measure the K-th of N parts, with a log of its own",
@@ -76,6 +85,8 @@ struct campaign_job {
     const struct settings *settings;
     const char *config_path;
     struct campaign_config config;
+    struct campaign_python python;
+    struct campaign_place place; /* where the tests ran */
     struct campaign_tests tests;
     size_t n_made;
     struct config_texts left_out; /* networks, each once; allocated in the
@@ -173,6 +184,9 @@ campaign_show_end(const struct campaign_job *job,
 
     if (st)
         return st;
+    if (job->place.library[0])
+        sink_printf(result.sink, "runs in  %s, %s\n", job->place.library,
+                    job->python.runner.python);
     sink_printf(result.sink, "networks %zu made", job->n_made);
     if (job->left_out.n)
         sink_printf(result.sink, ", %zu left out", job->left_out.n);
@@ -201,8 +215,8 @@ campaign_show_end(const struct campaign_job *job,
 }
 
 /* --device, or the GPU that the configuration names, or the processors. */
-static enum assay_status campaign_find_device(const struct campaign_job *job,
-                                              char found[32], struct error *err)
+static enum assay_status campaign_find_place(struct campaign_job *job,
+                                             struct error *err)
 {
     const char *given = job->settings->device;
     int64_t gpu = given ? -1 : job->config.profile.gpu_id;
@@ -210,7 +224,11 @@ static enum assay_status campaign_find_device(const struct campaign_job *job,
     char name[32];
 
     snprintf(name, sizeof name, "cuda:%lld", (long long)gpu);
-    st = campaign_find(gpu < 0 ? given : name, found, err);
+    if (gpu >= 0)
+        given = name;
+    if (job->config.framework == FRAMEWORK_TORCH)
+        return campaign_find_torch(job->config.torch, given, &job->place, err);
+    st = campaign_find(given, &job->place, err);
     if (st)
         error_hint(err, "--device cpu uses the processors");
     if (st && gpu >= 0)
@@ -220,13 +238,11 @@ static enum assay_status campaign_find_device(const struct campaign_job *job,
 }
 
 /* The label of a configuration may be another machine's. */
-static void campaign_note_machine(const struct campaign_job *job,
-                                  const char *device)
+static void campaign_note_machine(const struct campaign_job *job)
 {
     const char *label = job->config.profile.device;
-    char machine[96];
+    const char *machine = job->place.machine;
 
-    campaign_machine(device, machine);
     if (label && machine[0] && !machine_is_called(machine, label))
         message_note("device= %.60s, but the tests run on this machine's %s; "
                      "both names are stored",
@@ -248,16 +264,17 @@ static enum assay_status campaign_do_tests(struct campaign_job *job,
     struct campaign_progress progress;
     struct campaign_log *log = NULL;
     struct str path = {0}, choices = {0};
-    char device[32] = "";
     enum assay_status st = campaign_log_path(job, &path, err);
 
     run_find_choices(&choices);
     how.limits.choices_path = choices.n ? choices.text : NULL;
     if (!st)
-        st = campaign_find_device(job, device, err);
-    how.limits.device = device[0] ? device : NULL;
+        st = campaign_find_place(job, err);
+    how.limits.device = job->place.device[0] ? job->place.device : NULL;
+    how.limits.machine = job->place.machine;
+    how.limits.torch = job->config.torch;
     if (!st)
-        campaign_note_machine(job, how.limits.device);
+        campaign_note_machine(job);
     if (!st)
         st = campaign_log_open(path.text, &log, err);
     if (!st)
@@ -307,6 +324,14 @@ static enum assay_status campaign_pass_options(const struct settings *settings,
         st = str_append(words, " --device ");
         if (!st)
             st = shell_word(words, settings->device);
+    }
+    if (!st && settings->framework)
+        st = str_printf(words, " --framework %s",
+                        frameworks[settings->framework]);
+    if (!st && settings->python) {
+        st = str_append(words, " --python ");
+        if (!st)
+            st = shell_word(words, settings->python);
     }
     if (!st && settings->threads)
         st = str_printf(words, " --threads %lld", (long long)settings->threads);
@@ -582,6 +607,21 @@ static void campaign_note_ignored(const struct campaign_config *config)
     }
 }
 
+/* And the Python that it needs. */
+static enum assay_status campaign_choose_framework(struct campaign_job *job,
+                                                   struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    if (job->settings->framework)
+        job->config.framework = (enum framework)job->settings->framework;
+    if (!campaign_config_needs_python(&job->config))
+        return ASSAY_OK;
+    st = campaign_python_find(job->settings->python, &job->python, err);
+    job->config.torch = st ? NULL : &job->python.runner;
+    return st;
+}
+
 static enum assay_status campaign_do_job(struct campaign_job *job,
                                          struct error *err)
 {
@@ -591,6 +631,8 @@ static enum assay_status campaign_do_job(struct campaign_job *job,
         st = campaign_config_read(&job->config, job->config_path, err);
     if (!st)
         campaign_note_ignored(&job->config);
+    if (!st)
+        st = campaign_choose_framework(job, err);
     if (!st)
         st = campaign_check_roles(job, err);
     if (!st)
@@ -626,6 +668,7 @@ static enum assay_status run_campaign(const struct arguments *arguments,
     st = campaign_do_job(&job, err);
     campaign_tests_release(&job.tests);
     campaign_config_release(&job.config);
+    campaign_python_release(&job.python);
     return st;
 }
 
@@ -643,11 +686,17 @@ const struct command cmd_campaign = {
               "campaign continues.",
               "Results go to LOG_DIR/campaign.sqlite immediately, and running "
               "the same command again continues where it was stopped. merge "
-              "joins the logs of several parts."),
+              "joins the logs of several parts.",
+              "With --framework torch, or framework= torch in [profile], the "
+              "tests run in your own PyTorch: the same networks with the same "
+              "weights, built as its modules. A network can also be Python "
+              "code: networks= ['my_models.py:make_net']."),
     .options = options,
     .examples = EXAMPLES(
         {"campaign config.ini",
          "prune, measure and log; may be stopped at any time"},
+        {"campaign config.ini --framework torch --python venv/bin/python",
+         "the costs of PyTorch"},
         {"campaign config.ini --shard 2/8", "the second of eight parts"},
         {"campaign config.ini --launcher slurm --shards 8 --dry-run",
          "show the Slurm script"},

@@ -15,7 +15,7 @@
 struct settings {
     struct words data;
     const char *networks, *train, *nets, *device, *output, *plot;
-    int model;
+    int model, framework;
     int64_t seed, threads;
     bool json, with_seen;
 };
@@ -23,6 +23,11 @@ struct settings {
 /* The first one means: the one with the smallest error on held-out rows. */
 static const char *const models[] = {"auto",  "physical", "forest", "hybrid",
                                      "curve", "blend",    NULL};
+
+/* The first one means: the only one that there is. */
+static const char *const frameworks[] = {"auto", "assay", "torch", "all", NULL};
+static const enum framework framework_values[] = {
+    FRAMEWORK_UNKNOWN, FRAMEWORK_ASSAY, FRAMEWORK_TORCH, N_FRAMEWORKS};
 
 #define FIELD(field) OPTION_FIELD(struct settings, field)
 
@@ -44,6 +49,11 @@ static const struct option options[] = {
      .help = "networks and levels to learn from (fit): "
              "resnet18,resnet50:0,30",
      .shown_default = "all that have layers", .actions = FIT, FIELD(train)},
+    {OPT_CHOICE("framework", "NAME", frameworks),
+     .help = "learn from what was measured in assay, in torch, or in all "
+             "together (fit)",
+     .shown_default = "the only one that the rows name", .actions = FIT,
+     FIELD(framework)},
     {OPT_TEXT("nets", "NETWORKS"),
      .help = "networks and levels to predict (eval): resnet50:5..85",
      .shown_default = "all that were not learned from", .actions = EVAL,
@@ -121,6 +131,7 @@ static enum assay_status fingerprint_learn(const struct settings *settings,
 {
     struct fingerprint_options how = {
         .device = settings->device,
+        .framework = framework_values[settings->framework],
         .method =
             settings->model ? (enum method)(settings->model - 1) : N_METHODS,
         .seed = (uint64_t)settings->seed,

@@ -33,7 +33,8 @@ static const struct fit_settings defaults = {
 static const struct option options[] = {
     {.kind = OPTION_SECTION, .help = "The search"},
     {OPT_SIZE("memory", "SIZE", 1 << 20, 0x1p60), .letter = 'm',
-     .help = "memory limit of the training: 8GiB", FIELD(memory)},
+     .help = "memory limit of the training: 8GiB",
+     .shown_default = "on a GPU what it has free", FIELD(memory)},
     {OPT_INTEGER("most", "N", 1, 65536), .help = "try no larger batch",
      .shown_default = "256, 48 for detectors", FIELD(most)},
     {OPT_INTEGER("steps", "N", 2, 1e6), .letter = 'n',
@@ -52,6 +53,8 @@ struct fit_job {
     const struct fit_settings *settings;
     struct train_config config;
     const char **recompute;
+    struct fit_place place;
+    size_t memory_bytes; /* the limit, of the device's memory or the host's */
     struct str choices;
     struct result screen;
 };
@@ -74,7 +77,8 @@ static void fit_add_pace(void *context, const struct train_step *step)
 
 /* Two steps: the optimizer has its state only in the second. */
 static enum assay_status fit_train_batch(void *context, int64_t batch,
-                                         bool is_check, double *images_per_s,
+                                         bool is_check,
+                                         struct fit_trained *trained,
                                          struct error *err)
 {
     enum { trial_steps = 2 };
@@ -86,6 +90,7 @@ static enum assay_status fit_train_batch(void *context, int64_t batch,
         .config = &config,
         .recompute = search->recompute,
         .choices_path = search->choices.n ? search->choices.text : NULL,
+        .device_bytes = search->place.is_host ? 0 : search->memory_bytes,
         .n_processors = processor_count(),
         .stepped = fit_add_pace,
         .context = &pace,
@@ -96,7 +101,9 @@ static enum assay_status fit_train_batch(void *context, int64_t batch,
     config.training.steps = is_check ? search->settings->steps : trial_steps;
     st = train_run(&job, &report, err);
     if (!st && pace.spent_ns > 0)
-        *images_per_s = (double)pace.n_images * 1e9 / (double)pace.spent_ns;
+        trained->images_per_s =
+            (double)pace.n_images * 1e9 / (double)pace.spent_ns;
+    trained->device_bytes = report.device_peak_bytes;
     return st;
 }
 
@@ -140,10 +147,12 @@ static void fit_show_start(const struct fit_job *search)
 
     sink_printf(
         search->screen.sink,
-        "model    %s on %s\nlimit    %s, each trial in its own process\n",
+        "model    %s on %s\nlimit    %s%s%s, each trial in its own process\n",
         search->config.model.name,
         train_dataset_name((enum train_dataset)search->config.dataset.kind),
-        units_bytes(bytes, (double)search->settings->memory));
+        units_bytes(bytes, (double)search->memory_bytes),
+        search->place.is_host ? "" : " of ",
+        search->place.is_host ? "" : search->place.device);
     fflush(stdout);
 }
 
@@ -202,7 +211,7 @@ static void fit_show_answer(const struct fit_job *search,
         sink,
         "answer   batch %" PRId64 ": %s of %s, checked with %" PRId64 " steps",
         result->batch, units_bytes(bytes, (double)result->trial.peak_bytes),
-        units_bytes(limit, (double)search->settings->memory),
+        units_bytes(limit, (double)search->memory_bytes),
         search->settings->steps);
     if (result->is_most)
         sink_puts(sink, "; --most allows no larger one");
@@ -215,17 +224,39 @@ static void fit_show_answer(const struct fit_job *search,
 
 /* ---- the command -------------------------------------------------------- */
 
+static enum assay_status
+fit_find_device(void *context, const struct device **out, struct error *err)
+{
+    return train_device(context, out, err);
+}
+
+/* --memory, or what the device has free. The host's memory is everybody's, so
+ * that there is no such default for it. */
+static enum assay_status fit_find_limit(struct fit_job *search,
+                                        struct error *err)
+{
+    enum assay_status st =
+        fit_find_place(fit_find_device, &search->config, &search->place, err);
+
+    search->memory_bytes = search->settings->memory
+                               ? (size_t)search->settings->memory
+                               : search->place.free_bytes;
+    if (st || search->memory_bytes)
+        return st;
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "missing the memory limit: --memory 8GiB");
+}
+
 static enum assay_status fit_prepare(struct fit_job *search, const char *path,
                                      struct error *err)
 {
     const struct words *words = &search->settings->train.recompute;
     enum assay_status st;
 
-    if (!search->settings->memory)
-        return error_set(err, ASSAY_BAD_USAGE,
-                         "missing the memory limit: --memory 8GiB");
     st = train_settings_read(&search->settings->train, path, &search->config,
                              err);
+    if (!st)
+        st = fit_find_limit(search, err);
     if (st)
         return st;
     search->recompute = mem_array(words->n + 1, sizeof *search->recompute);
@@ -255,7 +286,7 @@ static enum assay_status fit_too_small(const struct fit_job *search,
                      "not even a batch of 1 trains within %s; allow more "
                      "memory, use smaller images (--min-size) or --recompute "
                      "MODULE",
-                     units_bytes(limit, (double)search->settings->memory));
+                     units_bytes(limit, (double)search->memory_bytes));
 }
 
 static enum assay_status run_fit(const struct arguments *arguments,
@@ -269,7 +300,8 @@ static enum assay_status run_fit(const struct arguments *arguments,
 
     if (!st) {
         const struct fit_options fit = {
-            .memory_bytes = search.settings->memory,
+            .memory_bytes = search.memory_bytes,
+            .is_on_device = !search.place.is_host,
             .most = fit_most_images(&search),
             .train = fit_train_batch,
             .tried = fit_show_trial,
@@ -294,7 +326,8 @@ const struct command cmd_fit = {
     .name = "fit",
     .section = "Models",
     .purpose = "find the largest batch that trains within a memory limit",
-    .usage = TEXTS("fit [options] [CONFIG] --memory SIZE"),
+    .usage = TEXTS("fit [options] [CONFIG] --memory SIZE",
+                   "fit [options] [CONFIG] --device cuda:0"),
     .operands = {.max = 1, .endings = TEXTS(".toml")},
     .description = TEXTS(
         "Tries batch sizes, each in its own process, which is ended if it "
@@ -303,7 +336,8 @@ const struct command cmd_fit = {
         "the trials is estimated, and nothing is left behind.",
         "CONFIG is the file of 'assay train'. The limit applies to the "
         "resident memory of the whole process: model, images, kernels and "
-        "the program itself."),
+        "the program itself. On a GPU it applies to the GPU's memory, and is "
+        "what the GPU has free unless given."),
     .options = options,
     .examples =
         EXAMPLES({"fit my.toml --memory 8GiB",

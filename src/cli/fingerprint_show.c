@@ -132,6 +132,21 @@ void machines_note(const char *machines, const char *label)
     }
 }
 
+const char *framework_title(const struct fingerprint *fingerprint)
+{
+    switch (fingerprint_framework(fingerprint)) {
+    case FRAMEWORK_UNKNOWN:
+        break;
+    case FRAMEWORK_ASSAY:
+        return "Assay's own engine";
+    case FRAMEWORK_TORCH:
+        return "PyTorch";
+    case N_FRAMEWORKS:
+        return "several frameworks";
+    }
+    return "";
+}
+
 static void fingerprint_show(const struct fingerprint *fingerprint,
                              bool with_parameters, struct sink *sink,
                              const struct term *term)
@@ -155,6 +170,8 @@ static void fingerprint_show(const struct fingerprint *fingerprint,
         sink_puts(sink, "\n");
         at += n + 1;
     }
+    if (fingerprint_framework(fingerprint))
+        sink_printf(sink, "runs in  %s\n", framework_title(fingerprint));
     if (!isnan(capacity))
         sink_printf(sink, "memory   %s\n",
                     units_bytes(size, capacity * 0x1p20));

@@ -12,6 +12,9 @@
 enum assay_status fingerprint_print(const struct fingerprint *fingerprint,
                                     bool with_parameters, struct error *err);
 
+/* Whose costs it predicts: "PyTorch"; "" if it does not say. */
+const char *framework_title(const struct fingerprint *fingerprint);
+
 void evaluation_show_table(const struct evaluation *evaluation,
                            struct sink *sink, const struct term *term);
 /* One object per network, one member per target with its statistics. */

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/fingerprint_show.h"
 #include "views/line.h"
 
 #include <math.h>
@@ -76,6 +77,8 @@ static void prediction_show_head(const struct prediction *prediction,
         sink_puts(sink, " on ");
         text_put(sink, term, device);
     }
+    if (fingerprint_framework(prediction->fingerprint))
+        sink_printf(sink, " in %s", framework_title(prediction->fingerprint));
     sink_printf(sink, ", %s\n", stage_names[prediction->stage]);
     for (int t = 0; prediction->n_rows && t < N_TARGETS; t++) {
         const struct estimate *first = &prediction->rows[0].of[t];
@@ -84,13 +87,15 @@ static void prediction_show_head(const struct prediction *prediction,
             continue;
         sink_printf(sink, "%-8s by %s, a network that ", target_names[t],
                     method_names[first->method]);
-        if (first->sight != SIGHT_LEVELS) {
+        if (!prediction->family) {
             sink_puts(sink, "the fingerprint was not learned from\n");
             continue;
         }
         sink_puts(sink, "the fingerprint was learned from (");
         text_put(sink, term, prediction->family);
-        sink_puts(sink, ")\n");
+        sink_puts(sink, first->sight == SIGHT_LEVELS
+                            ? ")\n"
+                            : ", at too few levels to go by them)\n");
     }
     if (prediction->outside) {
         struct line line = line_begin(sink, term, "caution");
@@ -241,6 +246,9 @@ void prediction_show_json(const struct prediction *prediction,
     json_member_string(&json, "network", prediction->network);
     json_member_string(&json, "device",
                        fingerprint_device(prediction->fingerprint));
+    if (fingerprint_framework(prediction->fingerprint))
+        json_member_string(&json, "framework",
+                           fingerprint_framework_name(prediction->fingerprint));
     json_member_string(&json, "stage", stage_names[prediction->stage]);
     if (prediction->outside)
         json_member_string(&json, "outside", prediction->outside);

@@ -1,11 +1,13 @@
 /* engine/engine.c - see engine.h. */
 #include "engine/engine.h"
 
+#include "base/clock.h"
 #include "base/file_guard.h"
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/tape.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -410,6 +412,32 @@ enum assay_status engine_finish(struct engine *engine, struct error *err)
     if (class->synchronise)
         st = class->synchronise(engine->backend, err);
     engine_report_timings(engine);
+    return st;
+}
+
+enum assay_status engine_timer_begin(struct engine *engine, struct error *err)
+{
+    const struct backend_class *class = engine->backend->class;
+
+    engine->timer_began_ns = clock_monotonic_ns();
+    return class->mark ? class->mark(engine->backend, false, err) : ASSAY_OK;
+}
+
+enum assay_status engine_timer_end(struct engine *engine, double *ms,
+                                   struct error *err)
+{
+    const struct backend_class *class = engine->backend->class;
+    enum assay_status st =
+        class->mark ? class->mark(engine->backend, true, err) : ASSAY_OK;
+    double ns = NAN;
+
+    if (!st)
+        st = engine_finish(engine, err);
+    if (!st && class->mark)
+        ns = class->between_marks(engine->backend);
+    if (isnan(ns))
+        ns = (double)(clock_monotonic_ns() - engine->timer_began_ns);
+    *ms = ns / 1e6;
     return st;
 }
 

@@ -77,6 +77,13 @@ struct pool *engine_pool(const struct engine *engine);
  * its times: at the end of an iteration. */
 enum assay_status engine_finish(struct engine *engine, struct error *err);
 
+/* Times everything that is queued between the two calls by the device's own
+ * clock, or by the host's where it has none. The second one waits as
+ * engine_finish() does. */
+enum assay_status engine_timer_begin(struct engine *engine, struct error *err);
+enum assay_status engine_timer_end(struct engine *engine, double *ms,
+                                   struct error *err);
+
 /* A dense tensor on the host with the data of one that this engine made; to be
  * released. It may share the memory. */
 enum assay_status engine_to_host(struct engine *engine,

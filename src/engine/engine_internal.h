@@ -59,6 +59,7 @@ struct engine {
     char timed_by[192];          /* what tells the device's times */
     struct engine_value *values; /* one per value of the graph */
     uint32_t *renews;            /* one per output: see engine_renew() */
+    int64_t timer_began_ns;      /* see engine_timer_begin() */
     bool has_run;                /* once, whether it succeeded or not */
     bool is_body;                /* the pools are those of the engine around */
     struct cost *costs;          /* one per node */

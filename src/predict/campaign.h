@@ -19,7 +19,8 @@ struct campaign_test {
     int64_t level, repeat, batch;
     enum stage stage;
     enum target target;
-    size_t series; /* tests that differ only in the batch */
+    enum framework framework; /* that runs it */
+    size_t series;            /* tests that differ only in the batch */
 };
 
 /* Start from {0}. */
@@ -78,6 +79,7 @@ struct campaign_result {
 };
 
 struct campaign_limits;
+struct torch_runner; /* torch_runner.h */
 
 /* Runs one test in the calling process. */
 typedef enum assay_status campaign_measure(const struct campaign_test *test,
@@ -85,13 +87,22 @@ typedef enum assay_status campaign_measure(const struct campaign_test *test,
                                            struct campaign_result *result,
                                            struct error *err);
 campaign_measure campaign_measure_here;
-/* The name of what tests run on, whatever a configuration calls it: of the
- * processor for NULL and the host, else of the device. */
-void campaign_machine(const char *device, char name[96]);
-/* Whether there is a device of that name, found out in a process of its own;
- * `found` is what to call it from now on, and empty for the host. */
-enum assay_status campaign_find(const char *device, char found[32],
+/* Where the tests run. */
+struct campaign_place {
+    char device[32];  /* "cuda:0"; "": the host */
+    char machine[96]; /* what that is: "NVIDIA H200"; "": unknown */
+    char library[48]; /* "PyTorch 1.13.1"; "": this program's own engine */
+};
+
+/* Whether there is a device of that name (NULL: the host), found out in a
+ * process of its own. */
+enum assay_status campaign_find(const char *device, struct campaign_place *out,
                                 struct error *err);
+/* The same by the user's PyTorch. */
+enum assay_status campaign_find_torch(const struct torch_runner *torch,
+                                      const char *device,
+                                      struct campaign_place *out,
+                                      struct error *err);
 /* Whether a label, such as "2080ti", is part of such a name, apart from case,
  * spaces and punctuation. */
 bool machine_is_called(const char *machine, const char *label);
@@ -111,10 +122,13 @@ struct campaign_limits {
     const char *device; /* its name, by which the test's process finds it: a GPU
                            that a process has used is lost to its children.
                            NULL: the host's processors */
+    const char *machine; /* what it is; NULL: this processor, or the device's
+                            name */
     int n_threads;
     const char *choices_path;  /* of kernels, so that tests of one shape use the
                                   same; NULL: each test chooses its own */
     campaign_measure *measure; /* NULL: campaign_measure_here() */
+    const struct torch_runner *torch; /* for tests in PyTorch */
 };
 
 /* Runs a test in a fresh process. A failing test is a result; only being unable

@@ -4,6 +4,7 @@
 #include "base/ini.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "predict/torch_runner.h"
 
 #include <string.h>
 
@@ -67,6 +68,7 @@ static const struct key profile_keys[] = {
     {KEY(profile, gpu_id, KEY_NUMBER), .min = -1, .max = 1024},
     {KEY(profile, save, KEY_FLAG)},
     {KEY(profile, device, KEY_TEXT)},
+    {KEY(profile, framework, KEY_TEXT), .words = framework_names + 1},
     {KEY(profile, till_first_fail, KEY_FLAG)},
     {KEY(profile, rounds, KEY_NUMBER), .min = 1, .max = 100},
     {KEY(profile, log_dir, KEY_TEXT)},
@@ -397,6 +399,7 @@ static void set_defaults(struct campaign_config *config)
     config->profile.gpu_id = -1;
     config->profile.rounds = 3;
     config->profile.dataset = "imagenet";
+    config->profile.framework = framework_names[FRAMEWORK_ASSAY];
     config->profile.stage = (struct config_texts){stages, 2};
     config->profile.profile_variables = (struct config_texts){variables, 2};
     config->fingerprint.stage = config->profile.stage;
@@ -412,6 +415,8 @@ static enum assay_status check_sections(struct campaign_config *config,
                          "it asks for nothing: it has none of the sections "
                          "create_network_dataset, profile and fingerprint");
     config->mode = mode_values[find_word(modes, config->create.mode)];
+    config->framework =
+        (enum framework)find_word(framework_names, config->profile.framework);
     if (config->has_profile) {
         mark_names(&config->profile.stage, stage_names, config->has_stage);
         mark_names(&config->profile.profile_variables, target_names,
@@ -421,6 +426,17 @@ static enum assay_status check_sections(struct campaign_config *config,
         mark_names(&config->fingerprint.stage, stage_names,
                    config->learns_stage);
     return check_needs(config, err);
+}
+
+bool campaign_config_needs_python(const struct campaign_config *config)
+{
+    const struct config_texts *networks = &config->create.networks;
+
+    for (size_t i = 0; i < networks->n; i++) {
+        if (torch_is_source(networks->items[i]))
+            return true;
+    }
+    return config->has_profile && config->framework == FRAMEWORK_TORCH;
 }
 
 void campaign_config_release(struct campaign_config *config)

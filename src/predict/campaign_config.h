@@ -14,6 +14,8 @@
 
 enum { CAMPAIGN_MOST_BATCH = 65536 };
 
+struct torch_runner; /* torch_runner.h */
+
 struct config_texts {
     const char **items;
     size_t n;
@@ -54,6 +56,7 @@ struct profile_config {
     int64_t gpu_id; /* -1: not given */
     bool save;      /* keep every step of a test */
     const char *device;
+    const char *framework; /* "assay" or "torch" */
     bool till_first_fail;
     int64_t rounds; /* of measuring latency, over all tests */
     const char *log_dir, *test_config;
@@ -77,6 +80,10 @@ struct campaign_config {
     struct profile_config profile;
     struct fingerprint_config fingerprint;
     enum prune_mode mode;
+    enum framework framework;
+    /* Runs Python for networks given as such; the caller sets it. NULL: they
+     * are refused. */
+    const struct torch_runner *torch;
     bool has_stage[N_STAGES], learns_stage[N_STAGES];
     bool has_target[N_TARGETS];
     /* Keys of perf4sight that mean nothing here, one line each for a user:
@@ -84,6 +91,10 @@ struct campaign_config {
     struct str ignored;
     struct arena arena;
 };
+
+/* Whether it needs the user's Python: for tests in PyTorch, or for a network
+ * given as "my_models.py:make_net". */
+bool campaign_config_needs_python(const struct campaign_config *config);
 
 void campaign_config_release(struct campaign_config *config);
 

@@ -24,7 +24,7 @@ static const struct {
          "network,prune,batch,stage,repeat,passed,lat_passed,mem_passed,"
          "latency_ms,mem_alloc_mb,mem_reserved_mb,mem_used_mb,mem_avail_mb,"
          "mem_free_mb,mem_capacity_mb,lat_in_gt,mem_in_gt,has_description,"
-         "lane,machine\n"},
+         "lane,machine,framework\n"},
     [FILE_LAYERS] = {"layers.csv",
                      "network,prune,layer_index,layer_name,ic,oc,kh,kw,sh,sw,"
                      "ph,pw,groups,ih,iw,bias\n"},
@@ -42,6 +42,7 @@ struct csv_row {
     char network[128]; /* as long as a file name can be */
     int64_t level, repeat, batch;
     enum stage stage;
+    enum framework framework;
     bool has[N_TARGETS];
     struct campaign_result results[N_TARGETS];
     bool has_description;
@@ -114,7 +115,7 @@ static void close_row(struct csv_writer *writer)
     put_csv_number(sink, any->lane > 0, any->lane);
     sink_puts(sink, ",");
     csv_text(sink, any->machine);
-    sink_puts(sink, "\n");
+    sink_printf(sink, ",%s\n", framework_names[row->framework]);
 }
 
 static bool is_same_row(const struct csv_row *row,
@@ -122,7 +123,8 @@ static bool is_same_row(const struct csv_row *row,
 {
     return row->is_open && strcmp(row->network, test->network) == 0 &&
            row->level == test->level && row->repeat == test->repeat &&
-           row->batch == test->batch && row->stage == test->stage;
+           row->batch == test->batch && row->stage == test->stage &&
+           row->framework == test->framework;
 }
 
 /* ---- descriptions ------------------------------------------------------- */
@@ -252,7 +254,8 @@ static enum assay_status take_test(void *context,
                                 .level = test->level,
                                 .repeat = test->repeat,
                                 .batch = test->batch,
-                                .stage = test->stage};
+                                .stage = test->stage,
+                                .framework = test->framework};
         snprintf(row->network, sizeof row->network, "%s", test->network);
         st = describe_test(writer, test, &row->has_description, err);
     }

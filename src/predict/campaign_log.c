@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { schema_version = 3, application_id = 0x41736379 /* "Ascy" */ };
+enum { schema_version = 4, application_id = 0x41736379 /* "Ascy" */ };
 
 struct campaign_log {
     struct database *database;
@@ -22,21 +22,25 @@ struct campaign_log {
     const char *path; /* stored after the struct */
 };
 
+#define TEST_COLUMNS                                                           \
+    "(id INTEGER PRIMARY KEY,"                                                 \
+    " network TEXT NOT NULL, level INTEGER NOT NULL, repeat INTEGER NOT NULL," \
+    " batch INTEGER NOT NULL, stage TEXT NOT NULL, variable TEXT NOT NULL,"    \
+    " file TEXT NOT NULL, passed INTEGER NOT NULL, reason TEXT NOT NULL,"      \
+    " latency_ms REAL, alloc_mb REAL, reserved_mb REAL, used_mb REAL,"         \
+    " avail_mb REAL, free_mb REAL, capacity_mb REAL, seconds REAL,"            \
+    " steps INTEGER, finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,"        \
+    " rounds INTEGER NOT NULL DEFAULT 1, lane REAL,"                           \
+    " machine TEXT NOT NULL DEFAULT '',"                                       \
+    " framework TEXT NOT NULL DEFAULT 'assay',"                                \
+    " UNIQUE (network, level, repeat, batch, stage, variable, framework))"
+
 static const char schema[] =
     "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS test (id INTEGER PRIMARY KEY,"
-    " network TEXT NOT NULL, level INTEGER NOT NULL, repeat INTEGER NOT NULL,"
-    " batch INTEGER NOT NULL, stage TEXT NOT NULL, variable TEXT NOT NULL,"
-    " file TEXT NOT NULL, passed INTEGER NOT NULL, reason TEXT NOT NULL,"
-    " latency_ms REAL, alloc_mb REAL, reserved_mb REAL, used_mb REAL,"
-    " avail_mb REAL, free_mb REAL, capacity_mb REAL, seconds REAL,"
-    " steps INTEGER, finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,"
-    " rounds INTEGER NOT NULL DEFAULT 1, lane REAL,"
-    " machine TEXT NOT NULL DEFAULT '',"
-    " UNIQUE (network, level, repeat, batch, stage, variable));"
+    "CREATE TABLE IF NOT EXISTS test " TEST_COLUMNS ";"
     "CREATE TABLE IF NOT EXISTS step (test INTEGER NOT NULL,"
     " number INTEGER NOT NULL, ms REAL NOT NULL, PRIMARY KEY (test, number));"
-    "PRAGMA user_version = 3;"
+    "PRAGMA user_version = 4;"
     "PRAGMA application_id = 1098081145;"
     "COMMIT;";
 
@@ -52,13 +56,28 @@ static enum assay_status log_fail(const struct campaign_log *log,
                      sqlite3_errmsg(log->db));
 }
 
-/* Logs of version 1 have a single round, and those of version 2 do not say what
- * they were measured on. */
-static const char *const add_columns[] = {
-    [1] = "ALTER TABLE test ADD COLUMN rounds INTEGER NOT NULL DEFAULT 1;"
-          "ALTER TABLE test ADD COLUMN lane REAL;"
-          "ALTER TABLE test ADD COLUMN machine TEXT NOT NULL DEFAULT ''",
-    [2] = "ALTER TABLE test ADD COLUMN machine TEXT NOT NULL DEFAULT ''",
+/* Logs of version 1 have a single round, those of version 2 do not say what
+ * they were measured on, and those of version 3 are all of this program's
+ * engine: a test was what it is without the framework. */
+#define COPIED_COLUMNS                                                         \
+    "id, network, level, repeat, batch, stage, variable, file, passed,"        \
+    " reason, latency_ms, alloc_mb, reserved_mb, used_mb, avail_mb, free_mb,"  \
+    " capacity_mb, seconds, steps, finished"
+#define ADD_FRAMEWORK(newer)                                                   \
+    "BEGIN IMMEDIATE;"                                                         \
+    "ALTER TABLE test RENAME TO old_test;"                                     \
+    "CREATE TABLE test " TEST_COLUMNS ";"                                      \
+    "INSERT INTO test (" COPIED_COLUMNS                                        \
+    ", rounds, lane, machine) SELECT " COPIED_COLUMNS ", " newer               \
+    " FROM old_test;"                                                          \
+    "DROP TABLE old_test;"                                                     \
+    "PRAGMA user_version = 4;"                                                 \
+    "COMMIT;"
+
+static const char *const renewals[] = {
+    [1] = ADD_FRAMEWORK("1, NULL, ''"),
+    [2] = ADD_FRAMEWORK("rounds, lane, ''"),
+    [3] = ADD_FRAMEWORK("rounds, lane, machine"),
 };
 
 static enum assay_status log_check_version(struct campaign_log *log,
@@ -173,7 +192,7 @@ enum assay_status campaign_log_open(const char *path, struct campaign_log **out,
         st = log_connect(log, DATABASE_WRITE, err);
     if (!st &&
         ((log->version >= 1 && log->version < schema_version &&
-          sqlite3_exec(log->db, add_columns[log->version], NULL, NULL, NULL)) ||
+          sqlite3_exec(log->db, renewals[log->version], NULL, NULL, NULL)) ||
          sqlite3_exec(log->db, schema, NULL, NULL, NULL)))
         st = log_fail(log, "opening the log", err);
     if (st) {
@@ -208,7 +227,7 @@ enum assay_status campaign_log_read(const char *path, struct campaign_log **out,
 
 /* ---- one test ----------------------------------------------------------- */
 
-/* Binds the key of a test: parameters 1 to 6. */
+/* Binds the key of a test: parameters 1 to 6, and 22. */
 static bool bind_test(sqlite3_stmt *row, const struct campaign_test *test)
 {
     return !sqlite3_bind_text(row, 1, test->network, -1, SQLITE_STATIC) &&
@@ -218,6 +237,8 @@ static bool bind_test(sqlite3_stmt *row, const struct campaign_test *test)
            !sqlite3_bind_text(row, 5, stage_names[test->stage], -1,
                               SQLITE_STATIC) &&
            !sqlite3_bind_text(row, 6, target_names[test->target], -1,
+                              SQLITE_STATIC) &&
+           !sqlite3_bind_text(row, 22, framework_names[test->framework], -1,
                               SQLITE_STATIC);
 }
 
@@ -234,15 +255,18 @@ enum assay_status campaign_log_find(struct campaign_log *log,
                                     struct error *err)
 {
     static const char select[] =
-        "SELECT passed, rounds, reason FROM test WHERE network = ?1 AND"
+        "SELECT passed, %s, reason FROM test WHERE network = ?1 AND"
         " level = ?2 AND repeat = ?3 AND batch = ?4 AND stage = ?5 AND"
-        " variable = ?6";
+        " variable = ?6 AND %s = ?22";
+    char text[sizeof select + 16];
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_ERROR;
 
     *before = (struct campaign_result){0};
-    if (!sqlite3_prepare_v2(log->db, select, -1, &row, NULL) &&
+    snprintf(text, sizeof text, select, log->version >= 2 ? "rounds" : "1",
+             log->version >= 4 ? "framework" : "'assay'");
+    if (!sqlite3_prepare_v2(log->db, text, -1, &row, NULL) &&
         bind_test(row, test))
         rc = sqlite3_step(row);
     if (rc == SQLITE_ROW) {
@@ -287,7 +311,8 @@ static enum assay_status add_steps(struct campaign_log *log,
     static const char text[] =
         "INSERT INTO step SELECT id, (SELECT count(*) FROM step WHERE"
         " test = id), ?7 FROM test WHERE network = ?1 AND level = ?2 AND"
-        " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
+        " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6 AND"
+        " framework = ?22";
     const size_t most = sizeof result->steps_ms / sizeof *result->steps_ms;
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
@@ -308,10 +333,10 @@ static enum assay_status add_steps(struct campaign_log *log,
 static const char insert[] =
     "INSERT INTO test (network, level, repeat, batch, stage, variable,"
     " file, passed, reason, latency_ms, alloc_mb, reserved_mb, used_mb,"
-    " avail_mb, free_mb, capacity_mb, seconds, steps, rounds, lane, machine)"
-    " VALUES"
+    " avail_mb, free_mb, capacity_mb, seconds, steps, rounds, lane, machine,"
+    " framework) VALUES"
     " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-    " ?17, ?18, ?19, ?20, ?21)";
+    " ?17, ?18, ?19, ?20, ?21, ?22)";
 
 static const char update[] =
     "UPDATE test SET lane = ?20, machine = ?21, rounds = rounds + ?19, seconds "
@@ -319,7 +344,8 @@ static const char update[] =
     "?17,"
     " steps = steps + ?18, latency_ms = CASE WHEN ?8 AND ?10 < latency_ms"
     " THEN ?10 ELSE latency_ms END WHERE network = ?1 AND level = ?2 AND"
-    " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6";
+    " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6 AND"
+    " framework = ?22";
 
 static enum assay_status log_put(struct campaign_log *log, const char *text,
                                  const struct campaign_test *test,
@@ -388,6 +414,7 @@ static bool log_read_row(sqlite3_stmt *row, struct campaign_test *test,
 {
     int stage = log_find_name(stage_names, text_of(row, 4));
     int target = log_find_name(target_names, text_of(row, 5));
+    int framework = log_find_name(framework_names, text_of(row, 21));
     double *values[] = {&result->latency_ms,  &result->alloc_mb,
                         &result->reserved_mb, &result->used_mb,
                         &result->avail_mb,    &result->free_mb,
@@ -399,8 +426,9 @@ static bool log_read_row(sqlite3_stmt *row, struct campaign_test *test,
                                    .batch = sqlite3_column_int64(row, 3),
                                    .file = text_of(row, 6)};
     *result = (struct campaign_result){.is_passed = sqlite3_column_int(row, 7)};
-    if (stage < 0 || target < 0)
+    if (stage < 0 || target < 0 || framework < 0)
         return false;
+    test->framework = (enum framework)framework;
     test->stage = (enum stage)stage;
     test->target = (enum target)target;
     snprintf(result->reason, sizeof result->reason, "%s", text_of(row, 8));
@@ -425,11 +453,13 @@ enum assay_status campaign_log_each(
         "SELECT network, level, repeat, batch, stage, variable, file, passed,"
         " reason, latency_ms, alloc_mb, reserved_mb, used_mb, avail_mb,"
         " free_mb, capacity_mb, seconds, steps, %s FROM test ORDER"
-        " BY network, level, repeat, stage, batch, variable";
-    static const char *const newer[] = {[1] = "1, NULL, ''",
-                                        [2] = "rounds, lane, ''",
-                                        [3] = "rounds, lane, machine"};
-    char text[sizeof select + 32];
+        " BY network, level, repeat, framework, stage, batch, variable";
+    static const char *const newer[] = {
+        [1] = "1, NULL, '', 'assay' AS framework",
+        [2] = "rounds, lane, '', 'assay' AS framework",
+        [3] = "rounds, lane, machine, 'assay' AS framework",
+        [4] = "rounds, lane, machine, framework"};
+    char text[sizeof select + 48];
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_DONE;

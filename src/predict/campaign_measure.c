@@ -1,7 +1,6 @@
 /* predict/campaign_measure.c - see campaign.h: what one test measures. */
 #include "predict/campaign.h"
 
-#include "base/clock.h"
 #include "base/doubles.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -247,10 +246,11 @@ static enum assay_status open_subject(struct test_subject *subject,
 static enum assay_status make_step(struct test_subject *subject, double *ms,
                                    struct error *err)
 {
-    int64_t began_ns = clock_monotonic_ns();
-    enum assay_status st =
-        engine_run(subject->engine, subject->inputs, subject->outputs, err);
+    enum assay_status st = engine_timer_begin(subject->engine, err);
 
+    if (!st)
+        st =
+            engine_run(subject->engine, subject->inputs, subject->outputs, err);
     if (st)
         return st;
     for (size_t i = 0; i < graph_output_count(subject->graph); i++)
@@ -260,10 +260,7 @@ static enum assay_status make_step(struct test_subject *subject, double *ms,
         if (!st)
             st = optimizer_step(subject->optimizer, 0.001, err);
     }
-    if (!st)
-        st = engine_finish(subject->engine, err);
-    *ms = (double)(clock_monotonic_ns() - began_ns) / 1e6;
-    return st;
+    return st ? st : engine_timer_end(subject->engine, ms, err);
 }
 
 /* ---- what is measured --------------------------------------------------- */

@@ -2,15 +2,21 @@
 #include "predict/campaign_names.h"
 
 #include "models/models.h"
+#include "predict/torch_runner.h"
 
 #include <string.h>
 
-/* A path without its folder; *n is its length without the ending. */
+/* A path without its folder; *n is its length without the ending. Of
+ * "my_models.py:make_net" it is the name of the function. */
 static const char *base_of(const char *path, size_t *n)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
 
+    if (torch_is_source(path)) {
+        base = strrchr(path, ':') + 1;
+        dot = NULL;
+    }
     *n = dot ? (size_t)(dot - base) : strlen(base);
     return base;
 }

@@ -7,9 +7,11 @@
 #include "models/model_open.h"
 #include "predict/campaign_names.h"
 #include "predict/describe_graph.h"
+#include "predict/torch_runner.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,11 +24,11 @@ struct network_source {
 
 static enum assay_status refuse_python(const char *name, struct error *err)
 {
-    return error_set(
-        err, ASSAY_UNSUPPORTED,
-        "'%.80s' is a network written in Python, which assay cannot run; use a "
-        "built-in model, or a .net or .onnx file",
-        name);
+    return error_set(err, ASSAY_UNSUPPORTED,
+                     "'%.80s' is a network written in Python; name the "
+                     "function that makes it, as in my_models.py:make_net, or "
+                     "use a built-in model, or a .net or .onnx file",
+                     name);
 }
 
 /* Finds the file of a network in model_desc_dir, or named directly; *path stays
@@ -92,6 +94,45 @@ static enum assay_status build_network(const struct campaign_config *config,
     return st;
 }
 
+/* The file of "my_models.py:make_net" is there. */
+static enum assay_status check_source(const char *source, struct error *err)
+{
+    struct str path = {0};
+    enum assay_status st =
+        str_append_n(&path, source, (size_t)(strrchr(source, ':') - source))
+            ? error_nomem(err, 64, "a path")
+            : ASSAY_OK;
+
+    if (!st && access(path.text, R_OK) != 0)
+        st = error_errno(err, errno, "opening the network %s", path.text);
+    str_release(&path);
+    return st;
+}
+
+/* Through an ONNX file that nobody else sees. */
+static enum assay_status export_network(const struct campaign_config *config,
+                                        const char *source,
+                                        struct network_source *out,
+                                        struct error *err)
+{
+    int64_t side = network_variant(config) == MODEL_IMAGENET ? 224 : 32;
+    char path[] = "/tmp/assay-export-XXXXXX";
+    int file = config->torch ? mkstemp(path) : -1;
+    enum assay_status st;
+
+    if (!config->torch)
+        return refuse_python(source, err);
+    if (file < 0)
+        return error_errno(err, errno, "making a file in /tmp");
+    close(file);
+    st = torch_export(config->torch, source, side, path, err);
+    if (!st)
+        st = model_open(&(struct model_source){.name = path, .is_file = true},
+                        out->pool, &out->graph, err);
+    unlink(path);
+    return st;
+}
+
 static enum assay_status open_network(const struct campaign_config *config,
                                       const char *name,
                                       struct network_source *source,
@@ -100,9 +141,11 @@ static enum assay_status open_network(const struct campaign_config *config,
     struct str path = {0};
     enum assay_status st = pool_new(&source->pool, err);
 
-    if (!st)
+    if (!st && !torch_is_source(name))
         st = find_network_file(config, name, &path, err);
-    if (!st && path.n)
+    if (!st && torch_is_source(name))
+        st = export_network(config, name, source, err);
+    else if (!st && path.n)
         st = model_open(
             &(struct model_source){.name = path.text, .is_file = true},
             source->pool, &source->graph, err);
@@ -286,6 +329,8 @@ static enum assay_status check_network_name(struct making *making,
         st = find_made(making, i, &is_made, err);
     if (st || is_made)
         return st;
+    if (torch_is_source(making->name))
+        return check_source(making->name, err);
     st = find_network_file(making->config, making->name, &file, err);
     if (!st && file.n && access(file.text, R_OK) != 0)
         st = error_errno(err, errno, "opening the network %s", file.text);

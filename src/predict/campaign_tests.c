@@ -96,13 +96,13 @@ static enum assay_status add_file(struct campaign_tests *tests,
                                   const char *path, struct error *err)
 {
     struct network_file name;
-    struct campaign_test test = {0};
+    struct campaign_test test = {.framework = plan->config->framework};
     enum assay_status st = ASSAY_OK;
 
     if (str_ends_with(path, ".py"))
         return error_set(err, ASSAY_UNSUPPORTED,
-                         "'%.100s' is a network written in Python, which assay "
-                         "cannot run; use a .net or .onnx file",
+                         "'%.100s' is a network written in Python; a file of "
+                         "tests names .net or .onnx files",
                          path);
     if (!network_file_split(plan->config, path, &name))
         return error_set(err, ASSAY_BAD_INPUT,
@@ -429,6 +429,7 @@ static enum assay_status expect_row(struct data_set *set,
 {
     struct measurement row = {.batch = (double)test->batch,
                               .stage = test->stage,
+                              .framework = test->framework,
                               .value = {NAN, NAN}};
     enum assay_status st;
 

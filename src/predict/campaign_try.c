@@ -1,12 +1,13 @@
 /* predict/campaign_try.c - see campaign.h: a test in a process of its own. */
 #include "predict/campaign.h"
 
-#include "backend/device.h"
-#include "base/child.h"
+#include "backend/backend.h"
 #include "base/clock.h"
 #include "base/processor.h"
 #include "base/scanner.h"
 #include "base/units.h"
+#include "predict/campaign_internal.h"
+#include "predict/torch_runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,31 +89,30 @@ bool campaign_is_nomem(const struct campaign_result *result)
            strncmp(result->reason, nomem_words, strlen(nomem_words)) == 0;
 }
 
-static void explain_failure(struct campaign_result *result,
-                            enum child_told told,
-                            const struct test_answer *answer, int status,
-                            double seconds, size_t memory_bytes)
+void campaign_explain_end(struct campaign_result *result, enum child_told told,
+                          int status, double seconds, size_t memory_bytes)
 {
     char limit[UNITS_MAX];
 
-    units_bytes(limit, (double)memory_bytes);
     if (told == CHILD_LATE)
         snprintf(result->reason, sizeof result->reason, "no answer within %g s",
                  seconds);
-    else if (told == CHILD_GONE && WIFSIGNALED(status))
+    else if (WIFSIGNALED(status))
         snprintf(result->reason, sizeof result->reason,
                  "killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-    else if (told == CHILD_GONE)
+    else
         snprintf(result->reason, sizeof result->reason,
                  "ended with code %d at a limit of %s", WEXITSTATUS(status),
-                 limit);
-    else if (answer->status == ASSAY_NOMEM)
-        snprintf(result->reason, sizeof result->reason, "%s at a limit of %s",
-                 nomem_words, limit);
-    else
-        snprintf(result->reason, sizeof result->reason, "%.150s",
-                 answer->error.text);
+                 units_bytes(limit, (double)memory_bytes));
+}
+
+void campaign_explain_nomem(struct campaign_result *result, size_t memory_bytes)
+{
+    char limit[UNITS_MAX];
+
+    snprintf(result->reason, sizeof result->reason, "%s at a limit of %s",
+             nomem_words, units_bytes(limit, (double)memory_bytes));
 }
 
 static size_t choose_limit(const struct campaign_limits *limits,
@@ -138,9 +138,14 @@ static void finish_attempt(struct child *child,
     if (is_done) {
         *result = answer.result;
         result->is_passed = true;
+    } else if (told != CHILD_TOLD) {
+        campaign_explain_end(result, told, status, limits->seconds,
+                             memory_bytes);
+    } else if (answer.status == ASSAY_NOMEM) {
+        campaign_explain_nomem(result, memory_bytes);
     } else {
-        explain_failure(result, told, &answer, status, limits->seconds,
-                        memory_bytes);
+        snprintf(result->reason, sizeof result->reason, "%.150s",
+                 answer.error.text);
     }
 }
 
@@ -151,61 +156,90 @@ static bool is_host(const char *device)
     return !device || !*device || strcmp(device, device_cpu()->name) == 0;
 }
 
+static void name_processor(char name[96])
+{
+    name[0] = '\0';
+    (void)processor_name("", name, 96);
+}
+
 /* What is asked for, and the answer. */
 struct device_question {
     const char *name;
     enum assay_status status;
-    char found[32];
+    struct campaign_place place;
     struct error error;
 };
 
 static void answer_question(void *context, int line)
 {
     struct device_question *question = context;
+    struct device_look look = device_look_unknown();
     const struct device *device = NULL;
 
     question->status = device_find(question->name, &device, &question->error);
-    if (!question->status)
-        snprintf(question->found, sizeof question->found, "%s", device->name);
+    if (!question->status) {
+        if (device->backend->look)
+            device->backend->look(device, &look);
+        snprintf(question->place.device, sizeof question->place.device, "%s",
+                 device->name);
+        snprintf(question->place.machine, sizeof question->place.machine, "%s",
+                 look.model[0] ? look.model : device->name);
+    }
     child_send(line, question, sizeof *question, 0);
 }
 
-enum assay_status campaign_find(const char *device, char found[32],
-                                struct error *err)
+static enum assay_status
+ask_device(const char *device, struct campaign_place *out, struct error *err)
 {
     const struct child_options options = {.what = "a look at the devices"};
     struct device_question question = {.name = device};
     struct child child;
-    enum assay_status st;
     enum child_told told;
+    enum assay_status st =
+        child_start(&child, &options, answer_question, &question, err);
 
-    found[0] = '\0';
-    if (is_host(device))
-        return ASSAY_OK;
-    st = child_start(&child, &options, answer_question, &question, err);
     if (st)
         return st;
     told = child_receive(child.line, &question, sizeof question, 0);
     (void)child_end(&child, told != CHILD_TOLD, NULL);
     if (told != CHILD_TOLD)
         return error_set(err, ASSAY_IO, "looking at device %s failed", device);
-    if (question.status) {
-        if (err)
-            *err = question.error;
-        return question.status;
-    }
-    if (!is_host(question.found))
-        snprintf(found, 32, "%s", question.found);
-    return ASSAY_OK;
+    if (question.status && err)
+        *err = question.error;
+    if (!question.status && !is_host(question.place.device))
+        *out = question.place;
+    return question.status;
 }
 
-void campaign_machine(const char *device, char name[96])
+enum assay_status campaign_find(const char *device, struct campaign_place *out,
+                                struct error *err)
 {
-    name[0] = '\0';
-    if (is_host(device))
-        (void)processor_name("", name, 96);
-    else
-        snprintf(name, 96, "%s", device);
+    *out = (struct campaign_place){0};
+    name_processor(out->machine);
+    return is_host(device) ? ASSAY_OK : ask_device(device, out, err);
+}
+
+enum assay_status campaign_find_torch(const struct torch_runner *torch,
+                                      const char *device,
+                                      struct campaign_place *out,
+                                      struct error *err)
+{
+    const char *name = is_host(device)               ? "cpu"
+                       : strcmp(device, "cuda") == 0 ? "cuda:0"
+                                                     : device;
+    struct torch_answer answer;
+    enum assay_status st = torch_check(torch, name, &answer, err);
+
+    *out = (struct campaign_place){0};
+    if (st)
+        return st;
+    memcpy(out->machine, answer.result.machine, sizeof out->machine);
+    memcpy(out->library, answer.library, sizeof out->library);
+    if (!is_host(device))
+        snprintf(out->device, sizeof out->device, "%s", name);
+    if (!out->machine[0])
+        name_processor(out->machine);
+    return ASSAY_OK;
 }
 
 /* Letters and digits, in lower case. */
@@ -235,33 +269,52 @@ bool machine_is_called(const char *machine, const char *label)
 
 /* ---- a test -------------------------------------------------------------- */
 
-enum assay_status campaign_try(const struct campaign_test *test,
-                               const struct campaign_limits *limits,
-                               struct campaign_result *result,
-                               struct error *err)
+static enum assay_status
+try_here(const struct campaign_test *test, const struct campaign_limits *limits,
+         size_t memory_bytes, struct campaign_result *result, struct error *err)
 {
-    struct machine_memory memory = machine_memory();
-    size_t limit = choose_limit(limits, &memory);
     /* The campaign handles an interrupt, after the test has ended. */
     const struct child_options options = {
         .what = "a test",
         .is_quiet = true,
         .is_expendable = true,
         .leaves_interrupt = true,
-        .data_bytes = limit + (size_t)(campaign_own_mb() * 0x1p20)};
+        .data_bytes = memory_bytes + (size_t)(campaign_own_mb() * 0x1p20)};
     struct test_attempt attempt = {test, limits};
-    int64_t began_ns = clock_monotonic_ns();
     struct child child;
+    enum assay_status st =
+        child_start(&child, &options, run_attempt, &attempt, err);
+
+    if (!st)
+        finish_attempt(&child, limits, memory_bytes, result);
+    return st;
+}
+
+enum assay_status campaign_try(const struct campaign_test *test,
+                               const struct campaign_limits *limits,
+                               struct campaign_result *result,
+                               struct error *err)
+{
+    bool is_torch = test->framework == FRAMEWORK_TORCH;
+    struct machine_memory memory = machine_memory();
+    size_t limit = choose_limit(limits, &memory);
+    int64_t began_ns = clock_monotonic_ns();
     enum assay_status st;
 
     *result = (struct campaign_result){0};
-    st = child_start(&child, &options, run_attempt, &attempt, err);
+    st = is_torch ? torch_try(test, limits, limit, result, err)
+                  : try_here(test, limits, limit, result, err);
     if (st)
         return st;
-    finish_attempt(&child, limits, limit, result);
     result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
-    result->lane = is_host(limits->device) ? processor_lane() : 0;
-    campaign_machine(limits->device, result->machine);
+    result->lane = is_host(limits->device) && !is_torch ? processor_lane() : 0;
+    if (limits->machine)
+        snprintf(result->machine, sizeof result->machine, "%s",
+                 limits->machine);
+    else if (is_host(limits->device))
+        name_processor(result->machine);
+    else
+        snprintf(result->machine, sizeof result->machine, "%s", limits->device);
     if (!is_host(limits->device))
         return ASSAY_OK; /* the test knows its device's memory */
     result->avail_mb = memory.available;

@@ -238,8 +238,8 @@ static enum assay_status read_ops(struct data_reading *reading,
 struct measured_columns {
     int batch, stage;
     int passed[N_TARGETS], value[N_TARGETS], is_kept[N_TARGETS];
-    int capacity, available, lane, machine; /* these and is_kept may be
-                                               missing */
+    /* These and is_kept may be missing. */
+    int capacity, available, lane, machine, framework;
 };
 
 static enum assay_status find_measured(const struct csv *csv,
@@ -263,6 +263,7 @@ static enum assay_status find_measured(const struct csv *csv,
     columns->available = csv_find(csv, "mem_avail_mb");
     columns->lane = csv_find(csv, "lane");
     columns->machine = csv_find(csv, "machine");
+    columns->framework = csv_find(csv, "framework");
     return st;
 }
 
@@ -281,6 +282,25 @@ static enum assay_status read_stage(const struct data_reading *reading,
     return error_set(err, ASSAY_BAD_INPUT,
                      "%s line %zu, column stage: '%.40s' is neither training "
                      "nor inference",
+                     str_text(&reading->csv.name), reading->csv.line, text);
+}
+
+/* Nothing, if the row does not say. */
+static enum assay_status read_framework(const struct data_reading *reading,
+                                        int place, enum framework *framework,
+                                        struct error *err)
+{
+    const char *text = csv_field(&reading->csv, place);
+
+    for (int i = 0; framework_names[i]; i++) {
+        if (strcmp(text, framework_names[i]) == 0) {
+            *framework = (enum framework)i;
+            return ASSAY_OK;
+        }
+    }
+    return error_set(err, ASSAY_BAD_INPUT,
+                     "%s line %zu, column framework: '%.40s' is neither assay "
+                     "nor torch",
                      str_text(&reading->csv.name), reading->csv.line, text);
 }
 
@@ -345,6 +365,8 @@ read_measurement(struct data_reading *reading,
                          err);
     if (!st)
         st = read_stage(reading, columns->stage, &row.stage, err);
+    if (!st)
+        st = read_framework(reading, columns->framework, &row.framework, err);
     for (int t = 0; !st && t < N_TARGETS; t++)
         st = read_target(reading, columns, (enum target)t, &row, err);
     if (!st)

@@ -14,10 +14,18 @@
 
 enum stage { STAGE_TRAINING, STAGE_INFERENCE, N_STAGES };
 enum target { TARGET_LATENCY, TARGET_MEMORY, N_TARGETS };
+/* What ran a network: rows of two of them are not about the same thing. */
+enum framework {
+    FRAMEWORK_UNKNOWN,
+    FRAMEWORK_ASSAY, /* this program's own engine */
+    FRAMEWORK_TORCH,
+    N_FRAMEWORKS
+};
 
-/* "training"; "latency". They end with NULL. */
+/* "training"; "latency"; "", "assay". They end with NULL. */
 extern const char *const stage_names[];
 extern const char *const target_names[];
+extern const char *const framework_names[];
 
 /* The four files of a folder, ending with NULL. */
 extern const char *const data_folder_files[];
@@ -32,6 +40,7 @@ struct measurement {
     enum stage stage;
     double value[N_TARGETS]; /* ms per step; MB */
     bool is_failed;          /* did not fit into the memory of the device */
+    enum framework framework;
 };
 
 /* Start from {0}. */

@@ -9,6 +9,7 @@
 
 const char *const stage_names[] = {"training", "inference", NULL};
 const char *const target_names[] = {"latency", "memory", NULL};
+const char *const framework_names[] = {"", "assay", "torch", NULL};
 
 void data_set_release(struct data_set *set)
 {

@@ -38,6 +38,75 @@ void fingerprint_free(struct fingerprint *fingerprint)
     mem_free(fingerprint);
 }
 
+/* ---- the framework ------------------------------------------------------- */
+
+const char *const print_frameworks[] = {"", "assay", "torch", "mixed", NULL};
+
+enum framework fingerprint_framework(const struct fingerprint *fingerprint)
+{
+    return fingerprint->framework;
+}
+
+const char *fingerprint_framework_name(const struct fingerprint *fingerprint)
+{
+    return print_frameworks[fingerprint->framework];
+}
+
+static bool is_of_framework(const struct fingerprint *fingerprint,
+                            enum framework framework)
+{
+    return fingerprint->framework == framework ||
+           fingerprint->framework == N_FRAMEWORKS;
+}
+
+bool fingerprint_judges(const struct fingerprint *fingerprint,
+                        enum framework framework)
+{
+    return !framework || !fingerprint->framework ||
+           is_of_framework(fingerprint, framework);
+}
+
+/* For a message. */
+static const char *framework_words(enum framework framework)
+{
+    return framework ? framework_names[framework] : "an unknown framework";
+}
+
+/* Chooses whose rows to learn from. */
+static enum assay_status choose_framework(struct fingerprint *fingerprint,
+                                          const struct data_set *set,
+                                          const struct selection *selection,
+                                          enum framework asked,
+                                          struct error *err)
+{
+    bool is_there[N_FRAMEWORKS] = {false};
+    enum framework found[N_FRAMEWORKS] = {FRAMEWORK_UNKNOWN};
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n_rows; i++) {
+        const struct measurement *row = &set->rows[i];
+
+        if (selection_has(selection, &set->descriptions[row->description]))
+            is_there[row->framework] = true;
+    }
+    for (enum framework f = FRAMEWORK_UNKNOWN; f < N_FRAMEWORKS; f++) {
+        if (is_there[f])
+            found[n++] = f;
+    }
+    if (asked == FRAMEWORK_UNKNOWN && n > 1)
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "the rows were measured in %s and %s, whose costs "
+                         "differ; --framework assay or torch chooses, all "
+                         "mixes them",
+                         framework_words(found[0]), framework_words(found[1]));
+    if (asked != FRAMEWORK_UNKNOWN && asked < N_FRAMEWORKS && !is_there[asked])
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "no row of the selected networks was measured in %s",
+                         framework_words(asked));
+    fingerprint->framework = n == 1 ? found[0] : asked;
+    return ASSAY_OK;
+}
+
 /* Copies the selected networks and rows. */
 static enum assay_status copy_selected(struct fingerprint *fingerprint,
                                        const struct data_set *set,
@@ -51,13 +120,16 @@ static enum assay_status copy_selected(struct fingerprint *fingerprint,
     if (str_append(&data->machines, str_text(&set->machines)))
         return error_nomem(err, set->machines.n, "the names of machines");
     data->available_mb = set->available_mb;
-    data->lane = set->lane;
+    /* Only the rows of this program's own kernels have one. */
+    data->lane =
+        fingerprint->framework == FRAMEWORK_TORCH ? (double)NAN : set->lane;
     for (size_t i = 0; !st && i < set->n_rows; i++) {
         struct measurement row = set->rows[i];
         const struct description *from = &set->descriptions[row.description];
         struct description *to;
 
-        if (!selection_has(selection, from))
+        if (!selection_has(selection, from) ||
+            !is_of_framework(fingerprint, row.framework))
             continue;
         st = data_set_describe(data, from->network, from->level,
                                &row.description, err);
@@ -216,6 +288,9 @@ enum assay_status fingerprint_gather(const struct data_set *set,
     fingerprint->device = mem_strdup(options->device ? options->device : "");
     if (!fingerprint->device)
         st = error_nomem(err, 16, "the device's name");
+    if (!st)
+        st = choose_framework(fingerprint, set, selection, options->framework,
+                              err);
     if (!st)
         st = copy_selected(fingerprint, set, selection, err);
     if (!st)

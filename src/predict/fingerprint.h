@@ -13,12 +13,15 @@
 #include "predict/features.h"
 #include "predict/selection.h"
 
-enum { FINGERPRINT_VERSION = 4 };
+enum { FINGERPRINT_VERSION = 5, FINGERPRINT_OLDEST = 4 };
 
 struct fingerprint;
 
 struct fingerprint_options {
     const char *device; /* its name, or NULL */
+    /* Whose rows to learn from. FRAMEWORK_UNKNOWN: the only one there is, and
+     * several are refused; N_FRAMEWORKS: all together. */
+    enum framework framework;
     enum method method; /* N_METHODS: choose the best on rows held back */
     uint64_t seed;      /* of the forests */
     int n_threads;
@@ -53,6 +56,14 @@ enum assay_status fingerprint_read_text(const char *name, const char *text,
 
 const char *fingerprint_device(const struct fingerprint *fingerprint); /* "" */
 double fingerprint_capacity_mb(const struct fingerprint *fingerprint); /* NAN */
+/* Whose costs it predicts; N_FRAMEWORKS: of several together. */
+enum framework fingerprint_framework(const struct fingerprint *fingerprint);
+/* "", "assay", "torch" or "mixed". */
+const char *fingerprint_framework_name(const struct fingerprint *fingerprint);
+/* Whether it may be compared with rows of that framework: not if both are
+ * known and differ. */
+bool fingerprint_judges(const struct fingerprint *fingerprint,
+                        enum framework framework);
 bool fingerprint_has(const struct fingerprint *fingerprint, enum stage stage,
                      enum target target);
 /* The rows it was made from. */

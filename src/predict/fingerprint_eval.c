@@ -162,7 +162,9 @@ static enum assay_status refuse_nothing(const struct evaluation *evaluation,
                          "all %zu rows are from networks and levels that the "
                          "fingerprint was made from",
                          evaluation->n_seen);
-    return error_set(err, ASSAY_BAD_USAGE, "no rows left to evaluate");
+    return error_set(err, ASSAY_BAD_USAGE,
+                     "no rows of the fingerprint's framework are left to "
+                     "evaluate");
 }
 
 enum assay_status evaluation_check(const struct fingerprint *fingerprint,
@@ -177,7 +179,8 @@ enum assay_status evaluation_check(const struct fingerprint *fingerprint,
         const struct measurement *row = &set->rows[i];
         const struct description *own = &set->descriptions[row->description];
 
-        if (!selection_has(selection, own))
+        if (!selection_has(selection, own) ||
+            !fingerprint_judges(fingerprint, row->framework))
             continue;
         if (fingerprint_saw(fingerprint, own)) {
             counts.n_seen++;
@@ -204,7 +207,8 @@ enum assay_status evaluate(struct evaluation *evaluation,
         const struct measurement *row = &set->rows[i];
         const struct description *own = &set->descriptions[row->description];
 
-        if (!selection_has(selection, own))
+        if (!selection_has(selection, own) ||
+            !fingerprint_judges(fingerprint, row->framework))
             continue;
         if (!with_seen && fingerprint_saw(fingerprint, own))
             evaluation->n_seen++;

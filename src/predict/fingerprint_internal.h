@@ -22,11 +22,15 @@ struct ranges {
 
 struct fingerprint {
     char *device;
+    enum framework framework; /* N_FRAMEWORKS: several */
     uint64_t seed;
     struct data_set data;
     struct print_part parts[N_STAGES][N_TARGETS];
     struct ranges ranges[N_STAGES];
 };
+
+/* "", "assay", "torch", "mixed", and NULL. */
+extern const char *const print_frameworks[];
 
 enum assay_status fingerprint_new(struct fingerprint **out, struct error *err);
 /* Makes points from the data; parts without enough of them are not there. */

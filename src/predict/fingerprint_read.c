@@ -179,6 +179,17 @@ static enum assay_status read_machine(struct print_reading *r,
     return st;
 }
 
+static enum assay_status read_print_framework(struct print_reading *r,
+                                              struct error *err)
+{
+    int framework = FRAMEWORK_UNKNOWN;
+    enum assay_status st =
+        print_choice(r, 1, print_frameworks, &framework, err);
+
+    r->fingerprint->framework = (enum framework)framework;
+    return st;
+}
+
 static enum assay_status read_figure(struct print_reading *r, struct error *err)
 {
     struct data_set *data = &r->fingerprint->data;
@@ -528,6 +539,7 @@ static const struct {
 } lines[] = {
     {"device", read_device_name},
     {"machine", read_machine},
+    {"framework", read_print_framework},
     {"capacity_mb", read_figure},
     {"available_mb", read_figure},
     {"lane", read_figure},
@@ -577,11 +589,13 @@ static enum assay_status check_print_version(struct print_reading *r,
             r->name);
     line += sizeof head - 1;
     if (!csv_is_number(line) || !decimal_int64(line, strlen(line), &version) ||
-        version != FINGERPRINT_VERSION)
+        version < FINGERPRINT_OLDEST || version > FINGERPRINT_VERSION)
         return error_set(err, ASSAY_UNSUPPORTED,
                          "%s: the fingerprint has version %.12s, but this "
-                         "program reads version %d; fit it again from its data",
-                         r->name, line, FINGERPRINT_VERSION);
+                         "program reads versions %d and %d; fit it again from "
+                         "its data",
+                         r->name, line, FINGERPRINT_OLDEST,
+                         FINGERPRINT_VERSION);
     return ASSAY_OK;
 }
 

@@ -165,6 +165,9 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
         sink_printf(sink, "machine %.*s\n", n, at);
         at += n + 1;
     }
+    if (fingerprint->framework)
+        sink_printf(sink, "framework %s\n",
+                    fingerprint_framework_name(fingerprint));
     sink_puts(sink, "capacity_mb");
     put_print_values(sink, &data->capacity_mb, 1);
     sink_puts(sink, "available_mb");

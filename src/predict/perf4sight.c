@@ -134,7 +134,8 @@ static enum assay_status profile_row(const struct csv *csv,
     double value = NAN;
     enum assay_status st = profile_passed(csv, columns->passed, &passed, err);
 
-    *row = (struct measurement){.value = {NAN, NAN}};
+    *row =
+        (struct measurement){.value = {NAN, NAN}, .framework = FRAMEWORK_TORCH};
     if (!st)
         st = csv_integer(csv, columns->batch, 1, max_batch, &batch, err);
     if (!st)

@@ -45,7 +45,8 @@ struct pool {
     size_t n_owners, shares_capacity;
     uint32_t owner;
     uint64_t n_given_back;
-    size_t most_bytes; /* live at any time, whatever the peak is reset to */
+    size_t limit_bytes; /* of what is held; 0: none */
+    size_t most_bytes;  /* live at any time, whatever the peak is reset to */
     bool is_thrifty;
     bool is_at_peak; /* the shares of the peak are those of now */
 };
@@ -272,6 +273,13 @@ static void make_room(struct pool *pool, size_t capacity)
     }
 }
 
+void pool_set_limit(struct pool *pool, size_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->limit_bytes = bytes;
+    pthread_mutex_unlock(&pool->lock);
+}
+
 void pool_trim(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
@@ -314,6 +322,12 @@ static struct buffer *pool_reuse(struct pool *pool, unsigned wanted)
     return NULL;
 }
 
+static bool is_within_limit(const struct pool *pool, size_t bytes)
+{
+    return !pool->limit_bytes ||
+           pool->usage.held_bytes + bytes <= pool->limit_bytes;
+}
+
 static struct buffer *pool_make(struct pool *pool, size_t capacity)
 {
     struct buffer *buffer = mem_zalloc(sizeof *buffer);
@@ -321,7 +335,9 @@ static struct buffer *pool_make(struct pool *pool, size_t capacity)
     if (!buffer)
         return NULL;
     buffer->space = pool->space;
-    buffer->data = pool->space->take(pool->space, capacity);
+    buffer->data = is_within_limit(pool, capacity)
+                       ? pool->space->take(pool->space, capacity)
+                       : NULL;
     buffer->capacity = capacity;
     if (!buffer->data) {
         mem_free(buffer);

@@ -115,6 +115,9 @@ size_t pool_live_of(struct pool *pool, uint32_t owner); /* the same, now */
 size_t pool_owner_count(const struct pool *pool);
 /* Gives what waits back to the system. */
 void pool_trim(struct pool *pool);
+/* The pool takes no more than this from its space: a request that would need
+ * more fails as if there were no memory. 0: no limit. */
+void pool_set_limit(struct pool *pool, size_t bytes);
 /* A thrifty pool holds no more than what was live at most and a tenth: before
  * it takes a large piece that is new, as much as needed of what waits goes
  * back, what waited longest first. For a first pass, of which nobody knows

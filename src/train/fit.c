@@ -16,7 +16,7 @@
 /* What the child sends back. */
 struct trial_answer {
     enum assay_status status;
-    double images_per_s;
+    struct fit_trained trained;
     struct error error;
 };
 
@@ -42,9 +42,9 @@ static void run_trial(void *context, int line)
     const struct trial_start *trial = context;
     struct trial_answer answer = {0};
 
-    answer.status = trial->options->train(trial->options->context, trial->batch,
-                                          trial->is_check, &answer.images_per_s,
-                                          &answer.error);
+    answer.status =
+        trial->options->train(trial->options->context, trial->batch,
+                              trial->is_check, &answer.trained, &answer.error);
     child_send(line, &answer, sizeof answer, 0);
 }
 
@@ -69,19 +69,20 @@ static size_t resident_bytes(pid_t child)
     return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Waits for the answer, or until the child is over the limit. */
+/* Waits for the answer, or until the child is over the limit of the host's
+ * memory. */
 static enum child_told trial_watch(const struct child *child,
-                                   size_t memory_bytes,
+                                   const struct fit_options *options,
                                    struct trial_answer *answer, bool *is_over)
 {
     static const double every_seconds = 0.005;
+    double seconds = options->is_on_device ? 0 : every_seconds;
     enum child_told told;
 
     do {
-        told =
-            child_receive(child->line, answer, sizeof *answer, every_seconds);
-        *is_over =
-            told == CHILD_LATE && resident_bytes(child->pid) > memory_bytes;
+        told = child_receive(child->line, answer, sizeof *answer, seconds);
+        *is_over = told == CHILD_LATE &&
+                   resident_bytes(child->pid) > options->memory_bytes;
     } while (told == CHILD_LATE && !*is_over);
     return told;
 }
@@ -97,7 +98,7 @@ static enum assay_status trial_judge(const struct trial_answer *answer,
     else if (answer->status)
         return error_set(err, answer->status, "%s", answer->error.text);
     if (out->end == FIT_FITS)
-        out->images_per_s = answer->images_per_s;
+        out->images_per_s = answer->trained.images_per_s;
     return ASSAY_OK;
 }
 
@@ -105,11 +106,12 @@ static enum assay_status fit_try(const struct fit_options *options,
                                  int64_t batch, bool is_check,
                                  struct fit_trial *out, struct error *err)
 {
-    const struct child_options how = {.what = "a trial",
-                                      .is_quiet = true,
-                                      .is_expendable = true,
-                                      .data_bytes =
-                                          fuse_bytes(options->memory_bytes)};
+    const struct child_options how = {
+        .what = "a trial",
+        .is_quiet = true,
+        .is_expendable = true,
+        .data_bytes =
+            options->is_on_device ? 0 : fuse_bytes(options->memory_bytes)};
     struct trial_start trial = {options, batch, is_check};
     struct trial_answer answer = {0};
     struct rusage usage = {0};
@@ -121,14 +123,72 @@ static enum assay_status fit_try(const struct fit_options *options,
     *out = (struct fit_trial){.batch = batch, .is_check = is_check};
     if (st)
         return st;
-    told = trial_watch(&child, options->memory_bytes, &answer, &is_over);
+    told = trial_watch(&child, options, &answer, &is_over);
     child_end(&child, is_over, &usage);
-    out->peak_bytes = (size_t)usage.ru_maxrss * 1024;
+    out->peak_bytes = options->is_on_device ? answer.trained.device_bytes
+                                            : (size_t)usage.ru_maxrss * 1024;
     if (is_over || out->peak_bytes > options->memory_bytes) {
         out->end = FIT_OVER;
         return ASSAY_OK;
     }
     return trial_judge(&answer, told == CHILD_TOLD, out, err);
+}
+
+/* ---- where trials run ---------------------------------------------------- */
+
+/* The question and its answer. */
+struct place_question {
+    enum assay_status (*find)(void *context, const struct device **out,
+                              struct error *err);
+    void *context;
+    enum assay_status status;
+    struct fit_place place;
+    struct error error;
+};
+
+static void answer_place(void *context, int line)
+{
+    struct place_question *question = context;
+    struct fit_place *place = &question->place;
+    const struct device *device = NULL;
+    size_t total_bytes;
+
+    question->status =
+        question->find(question->context, &device, &question->error);
+    if (!question->status) {
+        struct space *space = device->space;
+
+        place->is_host = space->is_host;
+        snprintf(place->device, sizeof place->device, "%s", device->name);
+        if (space->is_host || !space->room ||
+            !space->room(space, &place->free_bytes, &total_bytes))
+            place->free_bytes = 0;
+    }
+    child_send(line, question, sizeof *question, 0);
+}
+
+enum assay_status fit_find_place(
+    enum assay_status (*find)(void *context, const struct device **out,
+                              struct error *err),
+    void *context, struct fit_place *out, struct error *err)
+{
+    const struct child_options options = {.what = "a look at the device"};
+    struct place_question question = {.find = find, .context = context};
+    struct child child;
+    enum child_told told;
+    enum assay_status st =
+        child_start(&child, &options, answer_place, &question, err);
+
+    if (st)
+        return st;
+    told = child_receive(child.line, &question, sizeof question, 0);
+    child_end(&child, told != CHILD_TOLD, NULL);
+    if (told != CHILD_TOLD)
+        return error_set(err, ASSAY_IO, "looking at the device failed");
+    if (question.status && err)
+        *err = question.error;
+    *out = question.place;
+    return question.status;
 }
 
 /* ---- which batch to try next -------------------------------------------- */

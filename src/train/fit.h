@@ -9,6 +9,7 @@
 #ifndef TRAIN_FIT_H
 #define TRAIN_FIT_H
 
+#include "backend/device.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -25,21 +26,29 @@ enum fit_end {
 struct fit_trial {
     int64_t batch;
     enum fit_end end;
-    size_t peak_bytes;   /* most that was resident; 0: it never reached a
-                            step */
+    size_t peak_bytes;   /* most that was resident, or taken of the device; 0:
+                            it never reached a step */
     double images_per_s; /* if it fits */
     bool is_check;       /* a repeat of the answer */
 };
 
+/* What a training says about itself. */
+struct fit_trained {
+    double images_per_s;
+    size_t device_bytes; /* most that it took of a device's memory */
+};
+
 struct fit_options {
     size_t memory_bytes; /* the limit */
+    bool is_on_device;   /* of a device's memory: the training itself keeps to
+                            it, and the host's is not watched */
     int64_t most;        /* largest batch to try */
 
     /* Trains for a few steps; called in the child. is_check: the last trial,
      * which may take longer. ASSAY_NOMEM if memory runs out; any other failure
      * ends the search. */
     enum assay_status (*train)(void *context, int64_t batch, bool is_check,
-                               double *images_per_s, struct error *err);
+                               struct fit_trained *trained, struct error *err);
     /* Called in the parent after every trial; may be NULL. */
     void (*tried)(void *context, const struct fit_trial *trial);
     void *context;
@@ -51,6 +60,20 @@ struct fit_result {
     bool is_most;           /* batch is options.most */
     size_t n_trials;
 };
+
+/* Where a training would run, and what that has left of its memory. */
+struct fit_place {
+    bool is_host;
+    char device[32];   /* "cuda:0" */
+    size_t free_bytes; /* 0: unknown */
+};
+
+/* Asks in a process of its own: a GPU that this one has used would be lost to
+ * the trials. find() finds the device. */
+enum assay_status fit_find_place(
+    enum assay_status (*find)(void *context, const struct device **out,
+                              struct error *err),
+    void *context, struct fit_place *out, struct error *err);
 
 /* Call it while there is only one thread: it forks. */
 enum assay_status fit_search(const struct fit_options *options,

@@ -40,6 +40,7 @@ struct train_job {
     const char *const *recompute; /* modules, ending with NULL; or NULL */
     const char *choices_path;     /* remembered kernel choices; NULL: none */
     double tuning_seconds;
+    size_t device_bytes;           /* see trainer_options */
     int n_processors;              /* threads if the settings do not say */
     const struct machine *machine; /* as it was found; NULL: unknown */
     const volatile sig_atomic_t *stop;

@@ -137,6 +137,8 @@ static enum assay_status make_engine(struct trainer *trainer, struct error *err)
 
     st = engine_new(options->graph, options->pool, &engine, &trainer->engine,
                     err);
+    if (!st && engine_pool(trainer->engine) != options->pool)
+        pool_set_limit(engine_pool(trainer->engine), options->device_bytes);
     if (!st)
         st = optimizer_new(trainer->engine, &options->optimizer,
                            &trainer->optimizer, err);

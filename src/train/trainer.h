@@ -65,6 +65,8 @@ struct trainer_options {
 
     const struct device *device; /* NULL: device_portable */
     enum precision precision;    /* of a GPU */
+    size_t device_bytes; /* of its memory that may be taken; 0: all. Means
+                            nothing on the host */
     int n_threads;
     const char *choices_path; /* remembered kernel choices; NULL: none */
     double tuning_seconds;
@@ -116,6 +118,7 @@ struct train_report {
                            images than the model has inputs */
     bool has_checkpoint, has_run; /* was written */
     uint64_t n_pictures, n_boxes; /* see train_job.pictures_folder */
+    size_t device_peak_bytes; /* most that was taken from a device; 0: none */
 };
 
 /* Makes the steps; writes the checkpoint and the run at the end, also if it was

@@ -173,6 +173,9 @@ enum assay_status trainer_run(struct trainer *trainer,
     if (st)
         return st;
     st = make_steps(trainer, report, err);
+    if (engine_pool(trainer->engine) != trainer->options.pool)
+        report->device_peak_bytes =
+            pool_usage(engine_pool(trainer->engine)).held_peak_bytes;
     st = trainer_run_leave(trainer, st, report, err);
     return stop_recording(trainer, st, report, err);
 }

@@ -1,6 +1,7 @@
 /* See far.h. */
 #include "backend/far.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "ops/ops.h"
@@ -24,6 +25,7 @@ struct far_device {
     struct backend_recording *recording; /* NULL: jobs are queued at once */
     const struct op_class *list_op;      /* see far_device_lists() */
     bool keeps_rooms;
+    int64_t marks_ns[2];
 };
 
 struct far_backend {
@@ -679,6 +681,44 @@ static enum assay_status far_synchronise(struct backend *backend,
     return far_wait(device_of(backend)->far, err);
 }
 
+struct mark_job {
+    int64_t *ns;
+};
+
+static enum assay_status far_pass_mark(void *context, struct error *err)
+{
+    const struct mark_job *job = context;
+
+    (void)err;
+    *job->ns = clock_monotonic_ns();
+    return ASSAY_OK;
+}
+
+static enum assay_status far_mark(struct backend *backend, bool is_end,
+                                  struct error *err)
+{
+    struct far_device *device = device_of(backend);
+    struct mark_job *job = mem_zalloc(sizeof *job);
+
+    if (!job)
+        return error_nomem(err, sizeof *job, "a mark");
+    job->ns = &device->marks_ns[is_end];
+    return far_queue(device->far, 0, far_pass_mark, job, mem_free, err);
+}
+
+static double far_between_marks(struct backend *backend)
+{
+    const int64_t *ns = device_of(backend)->marks_ns;
+
+    return (double)(ns[1] - ns[0]);
+}
+
+void far_device_marks(const struct far_device *device, int64_t ns[2])
+{
+    ns[0] = device->marks_ns[0];
+    ns[1] = device->marks_ns[1];
+}
+
 struct timing_visit {
     queue_visit *visit;
     void *context;
@@ -715,6 +755,8 @@ static const struct backend_class backend_far = {
     .backward = far_backward,
     .math = &far_math,
     .synchronise = far_synchronise,
+    .mark = far_mark,
+    .between_marks = far_between_marks,
     .timings = far_backend_timings,
     .recording_begin = far_recording_begin,
     .recording_end = far_recording_end,

@@ -21,6 +21,8 @@ void far_device_free(struct far_device *device);
  * number in output 1. */
 void far_device_lists(struct far_device *device, const struct op_class *op);
 const struct device *far_device(const struct far_device *device);
+/* When its queue passed the marks of the engine's timer: CLOCK_MONOTONIC. */
+void far_device_marks(const struct far_device *device, int64_t ns[2]);
 /* Kernels, copies and arithmetic that ran on it so far. */
 uint64_t far_device_jobs(const struct far_device *device);
 

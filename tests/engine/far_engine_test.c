@@ -1,6 +1,7 @@
 /* What engine/engine.h promises on a device with memory and a queue of its own:
  * what moves and what does not, types, failures that show late. */
 #include "backend/far.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "ops/math/cast.h"
@@ -73,6 +74,49 @@ static void check_moves(const struct scene *scene, const char *want)
     engine_explain_moves(scene->engine, &sink);
     CHECK_STR(str_text(&text), want);
     str_release(&text);
+}
+
+/* ---- the timer -------------------------------------------------------------
+ */
+
+TEST(a_step_is_timed_by_the_clock_of_the_device)
+{
+    static const struct op_class *const ops[] = {&op_relu, &op_relu};
+    struct scene scene = scene_new(NULL);
+    uint32_t x = small_input(&scene.small);
+    int64_t before_ns, after_ns, marks_ns[2];
+    double ms = -1;
+
+    small_output(&scene.small, chain(&scene, ops, 2, x));
+    scene_run(&scene);
+    before_ns = clock_monotonic_ns();
+    CHECK_STATUS(engine_timer_begin(scene.engine, &err), ASSAY_OK, &err);
+    scene_run(&scene);
+    CHECK_STATUS(engine_timer_end(scene.engine, &ms, &err), ASSAY_OK, &err);
+    after_ns = clock_monotonic_ns();
+    far_device_marks(scene.far, marks_ns);
+    CHECK(before_ns <= marks_ns[0] && marks_ns[0] < marks_ns[1] &&
+          marks_ns[1] <= after_ns);
+    CHECK_NEAR(ms, (double)(marks_ns[1] - marks_ns[0]) / 1e6, 0);
+    scene_free(&scene);
+}
+
+/* It has no marks. */
+TEST(a_step_on_the_host_is_timed_by_the_hosts_clock)
+{
+    struct small small = small_new();
+    uint32_t x = small_input(&small);
+    struct engine *engine;
+    int64_t before_ns = clock_monotonic_ns();
+    double ms = -1;
+
+    small_output(&small, small_op(&small, &op_relu, GRAPH_NONE, NULL, x));
+    engine = small_engine(&small, &device_portable, ENGINE_MODULES);
+    CHECK_STATUS(engine_timer_begin(engine, &err), ASSAY_OK, &err);
+    CHECK_STATUS(engine_timer_end(engine, &ms, &err), ASSAY_OK, &err);
+    CHECK(ms >= 0 && ms <= (double)(clock_monotonic_ns() - before_ns) / 1e6);
+    engine_free(engine);
+    small_free(&small);
 }
 
 /* ---- moves -----------------------------------------------------------------

@@ -105,6 +105,27 @@ TEST(all_keys_of_the_configuration_are_read)
     campaign_config_release(&config);
 }
 
+TEST(the_framework_of_the_tests_is_our_own_unless_configured)
+{
+    static const char profile[] = "[profile]\nbs= [1]\nlog_dir= logs\n";
+    struct campaign_config config;
+    char text[128];
+
+    CHECK_STATUS(read_config("own.ini", profile, &config), ASSAY_OK, &err);
+    CHECK_INT(config.framework, FRAMEWORK_ASSAY);
+    CHECK(!campaign_config_needs_python(&config));
+    campaign_config_release(&config);
+    snprintf(text, sizeof text, "%sframework= torch\n", profile);
+    CHECK_STATUS(read_config("torch.ini", text, &config), ASSAY_OK, &err);
+    CHECK_INT(config.framework, FRAMEWORK_TORCH);
+    CHECK(campaign_config_needs_python(&config));
+    campaign_config_release(&config);
+    snprintf(text, sizeof text, "%sframework= jax\n", profile);
+    CHECK_INT(read_config("jax.ini", text, &config), ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "framework is 'jax'; it must be one of assay, torch");
+    campaign_config_release(&config);
+}
+
 TEST(a_toml_file_can_say_the_same)
 {
     struct campaign_config config;

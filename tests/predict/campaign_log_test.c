@@ -14,8 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct campaign_test some_test = {
-    .network = "a", .file = "a_0.net", .batch = 4};
+static const struct campaign_test some_test = {.framework = FRAMEWORK_ASSAY,
+                                               .network = "a",
+                                               .file = "a_0.net",
+                                               .batch = 4};
 static const struct campaign_result some_result = {.is_passed = true,
                                                    .latency_ms = 3};
 
@@ -71,6 +73,52 @@ static enum assay_status take_machine(void *context,
     (void)err;
     memcpy(context, result->machine, sizeof result->machine);
     return ASSAY_OK;
+}
+
+static enum assay_status count_framework(void *context,
+                                         const struct campaign_test *test,
+                                         const struct campaign_result *result,
+                                         struct error *err)
+{
+    size_t *counts = context;
+
+    (void)result;
+    (void)err;
+    counts[test->framework]++;
+    return ASSAY_OK;
+}
+
+/* As the third version wrote them, without a framework. */
+TEST(a_test_is_another_one_in_another_framework)
+{
+    const char *path = test_path("third_version.sqlite");
+    struct campaign_test in_torch = some_test;
+    struct campaign_result before;
+    struct campaign_log *log;
+    size_t counts[N_FRAMEWORKS] = {0};
+    struct error err = {0};
+
+    make_log(path);
+    execute(path, "CREATE TABLE old AS SELECT * FROM test; DROP TABLE test;"
+                  "ALTER TABLE old DROP COLUMN framework;"
+                  "ALTER TABLE old RENAME TO test; PRAGMA user_version = 3");
+    in_torch.framework = FRAMEWORK_TORCH;
+    CHECK_STATUS(campaign_log_read(path, &log, &err), ASSAY_OK, &err);
+    CHECK_STATUS(campaign_log_find(log, &some_test, &before, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(before.n_rounds, 1);
+    CHECK_STATUS(campaign_log_find(log, &in_torch, &before, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(before.n_rounds, 0);
+    campaign_log_close(log);
+    CHECK_STATUS(campaign_log_open(path, &log, &err), ASSAY_OK, &err);
+    CHECK_STATUS(campaign_log_add(log, &in_torch, &some_result, false, &err),
+                 ASSAY_OK, &err);
+    CHECK_STATUS(campaign_log_each(log, count_framework, counts, &err),
+                 ASSAY_OK, &err);
+    CHECK_INT(counts[FRAMEWORK_ASSAY], 1);
+    CHECK_INT(counts[FRAMEWORK_TORCH], 1);
+    campaign_log_close(log);
 }
 
 /* As the second version wrote them. */

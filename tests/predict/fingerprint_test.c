@@ -134,10 +134,109 @@ TEST(a_file_predicts_what_the_fingerprint_did)
     data_set_release(&set);
 }
 
+/* ---- frameworks ---------------------------------------------------------- */
+
+/* Every row as two: in this program's engine, and twice as slow in PyTorch. */
+static void measure_twice(struct data_set *set)
+{
+    struct error err = {0};
+    size_t n;
+
+    device_measure(set, 2, 0.02, 1);
+    n = set->n_rows;
+    set->lane = 16;
+    for (size_t i = 0; i < n; i++) {
+        struct measurement row = set->rows[i];
+
+        set->rows[i].framework = FRAMEWORK_ASSAY;
+        row.framework = FRAMEWORK_TORCH;
+        row.value[TARGET_LATENCY] *= 2;
+        CHECK_STATUS(data_set_add_row(set, &row, &err), ASSAY_OK, &err);
+    }
+}
+
+static enum assay_status gather(const struct data_set *set,
+                                enum framework framework,
+                                struct fingerprint **out, struct error *err)
+{
+    struct fingerprint_options options = {.framework = framework,
+                                          .n_threads = 1};
+    struct selection all = {0};
+
+    *err = (struct error){0};
+    return fingerprint_gather(set, &all, &options, out, err);
+}
+
+TEST(rows_of_two_frameworks_are_not_mixed_unless_asked)
+{
+    struct fingerprint *fingerprint = NULL;
+    struct data_set set = {0};
+    struct error err;
+
+    measure_twice(&set);
+    CHECK_INT(gather(&set, FRAMEWORK_UNKNOWN, &fingerprint, &err),
+              ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "measured in assay and torch, whose costs differ; "
+                        "--framework assay or torch chooses");
+    CHECK_STATUS(gather(&set, FRAMEWORK_TORCH, &fingerprint, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(fingerprint_data(fingerprint)->n_rows, set.n_rows / 2);
+    CHECK_INT(fingerprint_framework(fingerprint), FRAMEWORK_TORCH);
+    CHECK(isnan(fingerprint_data(fingerprint)->lane)); /* of our kernels */
+    fingerprint_free(fingerprint);
+    CHECK_STATUS(gather(&set, N_FRAMEWORKS, &fingerprint, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(fingerprint_data(fingerprint)->n_rows, set.n_rows);
+    CHECK_STR(fingerprint_framework_name(fingerprint), "mixed");
+    fingerprint_free(fingerprint);
+    for (size_t i = 0; i < set.n_rows; i++)
+        set.rows[i].framework = FRAMEWORK_UNKNOWN;
+    CHECK_INT(gather(&set, FRAMEWORK_TORCH, &fingerprint, &err),
+              ASSAY_BAD_INPUT);
+    CHECK_HAS(err.text, "no row of the selected networks was measured in "
+                        "torch");
+    data_set_release(&set);
+}
+
+/* The other half of the rows would be wrong by a factor of two. */
+TEST(a_fingerprint_keeps_its_framework_and_is_judged_by_rows_of_it)
+{
+    struct fingerprint_options options = {.framework = FRAMEWORK_TORCH,
+                                          .method = METHOD_PHYSICAL,
+                                          .n_threads = 1};
+    struct selection train = {0}, all = {0};
+    struct fingerprint *made = NULL, *read = NULL;
+    struct evaluation evaluation = {0};
+    struct data_set set = {0};
+    struct error err = {0};
+    struct str text;
+
+    measure_twice(&set);
+    CHECK_STATUS(
+        selection_parse(&train, "net0:0,20,40,60,80,net1:0,40,80", &err),
+        ASSAY_OK, &err);
+    CHECK_STATUS(fingerprint_fit(&set, &train, &options, &made, &err), ASSAY_OK,
+                 &err);
+    text = write_text(made);
+    CHECK_HAS(text.text, "\nframework torch\n");
+    CHECK_STATUS(fingerprint_read_text("x.fp", text.text, 1, &read, &err),
+                 ASSAY_OK, &err);
+    CHECK_INT(fingerprint_framework(read), FRAMEWORK_TORCH);
+    CHECK_STATUS(evaluate(&evaluation, read, &set, &all, false, &err), ASSAY_OK,
+                 &err);
+    CHECK(evaluation.networks[0].stats[TARGET_LATENCY].max < 60);
+    evaluation_release(&evaluation);
+    fingerprint_free(made);
+    fingerprint_free(read);
+    str_release(&text);
+    selection_release(&train);
+    data_set_release(&set);
+}
+
 TEST(files_of_other_versions_or_kinds_are_refused)
 {
     check_refused("assay fingerprint 1\nend\n", ASSAY_UNSUPPORTED,
-                  "version 1, but this program reads version 4");
+                  "version 1, but this program reads versions 4 and 5");
     check_refused("assay fingerprint soon\n", ASSAY_UNSUPPORTED,
                   "version soon");
     check_refused("PK\003\004", ASSAY_BAD_INPUT, "this is not a fingerprint");

@@ -325,6 +325,16 @@ static void far_give(struct space *space, void *data, size_t bytes)
     pthread_mutex_unlock(&far->lock);
 }
 
+static bool far_room(struct space *space, size_t *free_bytes,
+                     size_t *total_bytes)
+{
+    struct far *far = (struct far *)space;
+
+    *total_bytes = far->n_bytes;
+    *free_bytes = far->n_bytes - far_live_bytes(far);
+    return true;
+}
+
 size_t far_live_bytes(struct far *far)
 {
     size_t bytes;
@@ -367,6 +377,7 @@ struct far *far_new(const char *name, size_t bytes)
     far->space = (struct space){.name = name,
                                 .take = far_take,
                                 .give = far_give,
+                                .room = far_room,
                                 .copy_in = far_copy_in,
                                 .copy_out = far_copy_out,
                                 .copy_within = far_copy_within,

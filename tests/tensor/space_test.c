@@ -274,3 +274,25 @@ TEST(a_device_without_memory_says_what_was_wanted_and_what_is_left)
     CHECK_HAS(err.text, "a smaller batch needs less");
     pool_free(pool);
 }
+
+TEST(a_pool_takes_no_more_of_a_space_than_its_limit)
+{
+    enum { piece = 1 << 20 };
+    struct scene scene = scene_open();
+    struct buffer *held[3] = {NULL};
+
+    pool_set_limit(scene.there, 2 * piece);
+    for (int i = 0; i < 2; i++)
+        CHECK_STATUS(pool_take(scene.there, piece, "a piece", &held[i], &err),
+                     ASSAY_OK, &err);
+    CHECK_INT(pool_take(scene.there, piece, "a piece", &held[2], &err),
+              ASSAY_NOMEM);
+    buffer_release(held[0]); /* what waits is given back for it */
+    err = (struct error){0};
+    CHECK_STATUS(pool_take(scene.there, piece / 2, "less", &held[0], &err),
+                 ASSAY_OK, &err);
+    CHECK(pool_usage(scene.there).held_bytes <= 2 * piece);
+    buffer_release(held[0]);
+    buffer_release(held[1]);
+    scene_close(&scene);
+}

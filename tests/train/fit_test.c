@@ -1,6 +1,8 @@
 /* tests/train/fit_test.c - train/fit.h, with trainings that only allocate
  * memory. */
 #include "base/mem.h"
+#include "tensor/far_space.h"
+#include "tensor/pool.h"
 #include "test.h"
 #include "train/fit.h"
 
@@ -21,7 +23,7 @@ struct fake {
 };
 
 static enum assay_status take_memory(void *context, int64_t batch,
-                                     bool is_check, double *images_per_s,
+                                     bool is_check, struct fit_trained *trained,
                                      struct error *err)
 {
     const struct fake *fake = context;
@@ -36,7 +38,7 @@ static enum assay_status take_memory(void *context, int64_t batch,
     if (!block)
         return error_nomem(err, n * fake->bytes, "a training");
     memset(block, 1, n * fake->bytes);
-    *images_per_s = (double)batch;
+    trained->images_per_s = (double)batch;
     mem_unmap(block, n * fake->bytes);
     return ASSAY_OK;
 }
@@ -183,4 +185,101 @@ TEST(a_failure_unrelated_to_memory_ends_the_search)
     skip_under_sanitizers();
     CHECK_INT(fit_search(&options, &result, &err), ASSAY_BAD_INPUT);
     CHECK_HAS(err.text, "no such file");
+}
+
+/* ---- on a device --------------------------------------------------------- */
+
+enum { device_mib = 24 };
+
+/* A training whose memory is a far device's: a MiB per image and two. */
+static enum assay_status take_far_memory(void *context, int64_t batch,
+                                         bool is_check,
+                                         struct fit_trained *trained,
+                                         struct error *err)
+{
+    const struct fit_options *options = context;
+    struct far *far = far_new("far", device_mib * mib);
+    struct buffer *buffer = NULL;
+    struct pool *pool = NULL;
+    enum assay_status st;
+
+    (void)is_check;
+    if (!far)
+        return error_nomem(err, device_mib * mib, "a device");
+    st = pool_new_in(far_space(far), &pool, err);
+    if (!st)
+        pool_set_limit(pool, options->memory_bytes);
+    if (!st)
+        st =
+            pool_take(pool, (size_t)(batch + 2) * mib, "a batch", &buffer, err);
+    if (!st)
+        trained->device_bytes = pool_usage(pool).held_peak_bytes;
+    trained->images_per_s = 1;
+    buffer_release(buffer);
+    pool_free(pool);
+    far_free(far);
+    return st;
+}
+
+static struct fit_result search_device(size_t memory_bytes)
+{
+    struct fit_options options = {.memory_bytes = memory_bytes,
+                                  .is_on_device = true,
+                                  .most = 1000,
+                                  .train = take_far_memory};
+    struct fit_result result;
+    struct error err = {0};
+
+    options.context = &options;
+    CHECK_STATUS(fit_search(&options, &result, &err), ASSAY_OK, &err);
+    return result;
+}
+
+TEST(on_a_device_the_limit_is_of_its_memory)
+{
+    struct fit_result result = search_device(8 * mib);
+
+    CHECK_INT(result.batch, 6);
+    CHECK_INT(result.trial.peak_bytes, 8 * mib);
+    CHECK(result.trial.end == FIT_FITS);
+}
+
+static struct device far_found;
+
+static enum assay_status find_far(void *context, const struct device **out,
+                                  struct error *err)
+{
+    struct far *far = far_new("far", device_mib * mib);
+
+    (void)context;
+    if (!far)
+        return error_nomem(err, device_mib * mib, "a device");
+    far_found = (struct device){.name = "far:0", .space = far_space(far)};
+    CHECK(far_space(far)->take(far_space(far), 4 * mib) != NULL);
+    *out = &far_found;
+    return ASSAY_OK;
+}
+
+static enum assay_status find_nothing(void *context, const struct device **out,
+                                      struct error *err)
+{
+    (void)context;
+    (void)out;
+    return error_set(err, ASSAY_UNSUPPORTED, "there is no such device");
+}
+
+TEST(what_a_device_has_free_is_found_without_using_it_here)
+{
+    struct fit_place place;
+    struct error err = {0};
+
+    CHECK_STATUS(fit_find_place(find_far, NULL, &place, &err), ASSAY_OK, &err);
+    CHECK(!place.is_host);
+    CHECK_STR(place.device, "far:0");
+    CHECK(place.free_bytes <= (device_mib - 4) * mib);
+    CHECK(place.free_bytes > (device_mib - 5) * mib);
+    CHECK(!far_found.name); /* that was another process */
+    CHECK_INT(fit_find_place(find_nothing, NULL, &place, &err),
+              ASSAY_UNSUPPORTED);
+    CHECK_STR(err.text, "there is no such device");
 }

@@ -344,6 +344,32 @@ TEST(a_training_on_a_device_leaves_what_it_learnt_in_the_graph)
     far_device_free(far);
 }
 
+TEST(a_training_keeps_to_its_part_of_a_devices_memory_and_says_how_much_it_took)
+{
+    struct far_device *far = far_device_new(NULL);
+    struct small_training free, limited;
+    struct train_report report;
+    size_t needed;
+
+    small_training_make(&free);
+    free.options.device = far_device(far);
+    run_well(&free, &report);
+    needed = report.device_peak_bytes;
+    CHECK(needed > 0);
+    small_training_free(&free);
+    small_training_make(&limited);
+    limited.options.device = far_device(far);
+    limited.options.device_bytes = needed / 2;
+    err = (struct error){0};
+    CHECK_INT(small_training_run(&limited, &report, &err), ASSAY_NOMEM);
+    small_training_free(&limited);
+    small_training_make(&limited);
+    run_well(&limited, &report); /* on the host it means nothing */
+    CHECK_INT(report.device_peak_bytes, 0);
+    small_training_free(&limited);
+    far_device_free(far);
+}
+
 TEST(a_training_can_continue_in_the_file_it_came_from)
 {
     char whole[512], parts[512];

@@ -358,6 +358,17 @@ static const char *cuda_kernel(const struct backend *backend,
                              : launch_text(&cuda->launched[at]);
 }
 
+static enum assay_status cuda_mark(struct backend *backend, bool is_end,
+                                   struct error *err)
+{
+    return cuda_timing_mark(cuda_of(backend)->device, is_end, err);
+}
+
+static double cuda_between_marks(struct backend *backend)
+{
+    return cuda_timing_between(cuda_of(backend)->device);
+}
+
 static void cuda_timings(struct backend *backend, queue_visit *visit,
                          void *context)
 {
@@ -407,6 +418,8 @@ const struct backend_class backend_cuda = {
     .accumulate = cuda_accumulate,
     .math = &cuda_math,
     .synchronise = cuda_synchronise,
+    .mark = cuda_mark,
+    .between_marks = cuda_between_marks,
     .timings = cuda_timings,
     .watch = cuda_watch,
     .launching = cuda_launching,

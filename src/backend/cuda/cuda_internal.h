@@ -135,6 +135,11 @@ void cuda_timing_copy_end(struct cuda_device *device);
 void cuda_timing_visit(struct cuda_device *device, queue_visit *visit,
                        void *context);
 /* See struct backend_class: watch(), launching() and timed_by(). */
+/* Events at the beginning and the end of what is timed as a whole, and the
+ * nanoseconds between them once both have passed. */
+enum assay_status cuda_timing_mark(struct cuda_device *device, bool is_end,
+                                   struct error *err);
+double cuda_timing_between(struct cuda_device *device);
 void cuda_timing_watch(struct cuda_device *device, bool is_watched);
 void cuda_timing_launching(struct cuda_device *device, uint32_t tag);
 const char *cuda_timing_text(const struct cuda_device *device);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { most_waiting = 1 << 14 }; /* launches that were not visited yet */
@@ -27,7 +28,8 @@ struct cuda_timing {
     uint64_t n_launched;
     cu_event anchor;
     int64_t anchor_ns;
-    char text[192]; /* what tells the times */
+    cu_event marks[2]; /* see cuda_timing_mark() */
+    char text[192];    /* what tells the times */
 };
 
 /* Who launches: copies may come from any thread, and those of others are
@@ -113,6 +115,31 @@ static void timing_end(struct cuda_device *device)
             timing->ring[(timing->first + timing->n) % most_waiting].end,
             device->stream))
         timing->n++;
+}
+
+enum assay_status cuda_timing_mark(struct cuda_device *device, bool is_end,
+                                   struct error *err)
+{
+    cu_event *mark = &device->timing->marks[is_end];
+    enum assay_status st = cuda_enter(device, err);
+
+    if (!st && !event_ready(mark))
+        st = error_set(err, ASSAY_IO, "%s makes no events", device->name);
+    return st ? st
+              : cuda_check(device,
+                           cuda_driver()->cuEventRecord(*mark, device->stream),
+                           "timing a step", err);
+}
+
+double cuda_timing_between(struct cuda_device *device)
+{
+    const cu_event *marks = device->timing->marks;
+    float ms;
+
+    return marks[0] && marks[1] &&
+                   !cuda_driver()->cuEventElapsedTime(&ms, marks[0], marks[1])
+               ? (double)ms * 1e6
+               : (double)NAN;
 }
 
 void cuda_timing_watch(struct cuda_device *device, bool is_watched)

@@ -1,0 +1,23 @@
+/* predict/campaign_internal.h - what tests have in common, whatever runs them.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PREDICT_CAMPAIGN_INTERNAL_H
+#define PREDICT_CAMPAIGN_INTERNAL_H
+
+#include "base/child.h"
+#include "predict/campaign.h"
+
+/* Fills in why a test's process ended without an answer. */
+void campaign_explain_end(struct campaign_result *result, enum child_told told,
+                          int status, double seconds, size_t memory_bytes);
+/* That it needs more memory than it may take. */
+void campaign_explain_nomem(struct campaign_result *result,
+                            size_t memory_bytes);
+
+/* A test in PyTorch, which may take so much memory. */
+enum assay_status torch_try(const struct campaign_test *test,
+                            const struct campaign_limits *limits,
+                            size_t memory_bytes, struct campaign_result *result,
+                            struct error *err);
+
+#endif
