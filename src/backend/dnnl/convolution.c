@@ -111,6 +111,8 @@ static enum assay_status choose(struct onednn *dn, const struct job *job,
 {
     if (grouped_takes(dn, job))
         return grouped_make(dn, job, out, err);
+    if (own_direct_takes(dn, job))
+        return own_direct_make(dn, job, out, err);
     if (is_depthwise(job) && job->x->layout &&
         !tuning_choose(dn, job, describe_depthwise, out, NULL))
         return ASSAY_OK;

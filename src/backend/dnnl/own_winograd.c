@@ -157,10 +157,7 @@ void own_winograd_run(const struct job *job, const struct kernel *kernel,
                                  .y = operands->dst,
                                  .scratch = scratch,
                                  .adds = job->residual != NULL,
-                                 .has_relu = job->has_relu,
-                                 .relu_limit = job->relu_limit,
-                                 .activation = job->activation,
-                                 .slope = job->slope};
+                                 .then = job_activation(job)};
 
     winograd_run(&kernel->own->plan, &call);
 }
