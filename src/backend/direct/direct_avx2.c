@@ -4,7 +4,7 @@
 #include "backend/vectors_avx2_internal.h"
 
 /* Pixels of a tile: pointwise, and depthwise. */
-enum { group = 6, columns = 4 };
+enum { group = 6, columns = 8 };
 
 #include "backend/direct/direct_body_internal.h"
 

@@ -53,9 +53,13 @@ static void body_activate(float *y, int64_t n, const struct activation *then)
 
 /* ---- pointwise ----------------------------------------------------------- */
 
+/* The sums of a tile: `group` pixels of a panel, or twice as many of a single
+ * block. */
+enum { most_sums = group * DIRECT_PANEL };
+
 /* Adds up one block of input channels, or what there is of the last one. */
 PART void add_block(const float *x, const float *weights, int64_t n_channels,
-                    vec (*sums)[DIRECT_PANEL], int n_pixels, int n_blocks)
+                    vec *sums, int n_pixels, int n_blocks)
 {
     for (int64_t c = 0; c < n_channels; c++) {
         vec w[DIRECT_PANEL];
@@ -63,13 +67,13 @@ PART void add_block(const float *x, const float *weights, int64_t n_channels,
 #pragma GCC unroll 2
         for (int b = 0; b < n_blocks; b++)
             w[b] = vec_load(weights + (c * n_blocks + b) * lanes);
-#pragma GCC unroll 12
+#pragma GCC unroll 24
         for (int p = 0; p < n_pixels; p++) {
             vec v = vec_splat(x[p * lanes + c]);
 
 #pragma GCC unroll 2
             for (int b = 0; b < n_blocks; b++)
-                sums[p][b] += v * w[b];
+                sums[p * n_blocks + b] += v * w[b];
         }
     }
 }
@@ -82,41 +86,35 @@ PART void make_pixels(const struct direct_pixels *pixels, int64_t at,
     const float *x = pixels->x + at * lanes, *weights = pixels->weights;
     float *y = pixels->y + at * lanes;
     int64_t left = pixels->in_channels, plane = pixels->plane_floats;
-    vec sums[group][DIRECT_PANEL];
+    vec sums[most_sums];
 
-#pragma GCC unroll 12
-    for (int p = 0; p < n_pixels; p++) {
-#pragma GCC unroll 2
-        for (int b = 0; b < n_blocks; b++)
-            sums[p][b] = vec_load(pixels->bias + b * lanes);
-    }
+#pragma GCC unroll 24
+    for (int i = 0; i < n_pixels * n_blocks; i++)
+        sums[i] = vec_load(pixels->bias + i % n_blocks * lanes);
     for (; left >= lanes; left -= lanes) {
         add_block(x, weights, lanes, sums, n_pixels, n_blocks);
         x += plane;
         weights += lanes * n_blocks * lanes;
     }
     add_block(x, weights, left, sums, n_pixels, n_blocks);
-#pragma GCC unroll 12
-    for (int p = 0; p < n_pixels; p++) {
-#pragma GCC unroll 2
-        for (int b = 0; b < n_blocks; b++) {
-            float *to = y + b * plane + p * lanes;
+#pragma GCC unroll 24
+    for (int i = 0; i < n_pixels * n_blocks; i++) {
+        float *to = y + i % n_blocks * plane + i / n_blocks * lanes;
 
-            if (pixels->adds)
-                sums[p][b] += vec_load(to);
-            vec_store(to, vec_limit(sums[p][b], limits));
-        }
+        if (pixels->adds)
+            sums[i] += vec_load(to);
+        vec_store(to, vec_limit(sums[i], limits));
     }
 }
 
 PART void make_panel(const struct direct_pixels *pixels, int n_blocks)
 {
-    enum { third = group / 3 };
     struct limits limits = find_limits(pixels->then);
+    int whole = most_sums / n_blocks, third = whole / 3;
     int64_t at = 0;
 
-    for (; pixels->n - at >= group; at += group)
-        make_pixels(pixels, at, limits, group, n_blocks);
+    for (; pixels->n - at >= whole; at += whole)
+        make_pixels(pixels, at, limits, whole, n_blocks);
     for (; pixels->n - at >= third; at += third)
         make_pixels(pixels, at, limits, third, n_blocks);
     for (; pixels->n - at >= 1; at++)
@@ -144,6 +142,13 @@ struct window {
     int64_t top, first, end;
 };
 
+/* GCC would load it again for each of the products it is in. */
+PART vec keep_in_register(vec v)
+{
+    __asm__("" : "+v"(v));
+    return v;
+}
+
 /* `width` outputs next to each other whose windows lie between the first and
  * the last column; the first of those begins at `column`. */
 PART void make_columns(const struct direct_rows *rows, struct window window,
@@ -161,13 +166,20 @@ PART void make_columns(const struct direct_rows *rows, struct window window,
             rows->x + ((window.top + i) * in_width + column) * lanes;
         const float *weights = rows->weights + i * kernel * lanes;
 
-#pragma GCC unroll 5
-        for (int j = 0; j < kernel; j++) {
-            vec w = vec_load(weights + j * lanes);
+        vec w[5];
 
-#pragma GCC unroll 8
-            for (int t = 0; t < width; t++)
-                sums[t] += vec_load(x + (t * stride + j) * lanes) * w;
+#pragma GCC unroll 5
+        for (int j = 0; j < kernel; j++)
+            w[j] = vec_load(weights + j * lanes);
+#pragma GCC unroll 24
+        for (int k = 0; k < (width - 1) * stride + kernel; k++) {
+            vec v = keep_in_register(vec_load(x + k * lanes));
+
+#pragma GCC unroll 5
+            for (int j = 0; j < kernel; j++) {
+                if (k >= j && (k - j) % stride == 0 && (k - j) / stride < width)
+                    sums[(k - j) / stride] += v * w[j];
+            }
         }
     }
 #pragma GCC unroll 8

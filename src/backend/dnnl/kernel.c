@@ -287,8 +287,9 @@ static enum assay_status run_through(struct onednn *dn, const struct job *job,
     }
     if (!st && kernel->leaves_activation)
         apply_activation(job, y);
-    else if (!st && (kernel->own || kernel->direct))
-        clear_last_lanes(y); /* a Sigmoid of 0 is not 0 */
+    else if (!st && (kernel->own || kernel->direct) &&
+             job->activation == CONV2D_SIGMOID)
+        clear_last_lanes(y); /* other activations of 0 are 0 */
     buffer_release(held);
     tensor_release(&x);
     if (st)

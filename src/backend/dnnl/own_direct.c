@@ -35,7 +35,8 @@ static bool find_direct(const struct onednn *dn, const struct job *job,
         job->is_training || job->is_band || job->node->op != &op_conv2d ||
         !direct_lanes() || !is_square(job))
         return false;
-    *kind = attrs->groups == 1 ? DIRECT_POINTWISE : DIRECT_DEPTHWISE;
+    *kind =
+        attrs->groups == 1 && w[2] == 1 ? DIRECT_POINTWISE : DIRECT_DEPTHWISE;
     if (!direct_takes(*kind, w[2], attrs->stride[0]))
         return false;
     if (*kind == DIRECT_POINTWISE)
