@@ -30,4 +30,13 @@ static inline vec vec_scale(vec x, vec n)
     return x * _mm256_castsi256_ps(_mm256_slli_epi32(bits, 23));
 }
 
+/* The sum of the halves, again and again down to four numbers. */
+static inline __m128 vec_fold(vec x)
+{
+    return _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1);
+}
+
+/* Four numbers, and zeros behind them. */
+#define vec_widen _mm256_zextps128_ps256
+
 #endif

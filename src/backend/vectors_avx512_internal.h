@@ -24,4 +24,17 @@ enum { lanes = 16 };
 /* x * 2^n for whole n. */
 #define vec_scale _mm512_scalef_ps
 
+/* The sum of the halves, again and again down to four numbers. */
+static inline __m128 vec_fold(vec x)
+{
+    __m256 half =
+        _mm512_castps512_ps256(x) +
+        _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1));
+
+    return _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
+}
+
+/* Four numbers, and zeros behind them. */
+#define vec_widen _mm512_zextps128_ps512
+
 #endif

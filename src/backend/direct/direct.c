@@ -42,6 +42,19 @@ bool direct_takes(enum direct_kind kind, int64_t kernel, int64_t stride)
     return (kernel == 3 || kernel == 5) && (stride == 1 || stride == 2);
 }
 
+/* With short vectors the others waste little on channels that are not there. */
+static int64_t find_narrow(enum direct_kind kind,
+                           const struct direct_shape *shape)
+{
+    if (kind != DIRECT_POINTWISE || shape->in_channels < direct_lanes())
+        return 0;
+    if (shape->out_channels == 1)
+        return 1;
+    return shape->out_channels <= DIRECT_NARROW && direct_lanes() == 16
+               ? DIRECT_NARROW
+               : 0;
+}
+
 bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
                  struct direct *out)
 {
@@ -49,12 +62,13 @@ bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
 
     if (!lanes)
         return false;
-    *out = (struct direct){
-        .kernels = direct_kernels(),
-        .kind = kind,
-        .shape = *shape,
-        .in_blocks = (shape->in_channels + lanes - 1) / lanes,
-        .out_blocks = (shape->out_channels + lanes - 1) / lanes};
+    *out =
+        (struct direct){.kernels = direct_kernels(),
+                        .kind = kind,
+                        .shape = *shape,
+                        .in_blocks = (shape->in_channels + lanes - 1) / lanes,
+                        .out_blocks = (shape->out_channels + lanes - 1) / lanes,
+                        .narrow = find_narrow(kind, shape)};
     return true;
 }
 
@@ -70,6 +84,10 @@ static int64_t each_channel(const struct direct *direct)
 
 size_t direct_weight_bytes(const struct direct *direct)
 {
+    if (direct->narrow)
+        return (size_t)(direct->in_blocks * direct->narrow *
+                        direct->kernels->lanes) *
+               sizeof(float);
     return (size_t)(direct->out_blocks * each_channel(direct) *
                     direct->kernels->lanes) *
            sizeof(float);
@@ -85,12 +103,28 @@ static int64_t panel_blocks(const struct direct *direct, int64_t first)
                : 1;
 }
 
+static void pack_narrow(const struct direct *direct, const float *weights,
+                        float *packed)
+{
+    int64_t lanes = direct->kernels->lanes, each = direct->shape.in_channels;
+
+    for (int64_t o = 0; o < direct->shape.out_channels; o++) {
+        for (int64_t c = 0; c < each; c++)
+            packed[(c / lanes * direct->narrow + o) * lanes + c % lanes] =
+                weights[o * each + c];
+    }
+}
+
 void direct_pack(const struct direct *direct, const float *weights,
                  float *packed)
 {
     int64_t lanes = direct->kernels->lanes, each = each_channel(direct);
 
     memset(packed, 0, direct_weight_bytes(direct));
+    if (direct->narrow) {
+        pack_narrow(direct, weights, packed);
+        return;
+    }
     for (int64_t o = 0; o < direct->shape.out_channels; o++) {
         int64_t block = o / lanes;
         int64_t first = direct->kind == DIRECT_POINTWISE
@@ -128,9 +162,7 @@ static void run_panel(const struct direct *direct,
     int64_t plane = shape->in_height * shape->in_width * lanes;
     int64_t n_blocks = panel_blocks(direct, block);
     float bias[DIRECT_PANEL * DIRECT_MOST_LANES];
-
-    copy_bias(direct, call->bias, block, n_blocks, bias);
-    direct->kernels->pointwise(&(struct direct_pixels){
+    struct direct_pixels pixels = {
         .x = call->x + image * direct->in_blocks * plane + first * lanes,
         .weights = call->weights + block * shape->in_channels * lanes,
         .bias = bias,
@@ -141,7 +173,14 @@ static void run_panel(const struct direct *direct,
         .in_channels = shape->in_channels,
         .plane_floats = plane,
         .adds = call->adds,
-        .then = &call->then});
+        .narrow = direct->narrow,
+        .then = &call->then};
+
+    copy_bias(direct, call->bias, block, n_blocks, bias);
+    if (direct->narrow)
+        direct->kernels->narrow(&pixels);
+    else
+        direct->kernels->pointwise(&pixels);
 }
 
 /* Pixels at a time. */

@@ -35,6 +35,8 @@ struct direct {
     enum direct_kind kind;
     struct direct_shape shape;
     int64_t in_blocks, out_blocks; /* of channels */
+    int64_t narrow; /* pointwise, to so few channels that those of x are summed
+                       up vector by vector: 1 or 4; 0: not */
 };
 
 /* Channels per block; 0: there is no kernel for this processor. */

@@ -11,4 +11,5 @@ enum { group = 6, columns = 8 };
 const struct direct_kernels direct_avx2 = {.name = "avx2",
                                            .lanes = lanes,
                                            .pointwise = body_pointwise,
+                                           .narrow = body_narrow,
                                            .depthwise = body_depthwise};

@@ -11,4 +11,5 @@ enum { group = 12, columns = 8 };
 const struct direct_kernels direct_avx512 = {.name = "avx512",
                                              .lanes = lanes,
                                              .pointwise = body_pointwise,
+                                             .narrow = body_narrow,
                                              .depthwise = body_depthwise};

@@ -134,6 +134,86 @@ static void body_pointwise(const struct direct_pixels *pixels)
                       pixels->then);
 }
 
+/* ---- to few channels ----------------------------------------------------- */
+
+/* The sum of all elements of each. */
+PART __m128 add_across(const vec *sums)
+{
+    return _mm_hadd_ps(_mm_hadd_ps(vec_fold(sums[0]), vec_fold(sums[1])),
+                       _mm_hadd_ps(vec_fold(sums[2]), vec_fold(sums[3])));
+}
+
+PART void place_narrow(const struct direct_pixels *pixels, int64_t at,
+                       __m128 sums, struct limits limits)
+{
+    float *to = pixels->y + at * lanes;
+    vec y = vec_widen(sums) + vec_load(pixels->bias);
+
+    if (pixels->adds)
+        y += vec_load(to);
+    vec_store(to, vec_limit(y, limits));
+}
+
+/* All outputs of a pixel, or one output of so many pixels. */
+PART void make_narrow(const struct direct_pixels *pixels, int64_t at,
+                      struct limits limits, bool is_single)
+{
+    const float *x = pixels->x + at * lanes, *weights = pixels->weights;
+    vec sums[DIRECT_NARROW];
+    __m128 across;
+
+    for (int i = 0; i < DIRECT_NARROW; i++)
+        sums[i] = vec_splat(0);
+    for (int64_t c = 0; c < pixels->in_channels; c += lanes) {
+        for (int i = 0; i < DIRECT_NARROW; i++)
+            sums[i] += vec_load(x + (is_single ? i * lanes : 0)) *
+                       vec_load(weights + (is_single ? 0 : i * lanes));
+        x += pixels->plane_floats;
+        weights += is_single ? lanes : DIRECT_NARROW * lanes;
+    }
+    across = add_across(sums);
+    if (!is_single) {
+        place_narrow(pixels, at, across, limits);
+        return;
+    }
+    for (int i = 0; i < DIRECT_NARROW; i++)
+        place_narrow(pixels, at + i, (__m128){across[i]}, limits);
+}
+
+/* The last of a piece's pixels, fewer than are done at once. */
+static void make_rest(const struct direct_pixels *pixels, int64_t at,
+                      struct limits limits)
+{
+    for (; at < pixels->n; at++) {
+        const float *x = pixels->x + at * lanes, *weights = pixels->weights;
+        vec sums[DIRECT_NARROW] = {vec_splat(0), vec_splat(0), vec_splat(0),
+                                   vec_splat(0)};
+
+        for (int64_t c = 0; c < pixels->in_channels; c += lanes) {
+            sums[0] += vec_load(x) * vec_load(weights + c);
+            x += pixels->plane_floats;
+        }
+        place_narrow(pixels, at, add_across(sums), limits);
+    }
+}
+
+static void body_narrow(const struct direct_pixels *pixels)
+{
+    struct limits limits = find_limits(pixels->then);
+    int64_t at = 0;
+
+    if (pixels->narrow == 1) {
+        for (; pixels->n - at >= DIRECT_NARROW; at += DIRECT_NARROW)
+            make_narrow(pixels, at, limits, true);
+        make_rest(pixels, at, limits);
+    } else {
+        for (; at < pixels->n; at++)
+            make_narrow(pixels, at, limits, false);
+    }
+    if (pixels->then->kind != CONV2D_NO_ACTIVATION)
+        body_activate(pixels->y, pixels->n, pixels->then);
+}
+
 /* ---- depthwise ----------------------------------------------------------- */
 
 /* The row of x at which the window of an output begins, and which of the

@@ -12,12 +12,17 @@
  * channel. */
 enum { DIRECT_PANEL = 2, DIRECT_MOST_LANES = 16 };
 
+/* Outputs of a narrow kernel; weights of one or of all these lie together,
+ * input block by input block, a vector for each. */
+enum { DIRECT_NARROW = 4 };
+
 /* Pixels of one image and one panel of output blocks. */
 struct direct_pixels {
     const float *x, *weights; /* x: at the first pixel, of the first block */
     const float *bias;        /* a vector for every block */
     float *y;
     int64_t n, n_blocks;
+    int64_t narrow; /* see struct direct */
     int64_t in_channels;
     int64_t plane_floats; /* from block to block, of x and of y */
     bool adds;
@@ -38,6 +43,7 @@ struct direct_kernels {
     const char *name;
     int64_t lanes; /* floats of a vector, channels of a block */
     void (*pointwise)(const struct direct_pixels *pixels);
+    void (*narrow)(const struct direct_pixels *pixels);
     void (*depthwise)(const struct direct_rows *rows);
 };
 

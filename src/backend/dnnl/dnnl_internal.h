@@ -685,6 +685,8 @@ void own_winograd_run(const struct job *job, const struct kernel *kernel,
 bool own_direct_takes(const struct onednn *dn, const struct job *job);
 enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
                                   struct kernel **out, struct error *err);
+/* Pairs of channels that are multiplied at each place. */
+uint64_t own_direct_pairs(const struct kernel *kernel);
 void own_direct_pack(const struct kernel *kernel, const float *weights,
                      float *packed);
 void own_direct_run(const struct job *job, const struct kernel *kernel,

@@ -133,6 +133,17 @@ enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
     return st;
 }
 
+uint64_t own_direct_pairs(const struct kernel *kernel)
+{
+    const struct direct *direct = kernel->direct;
+
+    if (direct->kind == DIRECT_DEPTHWISE)
+        return (uint64_t)kernel->dst->channels;
+    if (direct->narrow)
+        return (uint64_t)(kernel->src->channels * direct->narrow);
+    return (uint64_t)(direct->shape.in_channels * kernel->dst->channels);
+}
+
 void own_direct_pack(const struct kernel *kernel, const float *weights,
                      float *packed)
 {
