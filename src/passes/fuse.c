@@ -414,6 +414,12 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
     for (size_t i = 0; !st && i < graph_node_count(graph); i++) {
         const struct op_class *op = graph_node(graph, i)->op;
 
+        if (op == &op_mul || op == &op_div) {
+            st = fuse_spelled_out(graph, i, err);
+            op = graph_node(graph, i)->op;
+        }
+        if (st)
+            break;
         if (op == &op_batch_norm)
             st = fold_batch_norm(graph, i, pool, err);
         else if (op == &op_add)

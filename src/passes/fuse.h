@@ -8,6 +8,8 @@
  *   that begins at 0 into a Conv2d;
  * - a Mul of x and its Sigmoid becomes a SiLU, one of x and its HardSigmoid
  *   with the slope 1/6 a HardSwish;
+ * - a HardSwish, HardSigmoid or Gelu (of erf) that is written as several ops
+ *   becomes one;
  * - a SiLU, Sigmoid, HardSwish, Mish or LeakyReLU goes into a Conv2d;
  * - a Dropout is removed;
  *

@@ -37,4 +37,11 @@ enum assay_status fuse_constant(struct graph *graph, uint32_t named_after,
 enum assay_status fold_channels(struct graph *graph, size_t at,
                                 struct pool *pool, struct error *err);
 
+/* ---- spelled_out.c ------------------------------------------------------- */
+
+/* A Mul or Div that ends a HardSwish, HardSigmoid or Gelu of several ops
+ * becomes that. */
+enum assay_status fuse_spelled_out(struct graph *graph, size_t at,
+                                   struct error *err);
+
 #endif

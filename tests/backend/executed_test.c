@@ -129,6 +129,36 @@ TEST(channels_that_fill_up_a_block_are_computed_too)
     CHECK_INT(cost.done_flops, 2 * 64 * computed * 64);
 }
 
+TEST(a_pointwise_kernel_of_ours_reads_no_channels_that_are_not_there)
+{
+    struct layer layer = {20, 40, 8, 8, 1, 1, 1, false};
+    struct backend_options options = {.n_threads = 1};
+    struct str kernel = {0};
+    struct cost cost = cost_of(&layer, &options, &kernel);
+    bool has_16 = strstr(str_text(&kernel), "assay_1x1:avx512") != NULL;
+    bool has_8 = strstr(str_text(&kernel), "assay_1x1:avx2") != NULL;
+
+    str_release(&kernel);
+    if (!has_16 && !has_8)
+        SKIP_PROCESSOR("needs AVX2");
+    CHECK_INT(cost.done_flops, 2 * 64 * 20 * (has_16 ? 48 : 40));
+}
+
+TEST(few_outputs_are_summed_up_block_by_block)
+{
+    struct layer layer = {20, 1, 8, 8, 1, 1, 1, false};
+    struct backend_options options = {.n_threads = 1};
+    struct str kernel = {0};
+    struct cost cost = cost_of(&layer, &options, &kernel);
+    bool has_16 = strstr(str_text(&kernel), "assay_1x1:avx512") != NULL;
+    bool has_8 = strstr(str_text(&kernel), "assay_1x1:avx2") != NULL;
+
+    str_release(&kernel);
+    if (!has_16 && !has_8)
+        SKIP_PROCESSOR("needs AVX2");
+    CHECK_INT(cost.done_flops, 2 * 64 * (has_16 ? 32 : 24));
+}
+
 TEST(groups_do_their_own_share_only)
 {
     struct layer layer = {32, 32, 6, 6, 3, 1, 32, false};

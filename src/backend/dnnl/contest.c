@@ -104,8 +104,8 @@ static bool is_direct(const struct candidate *candidate)
 /* Weights are packed and memory is touched. Where this alone took a direct
  * kernel far longer than another, its time stands: large maps would spend half
  * the contest on it. Not so Winograd's, which packs four times as much. */
-static enum assay_status warm_up(struct onednn *dn, struct contest *contest,
-                                 struct error *err)
+static enum assay_status
+contest_warm_up(struct onednn *dn, struct contest *contest, struct error *err)
 {
     static const double long_ms = 10, far = 2.5;
     struct candidates *list = contest->list;
@@ -176,7 +176,7 @@ static bool is_decided(const struct onednn *dn, const struct contest *contest,
 static enum assay_status run_rounds(struct onednn *dn, struct contest *contest,
                                     struct error *err)
 {
-    enum assay_status st = warm_up(dn, contest, err);
+    enum assay_status st = contest_warm_up(dn, contest, err);
     int n_rounds = 0;
 
     while (!st && dn->tuning_left_ns > 0 &&

@@ -109,6 +109,8 @@ static bool is_depthwise(const struct job *job)
 static enum assay_status choose(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err)
 {
+    if (own_direct_takes(dn, job))
+        return own_direct_make(dn, job, out, err);
     if (grouped_takes(dn, job))
         return grouped_make(dn, job, out, err);
     if (is_depthwise(job) && job->x->layout &&

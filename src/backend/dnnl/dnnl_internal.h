@@ -8,6 +8,7 @@
 #ifndef BACKEND_DNNL_DNNL_INTERNAL_H
 #define BACKEND_DNNL_DNNL_INTERNAL_H
 
+#include "backend/activation.h"
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "ops/convolution/conv2d.h"
@@ -30,7 +31,8 @@ enum order {
     ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
     ORDER_WINOGRAD_2X3,
-    ORDER_GROUPED /* weights for grouped.c */
+    ORDER_GROUPED, /* weights for grouped.c */
+    ORDER_DIRECT   /* weights for own_direct.c */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -86,6 +88,7 @@ enum direction {
     N_DIRECTIONS
 };
 
+struct direct;
 struct grouped;
 struct own_winograd;
 
@@ -97,6 +100,7 @@ struct kernel {
     struct dnnl_primitive *primitive;
     struct own_winograd *own; /* instead of a primitive */
     struct grouped *grouped;  /* instead of a primitive */
+    struct direct *direct;    /* instead of a primitive */
     const struct layout *weights, *scratch, *workspace; /* NULL: has none */
     const struct layout *src, *dst;           /* of the whole tensors */
     const struct layout *part_src, *part_dst; /* as the primitive sees them */
@@ -394,6 +398,7 @@ struct kernel *kernel_find(struct onednn *dn, const struct job *job);
 
 /* What the job computes besides: direction, residual, ReLU. */
 void job_complete(const struct job *job, struct operation *operation);
+struct activation job_activation(const struct job *job);
 
 /* Completes the operation. implementation NULL: the library's first; otherwise
  * the one of that name. */
@@ -678,6 +683,19 @@ void own_winograd_pack(const struct kernel *kernel, const float *weights,
                        float *packed);
 void own_winograd_run(const struct job *job, const struct kernel *kernel,
                       const struct operands *operands, void *scratch);
+
+/* ---- own_direct.c: convolutions of 1x1, or of each channel ----------------
+ */
+
+bool own_direct_takes(const struct onednn *dn, const struct job *job);
+enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
+                                  struct kernel **out, struct error *err);
+/* Pairs of channels that are multiplied at each place. */
+uint64_t own_direct_pairs(const struct kernel *kernel);
+void own_direct_pack(const struct kernel *kernel, const float *weights,
+                     float *packed);
+void own_direct_run(const struct job *job, const struct kernel *kernel,
+                    const struct operands *operands);
 
 /* ---- grouped.c: convolutions of 1x1 in groups ---------------------------- */
 

@@ -68,6 +68,8 @@ static uint64_t direct_flops(const struct kernel *kernel,
 
     if (attrs->groups > 1)
         return 2 * places * (uint64_t)(w->dims[0] * w->dims[1]);
+    if (kernel->direct)
+        return 2 * places * own_direct_pairs(kernel);
     return 2 * places *
            (uint64_t)(kernel->src->channels * kernel->dst->channels);
 }

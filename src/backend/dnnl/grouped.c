@@ -2,9 +2,6 @@
  * blocks: where groups do not fill whole blocks, oneDNN wants dense maps or
  * blocks of 4, and where they do it is slower.
  *
- * Convolutions to a few channels, such as the scores of a detector, are done
- * here too: oneDNN wants channels last for them.
- *
  * A block of outputs reads the channels of the groups that it lies in, with
  * weights of 0 where an output is of another group. */
 #include "backend/dnnl/dnnl_internal.h"
@@ -189,7 +186,7 @@ bool grouped_takes(const struct onednn *dn, const struct job *job)
 
     if (dn->options.is_plain || job->direction != DIRECTION_FORWARD ||
         job->is_training || job->node->op != &op_conv2d || w[1] < 4 ||
-        !grouped_lanes() || (attrs->groups == 1 && w[0] >= grouped_lanes()))
+        !grouped_lanes() || attrs->groups == 1)
         return false;
     for (int i = 0; i < 2; i++) {
         if (w[2 + i] != 1 || attrs->stride[i] != 1 || attrs->before[i] ||

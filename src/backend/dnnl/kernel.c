@@ -41,6 +41,7 @@ void kernel_free(struct kernel *kernel)
     onednn_destroy(kernel->primitive);
     mem_free(kernel->own);
     mem_free(kernel->grouped);
+    mem_free(kernel->direct);
     integer_numbers_free(kernel->integers);
     mem_free(kernel);
 }
@@ -72,6 +73,14 @@ void job_complete(const struct job *job, struct operation *operation)
     operation->relu_limit = job->relu_limit;
     operation->activation = job->activation;
     operation->slope = job->slope;
+}
+
+struct activation job_activation(const struct job *job)
+{
+    return (struct activation){.has_relu = job->has_relu,
+                               .relu_limit = job->relu_limit,
+                               .kind = job->activation,
+                               .slope = job->slope};
 }
 
 enum assay_status kernel_make(struct onednn *dn, const struct job *job,
@@ -207,6 +216,10 @@ enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
         grouped_run(job, kernel, operands);
         return ASSAY_OK;
     }
+    if (kernel->direct) {
+        own_direct_run(job, kernel, operands);
+        return ASSAY_OK;
+    }
     if (kernel->own) {
         own_winograd_run(job, kernel, operands, buffer_data(scratch));
         buffer_release(scratch);
@@ -267,8 +280,9 @@ static enum assay_status run_through(struct onednn *dn, const struct job *job,
     }
     if (!st && kernel->leaves_activation)
         apply_activation(job, y);
-    else if (!st && kernel->own)
-        clear_last_lanes(y); /* a Sigmoid of 0 is not 0 */
+    else if (!st && (kernel->own || kernel->direct) &&
+             job->activation == CONV2D_SIGMOID)
+        clear_last_lanes(y); /* other activations of 0 are 0 */
     buffer_release(held);
     tensor_release(&x);
     if (st)

@@ -164,10 +164,7 @@ void own_winograd_run(const struct job *job, const struct kernel *kernel,
     if (job->direction == DIRECTION_FORWARD) {
         call.bias = job->bias ? tensor_f32(job->bias) : NULL;
         call.adds = job->residual != NULL;
-        call.has_relu = job->has_relu;
-        call.relu_limit = job->relu_limit;
-        call.activation = job->activation;
-        call.slope = job->slope;
+        call.then = job_activation(job);
     }
     winograd_run(&kernel->own->plan, &call);
 }

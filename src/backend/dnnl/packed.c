@@ -108,11 +108,14 @@ static enum assay_status pack(struct onednn *dn, const struct job *job,
     if (st)
         return st;
     if (owner == OWNER_PACKED && dn->may_unload && !kernel->own &&
-        !kernel->grouped && pack_rows(dn, job, kernel, buffer_data(*buffer)))
+        !kernel->grouped && !kernel->direct &&
+        pack_rows(dn, job, kernel, buffer_data(*buffer)))
         return ASSAY_OK;
     st = prepare_weights(job, &dense, err);
     if (!st && kernel->own)
         own_winograd_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
+    else if (!st && kernel->direct)
+        own_direct_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
     else if (!st && kernel->grouped)
         grouped_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
     else if (!st)

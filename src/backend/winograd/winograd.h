@@ -12,7 +12,7 @@
 #ifndef BACKEND_WINOGRAD_WINOGRAD_H
 #define BACKEND_WINOGRAD_WINOGRAD_H
 
-#include "ops/convolution/conv2d.h"
+#include "backend/activation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,11 +71,8 @@ void winograd_pack(const struct winograd *winograd, const float *weights,
 struct winograd_call {
     const float *x, *weights, *bias; /* packed; bias NULL: none */
     float *y, *scratch;
-    bool adds;                         /* what y held, before the activation */
-    bool has_relu;                     /* cut off at relu_limit; 0: not */
-    float relu_limit;                  /* only with a ReLU */
-    enum conv2d_activation activation; /* instead of a ReLU */
-    float slope;                       /* of a LeakyReLU */
+    bool adds; /* what y held, before the activation */
+    struct activation then;
 };
 
 /* What fills up the last block of y becomes the activation of 0, or of what it

@@ -1,7 +1,7 @@
 /* backend/winograd/winograd_body_internal.h - transforms and products, in
- * vectors of a width that the including file defines: `vec`, `lanes`, `group`
- * and the functions vec_load(), vec_store(), vec_splat(), vec_min(), vec_max().
- * It is compiled once for each instruction set, with that set's flags.
+ * vectors of a width that the including file chooses: a header with vectors,
+ * and `group`. It is compiled once for each instruction set, with that set's
+ * flags.
  *
  * The transforms are those of Lavin and Gray (2015) for the points of
  * winograd_internal.h: with finite points p_j, row j of the input transform has
@@ -13,11 +13,10 @@
 #ifndef BACKEND_WINOGRAD_WINOGRAD_BODY_INTERNAL_H
 #define BACKEND_WINOGRAD_WINOGRAD_BODY_INTERNAL_H
 
+#include "backend/vector_activations_internal.h"
 #include "backend/winograd/winograd_internal.h"
 
 #include <string.h>
-
-#define PART static inline __attribute__((always_inline))
 
 enum { max_side = 6, max_tile = 4 };
 
@@ -264,94 +263,6 @@ static void body_multiply(const struct winograd *winograd,
     }
 }
 
-/* ---- activations --------------------------------------------------------- */
-
-typedef int32_t vec_int __attribute__((vector_size(sizeof(vec))));
-
-/* Cephes' polynomial; what is below -87 counts as that, and likewise above. */
-PART vec vec_exp(vec x)
-{
-    /* Adding 1.5 * 2^23 leaves an integer in the lowest bits. */
-    static const float whole = 12582912;
-    vec held = vec_max(vec_splat(-87), vec_min(vec_splat(87), x));
-    vec shifted = held * 1.44269504F + whole, n = shifted - whole;
-    vec r = held - n * 0.693359375F + n * 2.12194440e-4F;
-    vec p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-
-    p = p * r + 8.3334519073e-3F;
-    p = p * r + 4.1665795894e-2F;
-    p = p * r + 1.6666665459e-1F;
-    p = p * r + 5.0000001201e-1F;
-    p = p * r * r + r + 1;
-    return p * (vec)(((vec_int)shifted << 23) + (127 << 23));
-}
-
-PART vec vec_sigmoid(vec x)
-{
-    return 1 / (1 + vec_exp(-x));
-}
-
-/* x * tanh(log(1 + e^x)), with the hyperbolic tangent written as a fraction. */
-PART vec vec_mish(vec x)
-{
-    vec e = vec_exp(vec_min(vec_splat(40), x)), n = e * (e + 2);
-
-    return x * (n / (n + 2));
-}
-
-PART vec vec_hard_swish(vec x)
-{
-    vec part = x * (1.0F / 6) + 0.5F;
-
-    return x * vec_max(vec_splat(0), vec_min(vec_splat(1), part));
-}
-
-/* NaNs pass: minimum and maximum answer with their second argument then. */
-PART vec vec_relu(vec x, const struct winograd_call *call)
-{
-    vec y = vec_max(vec_splat(0), x);
-
-    return call->relu_limit > 0 ? vec_min(vec_splat(call->relu_limit), y) : y;
-}
-
-PART vec vec_leaky(vec x, float slope)
-{
-    return vec_max(vec_splat(0), x) + slope * vec_min(vec_splat(0), x);
-}
-
-PART void activate(vec *y, int n, const struct winograd_call *call)
-{
-    if (call->has_relu) {
-        for (int i = 0; i < n; i++)
-            y[i] = vec_relu(y[i], call);
-        return;
-    }
-    switch (call->activation) {
-    case CONV2D_NO_ACTIVATION:
-        break;
-    case CONV2D_SILU:
-        for (int i = 0; i < n; i++)
-            y[i] *= vec_sigmoid(y[i]);
-        break;
-    case CONV2D_SIGMOID:
-        for (int i = 0; i < n; i++)
-            y[i] = vec_sigmoid(y[i]);
-        break;
-    case CONV2D_HARD_SWISH:
-        for (int i = 0; i < n; i++)
-            y[i] = vec_hard_swish(y[i]);
-        break;
-    case CONV2D_MISH:
-        for (int i = 0; i < n; i++)
-            y[i] = vec_mish(y[i]);
-        break;
-    case CONV2D_LEAKY_RELU:
-        for (int i = 0; i < n; i++)
-            y[i] = vec_leaky(y[i], call->slope);
-        break;
-    }
-}
-
 /* ---- on the way out ------------------------------------------------------ */
 
 PART void line_out_6(const vec *m, vec *y)
@@ -410,7 +321,7 @@ PART void place_tile(vec *out, float *y, int64_t rows, int64_t columns,
                 out[i * tile + j] += vec_load(y + i * row_floats + j * lanes);
         }
     }
-    activate(out, tile * tile, call);
+    activate(out, tile * tile, &call->then);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < columns; j++)
             vec_store(y + i * row_floats + j * lanes, out[i * tile + j]);

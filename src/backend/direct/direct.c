@@ -1,0 +1,267 @@
+/* backend/direct/direct.c - see direct.h: weights as the kernels want them, and
+ * who computes what. */
+#include "backend/direct/direct_internal.h"
+
+#include "base/processor.h"
+
+#include <string.h>
+
+/* What is read of x at a time: it stays in the caches for all panels. */
+static const int64_t piece_bytes = 96 << 10;
+
+/* Elements below which a second thread costs more than it saves. */
+static const int64_t few_elements = 1 << 15;
+
+static const struct direct_kernels *direct_kernels(void)
+{
+#ifdef __x86_64__
+    if (processor_level() >= PROCESSOR_AVX512)
+        return &direct_avx512;
+    if (processor_level() >= PROCESSOR_AVX2 && __builtin_cpu_supports("fma"))
+        return &direct_avx2;
+#endif
+    return NULL;
+}
+
+int64_t direct_lanes(void)
+{
+    const struct direct_kernels *kernels = direct_kernels();
+
+    return kernels ? kernels->lanes : 0;
+}
+
+const char *direct_instructions(void)
+{
+    return direct_kernels()->name;
+}
+
+bool direct_takes(enum direct_kind kind, int64_t kernel, int64_t stride)
+{
+    if (kind == DIRECT_POINTWISE)
+        return kernel == 1 && stride == 1;
+    return (kernel == 3 || kernel == 5) && (stride == 1 || stride == 2);
+}
+
+/* With short vectors the others waste little on channels that are not there. */
+static int64_t find_narrow(enum direct_kind kind,
+                           const struct direct_shape *shape)
+{
+    if (kind != DIRECT_POINTWISE || shape->in_channels < direct_lanes())
+        return 0;
+    if (shape->out_channels == 1)
+        return 1;
+    return shape->out_channels <= DIRECT_NARROW && direct_lanes() == 16
+               ? DIRECT_NARROW
+               : 0;
+}
+
+bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
+                 struct direct *out)
+{
+    int64_t lanes = direct_lanes();
+
+    if (!lanes)
+        return false;
+    *out =
+        (struct direct){.kernels = direct_kernels(),
+                        .kind = kind,
+                        .shape = *shape,
+                        .in_blocks = (shape->in_channels + lanes - 1) / lanes,
+                        .out_blocks = (shape->out_channels + lanes - 1) / lanes,
+                        .narrow = find_narrow(kind, shape)};
+    return true;
+}
+
+/* ---- weights ------------------------------------------------------------- */
+
+/* Numbers for each output channel. */
+static int64_t each_channel(const struct direct *direct)
+{
+    return direct->kind == DIRECT_POINTWISE
+               ? direct->shape.in_channels
+               : direct->shape.kernel * direct->shape.kernel;
+}
+
+size_t direct_weight_bytes(const struct direct *direct)
+{
+    if (direct->narrow)
+        return (size_t)(direct->in_blocks * direct->narrow *
+                        direct->kernels->lanes) *
+               sizeof(float);
+    return (size_t)(direct->out_blocks * each_channel(direct) *
+                    direct->kernels->lanes) *
+           sizeof(float);
+}
+
+/* Blocks of the panel that a block is in; depthwise each is on its own. */
+static int64_t panel_blocks(const struct direct *direct, int64_t first)
+{
+    int64_t left = direct->out_blocks - first;
+
+    return direct->kind == DIRECT_POINTWISE && left >= DIRECT_PANEL
+               ? DIRECT_PANEL
+               : 1;
+}
+
+static void pack_narrow(const struct direct *direct, const float *weights,
+                        float *packed)
+{
+    int64_t lanes = direct->kernels->lanes, each = direct->shape.in_channels;
+
+    for (int64_t o = 0; o < direct->shape.out_channels; o++) {
+        for (int64_t c = 0; c < each; c++)
+            packed[(c / lanes * direct->narrow + o) * lanes + c % lanes] =
+                weights[o * each + c];
+    }
+}
+
+void direct_pack(const struct direct *direct, const float *weights,
+                 float *packed)
+{
+    int64_t lanes = direct->kernels->lanes, each = each_channel(direct);
+
+    memset(packed, 0, direct_weight_bytes(direct));
+    if (direct->narrow) {
+        pack_narrow(direct, weights, packed);
+        return;
+    }
+    for (int64_t o = 0; o < direct->shape.out_channels; o++) {
+        int64_t block = o / lanes;
+        int64_t first = direct->kind == DIRECT_POINTWISE
+                            ? block / DIRECT_PANEL * DIRECT_PANEL
+                            : block;
+        int64_t n = panel_blocks(direct, first);
+        float *to = packed + (first * each + block - first) * lanes + o % lanes;
+
+        for (int64_t i = 0; i < each; i++)
+            to[i * n * lanes] = weights[o * each + i];
+    }
+}
+
+/* The bias of n blocks, 0 behind the last channel. */
+static void copy_bias(const struct direct *direct, const float *bias,
+                      int64_t first, int64_t n, float *to)
+{
+    int64_t lanes = direct->kernels->lanes;
+    int64_t left = direct->shape.out_channels - first * lanes;
+
+    memset(to, 0, (size_t)(n * lanes) * sizeof *to);
+    if (bias)
+        memcpy(to, bias + first * lanes,
+               (size_t)(left < n * lanes ? left : n * lanes) * sizeof *to);
+}
+
+/* ---- pointwise ----------------------------------------------------------- */
+
+static void run_panel(const struct direct *direct,
+                      const struct direct_call *call, int64_t image,
+                      int64_t first, int64_t n, int64_t block)
+{
+    const struct direct_shape *shape = &direct->shape;
+    int64_t lanes = direct->kernels->lanes;
+    int64_t plane = shape->in_height * shape->in_width * lanes;
+    int64_t n_blocks = panel_blocks(direct, block);
+    float bias[DIRECT_PANEL * DIRECT_MOST_LANES];
+    struct direct_pixels pixels = {
+        .x = call->x + image * direct->in_blocks * plane + first * lanes,
+        .weights = call->weights + block * shape->in_channels * lanes,
+        .bias = bias,
+        .y = call->y + (image * direct->out_blocks + block) * plane +
+             first * lanes,
+        .n = n,
+        .n_blocks = n_blocks,
+        .in_channels = shape->in_channels,
+        .plane_floats = plane,
+        .adds = call->adds,
+        .narrow = direct->narrow,
+        .then = &call->then};
+
+    copy_bias(direct, call->bias, block, n_blocks, bias);
+    if (direct->narrow)
+        direct->kernels->narrow(&pixels);
+    else
+        direct->kernels->pointwise(&pixels);
+}
+
+/* Pixels at a time. */
+static int64_t piece_pixels(const struct direct *direct)
+{
+    int64_t n =
+        piece_bytes /
+        (direct->in_blocks * direct->kernels->lanes * (int64_t)sizeof(float)) /
+        12 * 12;
+
+    return n < 12 ? 12 : n;
+}
+
+static void run_pointwise(const struct direct *direct,
+                          const struct direct_call *call)
+{
+    const struct direct_shape *shape = &direct->shape;
+    int64_t pixels = shape->in_height * shape->in_width;
+    int64_t step = piece_pixels(direct);
+    int64_t pieces = (pixels + step - 1) / step;
+    int64_t panels = (direct->out_blocks + DIRECT_PANEL - 1) / DIRECT_PANEL;
+    int64_t n = shape->images * pieces * panels;
+
+#pragma omp parallel for if (n > 1 &&                                          \
+                             shape->images * pixels * shape->out_channels >    \
+                                 few_elements)
+    for (int64_t i = 0; i < n; i++) {
+        int64_t piece = i / panels % pieces;
+        int64_t left = pixels - piece * step;
+
+        run_panel(direct, call, i / panels / pieces, piece * step,
+                  left < step ? left : step, i % panels * DIRECT_PANEL);
+    }
+}
+
+/* ---- depthwise ----------------------------------------------------------- */
+
+static void run_some_rows(const struct direct *direct,
+                          const struct direct_call *call, int64_t plane,
+                          int64_t first, int64_t end)
+{
+    const struct direct_shape *shape = &direct->shape;
+    int64_t lanes = direct->kernels->lanes, block = plane % direct->in_blocks;
+    float bias[DIRECT_MOST_LANES];
+
+    copy_bias(direct, call->bias, block, 1, bias);
+    direct->kernels->depthwise(&(struct direct_rows){
+        .x = call->x + plane * shape->in_height * shape->in_width * lanes,
+        .weights =
+            call->weights + block * shape->kernel * shape->kernel * lanes,
+        .bias = bias,
+        .y = call->y + plane * shape->out_height * shape->out_width * lanes,
+        .first = first,
+        .end = end,
+        .shape = shape,
+        .then = &call->then});
+}
+
+static void run_depthwise(const struct direct *direct,
+                          const struct direct_call *call)
+{
+    static const int64_t step = 16; /* rows at a time */
+    const struct direct_shape *shape = &direct->shape;
+    int64_t planes = shape->images * direct->in_blocks;
+    int64_t parts = (shape->out_height + step - 1) / step;
+
+#pragma omp parallel for if (planes * shape->out_height * shape->out_width *   \
+                                 direct->kernels->lanes >                      \
+                             few_elements)
+    for (int64_t i = 0; i < planes * parts; i++) {
+        int64_t first = i % parts * step, end = first + step;
+
+        run_some_rows(direct, call, i / parts, first,
+                      end < shape->out_height ? end : shape->out_height);
+    }
+}
+
+void direct_run(const struct direct *direct, const struct direct_call *call)
+{
+    if (direct->kind == DIRECT_POINTWISE)
+        run_pointwise(direct, call);
+    else
+        run_depthwise(direct, call);
+}

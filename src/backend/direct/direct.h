@@ -1,0 +1,67 @@
+/* backend/direct/direct.h - convolutions in float32 that go from one register
+ * of channels to the next: of 1x1 (pointwise), and of 3x3 or 5x5 for each
+ * channel on its own (depthwise). Activations that oneDNN computes slowly cost
+ * little here.
+ *
+ * Maps lie in channel blocks as wide as the processor's vectors: nChw8c for
+ * AVX2, nChw16c for AVX-512.
+ *
+ * Thread-safe except for direct_run(), which starts OpenMP's threads.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_DIRECT_DIRECT_H
+#define BACKEND_DIRECT_DIRECT_H
+
+#include "backend/activation.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum direct_kind { DIRECT_POINTWISE, DIRECT_DEPTHWISE };
+
+/* A pointwise one has a kernel and a stride of 1 and no padding, a depthwise
+ * one as many input as output channels. */
+struct direct_shape {
+    int64_t images, in_channels, out_channels;
+    int64_t in_height, in_width, out_height, out_width;
+    int64_t kernel, stride; /* down and across */
+    int64_t top, left;      /* zeros before the first row and column */
+};
+
+struct direct_kernels;
+
+struct direct {
+    const struct direct_kernels *kernels;
+    enum direct_kind kind;
+    struct direct_shape shape;
+    int64_t in_blocks, out_blocks; /* of channels */
+    int64_t narrow; /* pointwise, to so few channels that those of x are summed
+                       up vector by vector: 1 or 4; 0: not */
+};
+
+/* Channels per block; 0: there is no kernel for this processor. */
+int64_t direct_lanes(void);
+/* "avx2"; only where there are kernels. */
+const char *direct_instructions(void);
+/* Whether there is a kernel of that size and stride. */
+bool direct_takes(enum direct_kind kind, int64_t kernel, int64_t stride);
+
+/* False if there is no kernel for this processor. */
+bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
+                 struct direct *out);
+size_t direct_weight_bytes(const struct direct *direct);
+/* Weights [o,c,1,1], or [c,1,k,k]. */
+void direct_pack(const struct direct *direct, const float *weights,
+                 float *packed);
+
+struct direct_call {
+    const float *x, *weights, *bias; /* packed; bias NULL: none */
+    float *y;
+    bool adds; /* what y held, before the activation; pointwise only */
+    struct activation then;
+};
+
+/* What fills up the last block of y becomes the activation of 0. */
+void direct_run(const struct direct *direct, const struct direct_call *call);
+
+#endif

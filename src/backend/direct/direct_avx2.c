@@ -1,0 +1,15 @@
+/* backend/direct/direct_avx2.c - with AVX2 and FMA: 16 registers hold the sums
+ * of 6 pixels and two output blocks, the weights and one value. */
+#include "backend/direct/direct_internal.h"
+#include "backend/vectors_avx2_internal.h"
+
+/* Pixels of a tile: pointwise, and depthwise. */
+enum { group = 6, columns = 8 };
+
+#include "backend/direct/direct_body_internal.h"
+
+const struct direct_kernels direct_avx2 = {.name = "avx2",
+                                           .lanes = lanes,
+                                           .pointwise = body_pointwise,
+                                           .narrow = body_narrow,
+                                           .depthwise = body_depthwise};

@@ -1,0 +1,15 @@
+/* backend/direct/direct_avx512.c - with AVX-512: 32 registers hold the sums of
+ * 12 pixels and two output blocks, the weights and one value. */
+#include "backend/direct/direct_internal.h"
+#include "backend/vectors_avx512_internal.h"
+
+/* Pixels of a tile: pointwise, and depthwise. */
+enum { group = 12, columns = 8 };
+
+#include "backend/direct/direct_body_internal.h"
+
+const struct direct_kernels direct_avx512 = {.name = "avx512",
+                                             .lanes = lanes,
+                                             .pointwise = body_pointwise,
+                                             .narrow = body_narrow,
+                                             .depthwise = body_depthwise};

@@ -1,0 +1,354 @@
+/* backend/direct/direct_body_internal.h - the loops, in vectors of a width that
+ * the including file chooses: a header with vectors, `group` and `columns`. It
+ * is compiled once for each instruction set, with that set's flags.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_DIRECT_DIRECT_BODY_INTERNAL_H
+#define BACKEND_DIRECT_DIRECT_BODY_INTERNAL_H
+
+#include "backend/direct/direct_internal.h"
+#include "backend/vector_activations_internal.h"
+
+#include <math.h>
+
+/* A ReLU, applied in registers; other activations follow when a few vectors of
+ * y are there, while they are in the nearest cache. */
+struct limits {
+    float low, high;
+};
+
+PART struct limits find_limits(const struct activation *then)
+{
+    bool is_cut = then->has_relu && then->relu_limit > 0;
+
+    return (struct limits){.low = then->has_relu ? 0 : -INFINITY,
+                           .high = is_cut ? then->relu_limit : INFINITY};
+}
+
+/* NaNs pass: minimum and maximum answer with their second argument then. */
+PART vec vec_limit(vec x, struct limits limits)
+{
+    return vec_min(vec_splat(limits.high), vec_max(vec_splat(limits.low), x));
+}
+
+/* In place, n vectors. */
+static void body_activate(float *y, int64_t n, const struct activation *then)
+{
+    enum { at_once = 4 };
+    vec v[at_once];
+
+    for (; n >= at_once; n -= at_once, y += at_once * lanes) {
+        for (int i = 0; i < at_once; i++)
+            v[i] = vec_load(y + i * lanes);
+        activate(v, at_once, then);
+        for (int i = 0; i < at_once; i++)
+            vec_store(y + i * lanes, v[i]);
+    }
+    for (; n > 0; n--, y += lanes) {
+        v[0] = vec_load(y);
+        activate(v, 1, then);
+        vec_store(y, v[0]);
+    }
+}
+
+/* ---- pointwise ----------------------------------------------------------- */
+
+/* The sums of a tile: `group` pixels of a panel, or twice as many of a single
+ * block. */
+enum { most_sums = group * DIRECT_PANEL };
+
+/* Adds up one block of input channels, or what there is of the last one. */
+PART void add_block(const float *x, const float *weights, int64_t n_channels,
+                    vec *sums, int n_pixels, int n_blocks)
+{
+    for (int64_t c = 0; c < n_channels; c++) {
+        vec w[DIRECT_PANEL];
+
+#pragma GCC unroll 2
+        for (int b = 0; b < n_blocks; b++)
+            w[b] = vec_load(weights + (c * n_blocks + b) * lanes);
+#pragma GCC unroll 24
+        for (int p = 0; p < n_pixels; p++) {
+            vec v = vec_splat(x[p * lanes + c]);
+
+#pragma GCC unroll 2
+            for (int b = 0; b < n_blocks; b++)
+                sums[p * n_blocks + b] += v * w[b];
+        }
+    }
+}
+
+/* Of pixels from `at` on; their number is a constant, so that the sums stay in
+ * registers. */
+PART void make_pixels(const struct direct_pixels *pixels, int64_t at,
+                      struct limits limits, int n_pixels, int n_blocks)
+{
+    const float *x = pixels->x + at * lanes, *weights = pixels->weights;
+    float *y = pixels->y + at * lanes;
+    int64_t left = pixels->in_channels, plane = pixels->plane_floats;
+    vec sums[most_sums];
+
+#pragma GCC unroll 24
+    for (int i = 0; i < n_pixels * n_blocks; i++)
+        sums[i] = vec_load(pixels->bias + i % n_blocks * lanes);
+    for (; left >= lanes; left -= lanes) {
+        add_block(x, weights, lanes, sums, n_pixels, n_blocks);
+        x += plane;
+        weights += lanes * n_blocks * lanes;
+    }
+    add_block(x, weights, left, sums, n_pixels, n_blocks);
+#pragma GCC unroll 24
+    for (int i = 0; i < n_pixels * n_blocks; i++) {
+        float *to = y + i % n_blocks * plane + i / n_blocks * lanes;
+
+        if (pixels->adds)
+            sums[i] += vec_load(to);
+        vec_store(to, vec_limit(sums[i], limits));
+    }
+}
+
+PART void make_panel(const struct direct_pixels *pixels, int n_blocks)
+{
+    struct limits limits = find_limits(pixels->then);
+    int whole = most_sums / n_blocks, third = whole / 3;
+    int64_t at = 0;
+
+    for (; pixels->n - at >= whole; at += whole)
+        make_pixels(pixels, at, limits, whole, n_blocks);
+    for (; pixels->n - at >= third; at += third)
+        make_pixels(pixels, at, limits, third, n_blocks);
+    for (; pixels->n - at >= 1; at++)
+        make_pixels(pixels, at, limits, 1, n_blocks);
+}
+
+static void body_pointwise(const struct direct_pixels *pixels)
+{
+    if (pixels->n_blocks == DIRECT_PANEL)
+        make_panel(pixels, DIRECT_PANEL);
+    else
+        make_panel(pixels, 1);
+    if (pixels->then->kind == CONV2D_NO_ACTIVATION)
+        return;
+    for (int64_t b = 0; b < pixels->n_blocks; b++)
+        body_activate(pixels->y + b * pixels->plane_floats, pixels->n,
+                      pixels->then);
+}
+
+/* ---- to few channels ----------------------------------------------------- */
+
+/* The sum of all elements of each. */
+PART __m128 add_across(const vec *sums)
+{
+    return _mm_hadd_ps(_mm_hadd_ps(vec_fold(sums[0]), vec_fold(sums[1])),
+                       _mm_hadd_ps(vec_fold(sums[2]), vec_fold(sums[3])));
+}
+
+PART void place_narrow(const struct direct_pixels *pixels, int64_t at,
+                       __m128 sums, struct limits limits)
+{
+    float *to = pixels->y + at * lanes;
+    vec y = vec_widen(sums) + vec_load(pixels->bias);
+
+    if (pixels->adds)
+        y += vec_load(to);
+    vec_store(to, vec_limit(y, limits));
+}
+
+/* All outputs of a pixel, or one output of so many pixels. */
+PART void make_narrow(const struct direct_pixels *pixels, int64_t at,
+                      struct limits limits, bool is_single)
+{
+    const float *x = pixels->x + at * lanes, *weights = pixels->weights;
+    vec sums[DIRECT_NARROW];
+    __m128 across;
+
+    for (int i = 0; i < DIRECT_NARROW; i++)
+        sums[i] = vec_splat(0);
+    for (int64_t c = 0; c < pixels->in_channels; c += lanes) {
+        for (int i = 0; i < DIRECT_NARROW; i++)
+            sums[i] += vec_load(x + (is_single ? i * lanes : 0)) *
+                       vec_load(weights + (is_single ? 0 : i * lanes));
+        x += pixels->plane_floats;
+        weights += is_single ? lanes : DIRECT_NARROW * lanes;
+    }
+    across = add_across(sums);
+    if (!is_single) {
+        place_narrow(pixels, at, across, limits);
+        return;
+    }
+    for (int i = 0; i < DIRECT_NARROW; i++)
+        place_narrow(pixels, at + i, (__m128){across[i]}, limits);
+}
+
+/* The last of a piece's pixels, fewer than are done at once. */
+static void make_rest(const struct direct_pixels *pixels, int64_t at,
+                      struct limits limits)
+{
+    for (; at < pixels->n; at++) {
+        const float *x = pixels->x + at * lanes, *weights = pixels->weights;
+        vec sums[DIRECT_NARROW] = {vec_splat(0), vec_splat(0), vec_splat(0),
+                                   vec_splat(0)};
+
+        for (int64_t c = 0; c < pixels->in_channels; c += lanes) {
+            sums[0] += vec_load(x) * vec_load(weights + c);
+            x += pixels->plane_floats;
+        }
+        place_narrow(pixels, at, add_across(sums), limits);
+    }
+}
+
+static void body_narrow(const struct direct_pixels *pixels)
+{
+    struct limits limits = find_limits(pixels->then);
+    int64_t at = 0;
+
+    if (pixels->narrow == 1) {
+        for (; pixels->n - at >= DIRECT_NARROW; at += DIRECT_NARROW)
+            make_narrow(pixels, at, limits, true);
+        make_rest(pixels, at, limits);
+    } else {
+        for (; at < pixels->n; at++)
+            make_narrow(pixels, at, limits, false);
+    }
+    if (pixels->then->kind != CONV2D_NO_ACTIVATION)
+        body_activate(pixels->y, pixels->n, pixels->then);
+}
+
+/* ---- depthwise ----------------------------------------------------------- */
+
+/* The row of x at which the window of an output begins, and which of the
+ * window's rows are inside. */
+struct window {
+    int64_t top, first, end;
+};
+
+/* GCC would load it again for each of the products it is in. */
+PART vec keep_in_register(vec v)
+{
+    __asm__("" : "+v"(v));
+    return v;
+}
+
+/* `width` outputs next to each other whose windows lie between the first and
+ * the last column; the first of those begins at `column`. */
+PART void make_columns(const struct direct_rows *rows, struct window window,
+                       int64_t column, float *y, struct limits limits,
+                       int kernel, int stride, int width)
+{
+    int64_t in_width = rows->shape->in_width;
+    vec sums[columns];
+
+#pragma GCC unroll 8
+    for (int t = 0; t < width; t++)
+        sums[t] = vec_load(rows->bias);
+    for (int64_t i = window.first; i < window.end; i++) {
+        const float *x =
+            rows->x + ((window.top + i) * in_width + column) * lanes;
+        const float *weights = rows->weights + i * kernel * lanes;
+
+        vec w[5];
+
+#pragma GCC unroll 5
+        for (int j = 0; j < kernel; j++)
+            w[j] = vec_load(weights + j * lanes);
+#pragma GCC unroll 24
+        for (int k = 0; k < (width - 1) * stride + kernel; k++) {
+            vec v = keep_in_register(vec_load(x + k * lanes));
+
+#pragma GCC unroll 5
+            for (int j = 0; j < kernel; j++) {
+                if (k >= j && (k - j) % stride == 0 && (k - j) / stride < width)
+                    sums[(k - j) / stride] += v * w[j];
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < width; t++)
+        vec_store(y + t * lanes, vec_limit(sums[t], limits));
+}
+
+/* One output whose window reaches over an edge. */
+static void make_edge(const struct direct_rows *rows, struct window window,
+                      int64_t column, float *y, struct limits limits)
+{
+    const struct direct_shape *shape = rows->shape;
+    int64_t first = column < 0 ? -column : 0, end = shape->kernel;
+    vec sum = vec_load(rows->bias);
+
+    if (column + end > shape->in_width)
+        end = shape->in_width - column;
+    for (int64_t i = window.first; i < window.end; i++) {
+        int64_t at = (window.top + i) * shape->in_width + column;
+
+        for (int64_t j = first; j < end; j++)
+            sum += vec_load(rows->x + (at + j) * lanes) *
+                   vec_load(rows->weights + (i * shape->kernel + j) * lanes);
+    }
+    vec_store(y, vec_limit(sum, limits));
+}
+
+/* A row of outputs. Where the columns inside are no multiple of a tile's, the
+ * last tile reaches back over outputs that are there already. */
+PART void make_row(const struct direct_rows *rows, int64_t row,
+                   struct limits limits, int kernel, int stride)
+{
+    const struct direct_shape *shape = rows->shape;
+    int64_t top = row * stride - shape->top, left = shape->left;
+    struct window window = {.top = top,
+                            .first = top < 0 ? -top : 0,
+                            .end = shape->in_height - top < kernel
+                                       ? shape->in_height - top
+                                       : kernel};
+    float *y = rows->y + row * shape->out_width * lanes;
+    int64_t inside = (left + stride - 1) / stride;
+    int64_t end = shape->in_width + left < kernel
+                      ? 0
+                      : (shape->in_width + left - kernel) / stride + 1;
+    int64_t j = 0;
+
+    end = end < shape->out_width ? end : shape->out_width;
+    for (; j < inside && j < shape->out_width; j++)
+        make_edge(rows, window, j * stride - left, y + j * lanes, limits);
+    for (; end - j >= columns || (j < end && end - inside >= columns);
+         j += columns) {
+        j = end - j < columns ? end - columns : j;
+        make_columns(rows, window, j * stride - left, y + j * lanes, limits,
+                     kernel, stride, columns);
+    }
+    for (; j < end; j++)
+        make_columns(rows, window, j * stride - left, y + j * lanes, limits,
+                     kernel, stride, 1);
+    for (; j < shape->out_width; j++)
+        make_edge(rows, window, j * stride - left, y + j * lanes, limits);
+}
+
+PART void make_rows(const struct direct_rows *rows, int kernel, int stride)
+{
+    int64_t width = rows->shape->out_width;
+    struct limits limits = find_limits(rows->then);
+
+    for (int64_t i = rows->first; i < rows->end; i++) {
+        make_row(rows, i, limits, kernel, stride);
+        if (rows->then->kind != CONV2D_NO_ACTIVATION)
+            body_activate(rows->y + i * width * lanes, width, rows->then);
+    }
+}
+
+static void body_depthwise(const struct direct_rows *rows)
+{
+    bool is_wide = rows->shape->kernel == 5;
+
+    if (rows->shape->stride == 1) {
+        if (is_wide)
+            make_rows(rows, 5, 1);
+        else
+            make_rows(rows, 3, 1);
+    } else {
+        if (is_wide)
+            make_rows(rows, 5, 2);
+        else
+            make_rows(rows, 3, 2);
+    }
+}
+
+#endif

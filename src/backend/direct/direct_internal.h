@@ -1,0 +1,52 @@
+/* backend/direct/direct_internal.h - the vector code of each instruction set,
+ * for direct.c, which divides the work.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_DIRECT_DIRECT_INTERNAL_H
+#define BACKEND_DIRECT_DIRECT_INTERNAL_H
+
+#include "backend/direct/direct.h"
+
+/* Output blocks that are computed at once from each pixel. Weights of a panel
+ * lie together: a vector for every block of it, input channel by input
+ * channel. */
+enum { DIRECT_PANEL = 2, DIRECT_MOST_LANES = 16 };
+
+/* Outputs of a narrow kernel; weights of one or of all these lie together,
+ * input block by input block, a vector for each. */
+enum { DIRECT_NARROW = 4 };
+
+/* Pixels of one image and one panel of output blocks. */
+struct direct_pixels {
+    const float *x, *weights; /* x: at the first pixel, of the first block */
+    const float *bias;        /* a vector for every block */
+    float *y;
+    int64_t n, n_blocks;
+    int64_t narrow; /* see struct direct */
+    int64_t in_channels;
+    int64_t plane_floats; /* from block to block, of x and of y */
+    bool adds;
+    const struct activation *then;
+};
+
+/* Rows of one image and one channel block. */
+struct direct_rows {
+    const float *x, *weights; /* x: the first row of the block */
+    const float *bias;        /* a vector */
+    float *y;
+    int64_t first, end; /* of the output */
+    const struct direct_shape *shape;
+    const struct activation *then;
+};
+
+struct direct_kernels {
+    const char *name;
+    int64_t lanes; /* floats of a vector, channels of a block */
+    void (*pointwise)(const struct direct_pixels *pixels);
+    void (*narrow)(const struct direct_pixels *pixels);
+    void (*depthwise)(const struct direct_rows *rows);
+};
+
+extern const struct direct_kernels direct_avx2, direct_avx512;
+
+#endif

@@ -1,0 +1,164 @@
+/* backend/dnnl/own_direct.c - our own kernels for convolutions of 1x1 and for
+ * those of each channel on its own, instead of oneDNN's. */
+#include "backend/dnnl/dnnl_internal.h"
+
+#include "backend/direct/direct.h"
+#include "base/mem.h"
+#include "ops/convolution/conv2d.h"
+#include "ops/ops.h"
+
+#include <stdio.h>
+
+static bool is_square(const struct job *job)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+    const int64_t *w = job->weight->shape.dims;
+
+    return w[2] == w[3] && attrs->stride[0] == attrs->stride[1] &&
+           attrs->dilation[0] == 1 && attrs->dilation[1] == 1;
+}
+
+static bool has_padding(const struct conv2d_attrs *attrs)
+{
+    return attrs->before[0] || attrs->before[1] || attrs->after[0] ||
+           attrs->after[1];
+}
+
+/* Which one can do the job; false: none. */
+static bool find_direct(const struct onednn *dn, const struct job *job,
+                        enum direct_kind *kind)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+    const int64_t *w = job->weight->shape.dims;
+
+    if (dn->options.is_plain || job->direction != DIRECTION_FORWARD ||
+        job->is_training || job->is_band || job->node->op != &op_conv2d ||
+        !direct_lanes() || !is_square(job))
+        return false;
+    *kind =
+        attrs->groups == 1 && w[2] == 1 ? DIRECT_POINTWISE : DIRECT_DEPTHWISE;
+    if (!direct_takes(*kind, w[2], attrs->stride[0]))
+        return false;
+    if (*kind == DIRECT_POINTWISE)
+        return !has_padding(attrs);
+    return attrs->groups == w[0] && w[1] == 1 && !job->residual;
+}
+
+bool own_direct_takes(const struct onednn *dn, const struct job *job)
+{
+    enum direct_kind kind;
+
+    return find_direct(dn, job, &kind);
+}
+
+static struct direct_shape direct_shape_of(const struct job *job)
+{
+    const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
+    const int64_t *x = job->x->shape.dims, *y = job->y.dims;
+
+    return (struct direct_shape){.images = x[0],
+                                 .in_channels = x[1],
+                                 .out_channels = y[1],
+                                 .in_height = x[2],
+                                 .in_width = x[3],
+                                 .out_height = y[2],
+                                 .out_width = y[3],
+                                 .kernel = job->weight->shape.dims[2],
+                                 .stride = attrs->stride[0],
+                                 .top = attrs->before[0],
+                                 .left = attrs->before[1]};
+}
+
+static enum assay_status direct_set_layouts(struct onednn *dn,
+                                            const struct job *job,
+                                            struct kernel *kernel,
+                                            struct error *err)
+{
+    enum order order =
+        direct_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
+    enum assay_status st;
+
+    kernel->src = layout_ordered(dn, &job->x->shape, order);
+    kernel->dst = layout_ordered(dn, &job->y, order);
+    kernel->part_src = kernel->src;
+    kernel->part_dst = kernel->dst;
+    kernel->weights = layout_transformed(dn, &job->weight->shape, ORDER_DIRECT,
+                                         direct_weight_bytes(kernel->direct));
+    st = layout_check(kernel->src, err);
+    if (!st)
+        st = layout_check(kernel->dst, err);
+    return st ? st : layout_check(kernel->weights, err);
+}
+
+static void name_direct(struct kernel *kernel)
+{
+    kernel->how = "the only one";
+    kernel->candidates.n = 1;
+    kernel->candidates.items[0].ms = -1;
+    snprintf(kernel->candidates.items[0].name,
+             sizeof kernel->candidates.items[0].name, "direct assay_%s:%s",
+             kernel->direct->kind == DIRECT_POINTWISE ? "1x1" : "dw",
+             direct_instructions());
+}
+
+enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
+                                  struct kernel **out, struct error *err)
+{
+    struct direct_shape shape = direct_shape_of(job);
+    struct kernel *kernel = mem_zalloc(sizeof *kernel);
+    enum direct_kind kind = DIRECT_POINTWISE;
+    enum assay_status st;
+
+    *out = NULL;
+    if (kernel)
+        kernel->direct = mem_zalloc(sizeof *kernel->direct);
+    if (!kernel || !kernel->direct) {
+        kernel_free(kernel);
+        return error_nomem(err, sizeof *kernel, "a kernel");
+    }
+    kernel->x = job->x->shape;
+    kernel->y = job->y;
+    kernel->x_layout = job->x->layout;
+    if (!find_direct(dn, job, &kind) ||
+        !direct_plan(kind, &shape, kernel->direct)) {
+        kernel_free(kernel);
+        return error_set(err, ASSAY_NOT_FOUND, "there is no such kernel");
+    }
+    name_direct(kernel);
+    st = direct_set_layouts(dn, job, kernel, err);
+    if (st)
+        kernel_free(kernel);
+    else
+        *out = kernel;
+    return st;
+}
+
+uint64_t own_direct_pairs(const struct kernel *kernel)
+{
+    const struct direct *direct = kernel->direct;
+
+    if (direct->kind == DIRECT_DEPTHWISE)
+        return (uint64_t)kernel->dst->channels;
+    if (direct->narrow)
+        return (uint64_t)(kernel->src->channels * direct->narrow);
+    return (uint64_t)(direct->shape.in_channels * kernel->dst->channels);
+}
+
+void own_direct_pack(const struct kernel *kernel, const float *weights,
+                     float *packed)
+{
+    direct_pack(kernel->direct, weights, packed);
+}
+
+void own_direct_run(const struct job *job, const struct kernel *kernel,
+                    const struct operands *operands)
+{
+    struct direct_call call = {.x = operands->src,
+                               .weights = operands->weights,
+                               .bias = job->bias ? tensor_f32(job->bias) : NULL,
+                               .y = operands->dst,
+                               .adds = job->residual != NULL,
+                               .then = job_activation(job)};
+
+    direct_run(kernel->direct, &call);
+}

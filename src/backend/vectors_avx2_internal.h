@@ -1,0 +1,42 @@
+/* backend/vectors_avx2_internal.h - vectors of 8 floats, for code that is
+ * compiled with AVX2 and FMA.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_VECTORS_AVX2_INTERNAL_H
+#define BACKEND_VECTORS_AVX2_INTERNAL_H
+
+#include <immintrin.h>
+
+typedef __m256 vec;
+
+enum { lanes = 8 };
+
+#define vec_load  _mm256_loadu_ps
+#define vec_store _mm256_storeu_ps
+#define vec_splat _mm256_set1_ps
+#define vec_min   _mm256_min_ps
+#define vec_max   _mm256_max_ps
+#define vec_fma   _mm256_fmadd_ps
+/* To the nearest whole number. */
+#define vec_round(x)                                                           \
+    _mm256_round_ps((x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+
+/* x * 2^n for whole n from -126 to 127. */
+static inline vec vec_scale(vec x, vec n)
+{
+    __m256i bits =
+        _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+
+    return x * _mm256_castsi256_ps(_mm256_slli_epi32(bits, 23));
+}
+
+/* The sum of the halves, again and again down to four numbers. */
+static inline __m128 vec_fold(vec x)
+{
+    return _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1);
+}
+
+/* Four numbers, and zeros behind them. */
+#define vec_widen _mm256_zextps128_ps256
+
+#endif

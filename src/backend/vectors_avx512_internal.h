@@ -1,0 +1,40 @@
+/* backend/vectors_avx512_internal.h - vectors of 16 floats, for code that is
+ * compiled with AVX-512.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_VECTORS_AVX512_INTERNAL_H
+#define BACKEND_VECTORS_AVX512_INTERNAL_H
+
+#include <immintrin.h>
+
+typedef __m512 vec;
+
+enum { lanes = 16 };
+
+#define vec_load  _mm512_loadu_ps
+#define vec_store _mm512_storeu_ps
+#define vec_splat _mm512_set1_ps
+#define vec_min   _mm512_min_ps
+#define vec_max   _mm512_max_ps
+#define vec_fma   _mm512_fmadd_ps
+/* To the nearest whole number. */
+#define vec_round(x)                                                           \
+    _mm512_roundscale_ps((x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+
+/* x * 2^n for whole n. */
+#define vec_scale _mm512_scalef_ps
+
+/* The sum of the halves, again and again down to four numbers. */
+static inline __m128 vec_fold(vec x)
+{
+    __m256 half =
+        _mm512_castps512_ps256(x) +
+        _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1));
+
+    return _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
+}
+
+/* Four numbers, and zeros behind them. */
+#define vec_widen _mm512_zextps128_ps512
+
+#endif
