@@ -42,17 +42,20 @@ def _backward(parameters, x, y, macs, own):
             float(of_weights * own + x.requires_grad * size_x))
 
 
-def _report(module, x, y, macs=0.0, flops=0.0):
+def _report(module, x, y, macs=0.0, flops=0.0, is_view=False):
+    """is_view: nothing is moved if input and output share their memory."""
     parameters = _own_parameters(module)
     own = sum(p.numel() * p.element_size() for p in parameters)
     n = sum(p.numel() for p in parameters)
-    kept = y.requires_grad and y.data_ptr() != x.data_ptr()
-    return (float(macs), float(flops),
-            float(x.numel() * x.element_size() + own),
-            float(y.numel() * y.element_size()),
-            float(y.numel() * y.element_size()) if kept else 0.0,
+    is_shared = y.data_ptr() == x.data_ptr()
+    kept = y.requires_grad and not is_shared
+    read, written = (float(x.numel() * x.element_size() + own),
+                     float(y.numel() * y.element_size()))
+    return (float(macs), float(flops), read, written,
+            written if kept else 0.0,
             float(n), f"{_text(x.shape)} -> {_text(y.shape)}",
-            y.device.type == "cpu", *_backward(parameters, x, y, macs, own))
+            y.device.type == "cpu", *_backward(parameters, x, y, macs, own),
+            0.0 if is_view and is_shared else read + written)
 
 
 def _convolution(module, args, y):
@@ -83,7 +86,7 @@ def _each(module, args, y):
 
 
 def _move(module, args, y):
-    return _report(module, args[1], y)
+    return _report(module, args[1], y, is_view=True)
 
 
 def _pool(module, args, y):
