@@ -340,7 +340,7 @@ def state_facts(torch, model=None):
 
 
 def is_on_gpu(model):
-    return any(parameter.is_cuda for parameter in model.parameters())
+    return next((p.is_cuda for p in model.parameters()), False)
 
 
 def state_threads(torch):

@@ -2,11 +2,11 @@
 imported; start/sitecustomize.py calls arm().
 
 ASSAY_RECORD holds the settings: "WARM-UP BACKWARD GPU KERNELS FILE", two of which
-are 0 or 1, and the GPU is timed: no, yes or auto (src/cli/cmd_record.c writes it). The process that imports PyTorch first takes
-them out of the environment, so that processes it starts do not record too. The
-launcher of torch.distributed leaves them for its workers, which record each into
-a file of its own: the first into the one that was asked for, `run.assay`, the
-second into `run.rank1.assay`.
+are 0 or 1; the GPU is timed: no, yes or auto. src/cli/cmd_record.c writes it. The
+process that imports PyTorch first takes them out of the environment, so that
+processes it starts do not record too. The launcher of torch.distributed leaves
+them for its workers, which record each into a file of its own: the first into the
+one that was asked for, `run.assay`, the second into `run.rank1.assay`.
 """
 import atexit
 import importlib.util

@@ -115,7 +115,7 @@ def _scaled(*units):
 
 ModelSize = _metric(
     "model_size", "Model Size",
-    "bytes of the trained parameters; a MB is 2^20 bytes",
+    "bytes of the parameters, frozen ones too; a MB is 2^20 bytes",
     Comparative.RECIPROCAL, "MB", _MB)
 Complexity = _metric(
     "complexity", "Computational Complexity",
@@ -125,7 +125,8 @@ Complexity = _metric(
     _scaled(("GigaMACs", 1e9, 1e8), ("MegaMACs", 1e6, 1e5),
             ("KiloMACs", 1e3, 0)))
 TotalParams = _metric(
-    "total_params", "Total Parameters", "the number of trained parameters",
+    "total_params", "Total Parameters",
+    "the number of parameters, frozen ones too, without buffers",
     Comparative.RECIPROCAL,
     _scaled(("Millions", 1e6, 1e5), ("Thousands", 1e3, 0)))
 MemoryFootprint = _metric(

@@ -24,11 +24,17 @@ def _first(value):
     return value
 
 
-def _backward(module, x, y, macs, own):
+def _own_parameters(module):
+    """Without those of modules inside. parameters() would take longer than all
+    else here, in the first iteration of a recording."""
+    return [p for p in module._parameters.values() if p is not None]
+
+
+def _backward(parameters, x, y, macs, own):
     """MACs, bytes read and bytes written of the backward pass; 0: unknown."""
     if not macs or not y.requires_grad:
         return 0.0, 0.0, 0.0
-    of_weights = any(p.requires_grad for p in module.parameters(recurse=False))
+    of_weights = any(p.requires_grad for p in parameters)
     size_x = x.numel() * x.element_size()
     return (float(macs) * (of_weights + x.requires_grad),
             float(y.numel() * y.element_size() + of_weights * size_x
@@ -36,17 +42,20 @@ def _backward(module, x, y, macs, own):
             float(of_weights * own + x.requires_grad * size_x))
 
 
-def _report(module, x, y, macs=0.0, flops=0.0):
-    own = sum(p.numel() * p.element_size()
-              for p in module.parameters(recurse=False))
-    n = sum(p.numel() for p in module.parameters(recurse=False))
-    kept = y.requires_grad and y.data_ptr() != x.data_ptr()
-    return (float(macs), float(flops),
-            float(x.numel() * x.element_size() + own),
-            float(y.numel() * y.element_size()),
-            float(y.numel() * y.element_size()) if kept else 0.0,
+def _report(module, x, y, macs=0.0, flops=0.0, is_view=False):
+    """is_view: nothing is moved if input and output share their memory."""
+    parameters = _own_parameters(module)
+    own = sum(p.numel() * p.element_size() for p in parameters)
+    n = sum(p.numel() for p in parameters)
+    is_shared = y.data_ptr() == x.data_ptr()
+    kept = y.requires_grad and not is_shared
+    read, written = (float(x.numel() * x.element_size() + own),
+                     float(y.numel() * y.element_size()))
+    return (float(macs), float(flops), read, written,
+            written if kept else 0.0,
             float(n), f"{_text(x.shape)} -> {_text(y.shape)}",
-            y.device.type == "cpu", *_backward(module, x, y, macs, own))
+            y.device.type == "cpu", *_backward(parameters, x, y, macs, own),
+            0.0 if is_view and is_shared else read + written)
 
 
 def _convolution(module, args, y):
@@ -77,7 +86,7 @@ def _each(module, args, y):
 
 
 def _move(module, args, y):
-    return _report(module, args[1], y)
+    return _report(module, args[1], y, is_view=True)
 
 
 def _pool(module, args, y):

@@ -160,11 +160,11 @@ static bool known_fill(struct known_work *known, PyObject *answer)
     int is_on_host = 0;
 
     if (!answer || !PyTuple_Check(answer) ||
-        !PyArg_ParseTuple(answer, "ddddddUpddd", &work.macs, &work.flops,
+        !PyArg_ParseTuple(answer, "ddddddUpdddd", &work.macs, &work.flops,
                           &work.bytes_read, &work.bytes_written,
                           &work.kept_bytes, &work.parameters, &text,
                           &is_on_host, &backward.macs, &backward.bytes_read,
-                          &backward.bytes_written))
+                          &backward.bytes_written, &work.done_bytes))
         return false;
     bytes = PyUnicode_AsUTF8String(text);
     if (!bytes)
@@ -173,6 +173,11 @@ static bool known_fill(struct known_work *known, PyObject *answer)
              PyBytes_AsString(bytes));
     Py_DECREF(bytes);
     work.shapes = known->shapes[0] ? known->shapes : NULL;
+    /* PyTorch's kernels do not say what they execute: as the direct algorithm.
+     */
+    work.done_flops = 2 * work.macs + work.flops;
+    backward.done_flops = 2 * backward.macs;
+    backward.done_bytes = backward.bytes_read + backward.bytes_written;
     known->forward = work;
     known->backward = backward;
     known->is_on_host = is_on_host;
@@ -197,6 +202,8 @@ static void known_tell(const struct known_work *known, double n_calls)
     work.flops *= n_calls;
     work.bytes_read *= n_calls;
     work.bytes_written *= n_calls;
+    work.done_flops *= n_calls;
+    work.done_bytes *= n_calls;
     work.kept_bytes *= n_calls;
     if (place->told)
         work.parameters = 0;

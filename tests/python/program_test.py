@@ -1,4 +1,5 @@
 """python -m assay: programs recorded as they are, however they end."""
+import json
 import os
 import signal
 import subprocess
@@ -140,6 +141,19 @@ def test_peaks_measured_before_are_part_of_the_run(tmp_path):
     run = _native.read(tmp_path / "run.assay")
     assert float(run["facts"]["machine.peak_gflops"]) > 0
     assert run["iterations"] == 5
+
+
+def test_the_roofline_has_the_arithmetic_of_the_modules(tmp_path):
+    """Also with gradients, where outputs are kept for the backward pass."""
+    assert finish(start(tmp_path, TRAIN, before=("--quiet",)))[0] == 0
+    text = subprocess.run(["assay", "show", "--json", "run.assay"],
+                          cwd=tmp_path, capture_output=True, check=True).stdout
+    found = {scope["path"]: scope for scope in json.loads(text)["tree"]}
+    for path, n_flops, n_bytes in [("forward.0", 2 * 96, 4 * (12 + 40 + 24)),
+                                   ("forward.1", 24, 4 * 48),
+                                   ("backward.0", 2 * 96, 4 * (24 + 12 + 40))]:
+        assert found[path]["done_flops"] == n_flops
+        assert found[path]["done_bytes"] == n_bytes
 
 
 def test_peaks_are_added_to_run_files_only(tmp_path):
