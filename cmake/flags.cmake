@@ -2,7 +2,7 @@
 add_library(assay_flags INTERFACE)
 target_compile_options(assay_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
-  -Wmissing-prototypes -Wvla -fno-math-errno
+  -Wmissing-prototypes -Wvla -fno-math-errno -fno-trapping-math
   -include ${PROJECT_SOURCE_DIR}/src/base/banned.h)
 # A compiler that we have not tried may warn about more: that stops CI, but not
 # someone who wants to use the program.

@@ -140,7 +140,6 @@ union descriptor {
     dnnl_deconvolution_desc_t deconvolution;
     dnnl_inner_product_desc_t inner_product;
     dnnl_pooling_desc_t pooling;
-    dnnl_eltwise_desc_t eltwise;
 };
 
 /* The calls of a convolution, or of a transposed one: they are alike. */
@@ -269,10 +268,6 @@ static dnnl_status_t describe_operation(const struct onednn *dn,
                                     layout_native(operation->dst),
                                     &out->pooling);
         return describe_unpooling(dn, operation, forward, &out->pooling);
-    case OPERATION_SIGMOID:
-        return dnnl_eltwise_forward_desc_init(
-            &out->eltwise, operation_kind(operation), dnnl_eltwise_logistic,
-            layout_native(operation->src), 0, 0);
     }
     return dnnl_invalid_arguments;
 }

@@ -278,10 +278,6 @@ dnnl_status_t search_begin(const struct onednn *dn,
             return find_unpooling(dn, operation, attributes, out);
         return find_pooling(dn, operation, operation_kind(operation), src, dst,
                             attributes, &out->found);
-    case OPERATION_SIGMOID:
-        return dnnl_eltwise_forward_primitive_desc_create(
-            &out->found, dn->engine, operation_kind(operation),
-            dnnl_eltwise_logistic, src, dst, 0, 0, attributes);
     }
     return dnnl_invalid_arguments;
 }

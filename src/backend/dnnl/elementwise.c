@@ -68,23 +68,6 @@ enum assay_status forward_clip(struct onednn *dn, struct job *job,
     return clip(dn, job, attrs->low, attrs->high, y, err);
 }
 
-enum assay_status forward_sigmoid(struct onednn *dn, struct job *job,
-                                  const struct tensor *const *inputs,
-                                  struct tensor *y, struct error *err)
-{
-    struct kernel *kernel = kernel_find(dn, job);
-    struct operation operation = {.kind = OPERATION_SIGMOID};
-    enum assay_status st = ASSAY_OK;
-
-    if (job->x->shape.rank == 0)
-        return own_kernel(dn, job, inputs, y, err);
-    if (!kernel) {
-        operation.src = operation.dst = layout_of(dn, job->x);
-        st = kernel_make_kept(dn, job, &operation, &kernel, err);
-    }
-    return st ? st : kernel_run(dn, job, kernel, y, err);
-}
-
 /* Functions of one element that leave 0 alone, and so the padding. */
 enum assay_status forward_activation(struct onednn *dn, struct job *job,
                                      const struct tensor *const *inputs,
@@ -96,6 +79,18 @@ enum assay_status forward_activation(struct onednn *dn, struct job *job,
     if (!st)
         unary_run_f32(job->context, job->node, tensor_f32(job->x),
                       tensor_f32(y), layout_elements(job->x));
+    return st;
+}
+
+/* oneDNN has plain code alone for it without AVX-512, on most layouts. */
+enum assay_status forward_sigmoid(struct onednn *dn, struct job *job,
+                                  const struct tensor *const *inputs,
+                                  struct tensor *y, struct error *err)
+{
+    enum assay_status st = forward_activation(dn, job, inputs, y, err);
+
+    if (!st)
+        clear_last_lanes(y);
     return st;
 }
 
