@@ -226,11 +226,13 @@ static enum assay_status campaign_find_place(struct campaign_job *job,
     snprintf(name, sizeof name, "cuda:%lld", (long long)gpu);
     if (gpu >= 0)
         given = name;
-    if (job->config.framework == FRAMEWORK_TORCH)
-        return campaign_find_torch(job->config.torch, given, &job->place, err);
-    st = campaign_find(given, &job->place, err);
-    if (st)
-        error_hint(err, "--device cpu uses the processors");
+    if (job->config.framework == FRAMEWORK_TORCH) {
+        st = campaign_find_torch(job->config.torch, given, &job->place, err);
+    } else {
+        st = campaign_find(given, &job->place, err);
+        if (st)
+            error_hint(err, "--device cpu uses the processors");
+    }
     if (st && gpu >= 0)
         error_context(err, "%s: gpu_id is %lld", job->config_path,
                       (long long)gpu);

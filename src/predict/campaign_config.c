@@ -436,7 +436,8 @@ bool campaign_config_needs_python(const struct campaign_config *config)
         if (torch_is_source(networks->items[i]))
             return true;
     }
-    return config->has_profile && config->framework == FRAMEWORK_TORCH;
+    return config->has_profile && config->profile.run_profiling &&
+           config->framework == FRAMEWORK_TORCH;
 }
 
 void campaign_config_release(struct campaign_config *config)

@@ -130,6 +130,10 @@ static enum assay_status export_network(const struct campaign_config *config,
         st = model_open(&(struct model_source){.name = path, .is_file = true},
                         out->pool, &out->graph, err);
     unlink(path);
+    /* Not that of the file, by which nobody would know it again. */
+    if (!st)
+        st =
+            graph_set_name(out->graph, strrchr(source, ':') + 1, "Module", err);
     return st;
 }
 

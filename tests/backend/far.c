@@ -681,16 +681,10 @@ static enum assay_status far_synchronise(struct backend *backend,
     return far_wait(device_of(backend)->far, err);
 }
 
-struct mark_job {
-    int64_t *ns;
-};
-
-static enum assay_status far_pass_mark(void *context, struct error *err)
+static enum assay_status far_pass_mark(void *ns, struct error *err)
 {
-    const struct mark_job *job = context;
-
     (void)err;
-    *job->ns = clock_monotonic_ns();
+    *(int64_t *)ns = clock_monotonic_ns();
     return ASSAY_OK;
 }
 
@@ -698,12 +692,9 @@ static enum assay_status far_mark(struct backend *backend, bool is_end,
                                   struct error *err)
 {
     struct far_device *device = device_of(backend);
-    struct mark_job *job = mem_zalloc(sizeof *job);
 
-    if (!job)
-        return error_nomem(err, sizeof *job, "a mark");
-    job->ns = &device->marks_ns[is_end];
-    return far_queue(device->far, 0, far_pass_mark, job, mem_free, err);
+    return far_queue(device->far, 0, far_pass_mark, &device->marks_ns[is_end],
+                     NULL, err);
 }
 
 static double far_between_marks(struct backend *backend)
@@ -715,8 +706,7 @@ static double far_between_marks(struct backend *backend)
 
 void far_device_marks(const struct far_device *device, int64_t ns[2])
 {
-    ns[0] = device->marks_ns[0];
-    ns[1] = device->marks_ns[1];
+    memcpy(ns, device->marks_ns, sizeof device->marks_ns);
 }
 
 struct timing_visit {

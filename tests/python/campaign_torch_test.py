@@ -309,6 +309,25 @@ def test_a_network_in_python_is_pruned_measured_and_described(tmp_path):
                      ("50", "8", "8")]
 
 
+def test_a_campaign_in_torch_learns_and_predicts_for_torch(tmp_path):
+    write_campaign(tmp_path)
+    text = (tmp_path / "config.ini").read_text()
+    (tmp_path / "config.ini").write_text(
+        text.replace("bs= [1, 2]", "bs= [16, 32, 64, 128]\n"
+                     "profile_variables= ['memory']") +
+        "[fingerprint]\nstage= inference\nlatency_model= False\n")
+    code, out, err = assay(tmp_path, "campaign", "config.ini", "--threads", "1")
+    assert code == 0, err
+    assert "runs in  PyTorch\n" in out  # of the fingerprint
+    assert "framework torch" in (tmp_path / "logs/device-torch.fp").read_text()
+    code, out, err = assay(tmp_path, "predict", "nets/make_net_50.net", "--on",
+                           "logs/device-torch.fp", "--stage", "inference",
+                           "--batch", "100")
+    assert code == 0, err
+    assert out.startswith("make_net in PyTorch, inference\n"), out
+    assert "that the fingerprint was learned from (make_net" in out
+
+
 def test_a_log_holds_both_frameworks_and_a_fit_asks_which(tmp_path):
     write_campaign(tmp_path)
     words = ("campaign", "config.ini", "--threads", "1")

@@ -1,1 +1,2 @@
 printf "[create_network_dataset]\nnetworks= ['resnet18']\npruning_perc= [0]\nmodel_path= nets\n[profile]\nbs= [1]\nlog_dir= logs\n" >c.ini; assay campaign c.ini --launcher slurm --shards 8 --dry-run --memory 2GiB --threads 4 2>/dev/null | sed 's|/[^ ]*/assay|assay|; s|chdir=.*|chdir=HERE|'
+assay campaign c.ini --launcher slurm --framework assay --python 'my python' --dry-run 2>/dev/null | tail -1 | sed 's|/[^ ]*/assay|assay|'
