@@ -110,6 +110,8 @@ static int entries_order(const void *left, const void *right)
         order = (int)a->kind - (int)b->kind;
     if (!order)
         order = strcmp(a->point.started, b->point.started);
+    if (!order && *a->point.started && a->changed_ns != b->changed_ns)
+        order = a->changed_ns < b->changed_ns ? -1 : 1;
     return order ? order : strcmp(a->name, b->name);
 }
 
