@@ -97,8 +97,8 @@ static enum assay_status entry_learn(struct folder_entry *entry,
 /* ---- the runs before ------------------------------------------------------
  */
 
-/* By model, the complete runs first, then by the time a run began, then by
- * name; others come last. */
+/* By model, the complete runs first, then by the second in which a run began,
+ * then by when its file was written, then by name; others come last. */
 static int entries_order(const void *left, const void *right)
 {
     const struct folder_entry *a = left, *b = right;
