@@ -97,8 +97,8 @@ static enum assay_status entry_learn(struct folder_entry *entry,
 /* ---- the runs before ------------------------------------------------------
  */
 
-/* By model, the complete runs first, then by the time a run began, then by
- * name; others come last. */
+/* By model, the complete runs first, then by the second in which a run began,
+ * then by when its file was written, then by name; others come last. */
 static int entries_order(const void *left, const void *right)
 {
     const struct folder_entry *a = left, *b = right;
@@ -110,6 +110,8 @@ static int entries_order(const void *left, const void *right)
         order = (int)a->kind - (int)b->kind;
     if (!order)
         order = strcmp(a->point.started, b->point.started);
+    if (!order && *a->point.started && a->changed_ns != b->changed_ns)
+        order = a->changed_ns < b->changed_ns ? -1 : 1;
     return order ? order : strcmp(a->name, b->name);
 }
 

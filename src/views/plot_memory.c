@@ -1,8 +1,9 @@
 /* views/plot_memory.c - live bytes over an iteration, and who owned them at the
  * peak. */
+#include "views/plot_memory_internal.h"
+
 #include "base/mem.h"
 #include "base/units.h"
-#include "views/plot_memory_internal.h"
 
 #include <math.h>
 #include <stdio.h>

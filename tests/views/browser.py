@@ -18,6 +18,7 @@ try:
     from selenium import webdriver
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.chrome.service import Service
 except ImportError:
     leave("python3-selenium is not installed")

@@ -57,6 +57,21 @@ def make_run(path, n_iterations, n_layers=60, unit=100):
     trace.unlink()
 
 
+def served(test, folder):
+    """The address of a server that ends with the test."""
+    server = subprocess.Popen([ASSAY, "serve", str(folder), "--port", "0"],
+                              stdout=subprocess.PIPE, text=True)
+
+    def stop():
+        server.send_signal(signal.SIGINT)
+        server.wait(30)
+        server.stdout.close()
+
+    test.addCleanup(stop)
+    server.stdout.readline()
+    return server.stdout.readline().split()[-1]
+
+
 class Live(browser.Page):
     """A run that is being recorded changes where the reader is."""
 
@@ -67,18 +82,7 @@ class Live(browser.Page):
         folder.mkdir()
         self.part = folder / "live.assay.12-abcdef.part"
         self.record(8)
-        server = subprocess.Popen(
-            [ASSAY, "serve", str(folder), "--port", "0"],
-            stdout=subprocess.PIPE, text=True)
-        self.addCleanup(self.stop, server)
-        server.stdout.readline()
-        self.address = server.stdout.readline().split()[-1]
-
-    @staticmethod
-    def stop(server):
-        server.send_signal(signal.SIGINT)
-        server.wait(30)
-        server.stdout.close()
+        self.address = served(self, folder)
 
     def record(self, n_iterations):
         """The file has grown to so many iterations."""
@@ -235,6 +239,22 @@ class Trend(browser.Page):
                 self.keep(f"trend-{width}{'-dark' if dark else ''}")
                 self.assertLessEqual(self.run_script(
                     "return document.documentElement.scrollWidth"), width)
+
+    def test_marks_of_a_server_lead_to_their_runs(self):
+        self.open(served(self, self.folder), 1400, 900)
+        self.keep("list")
+        link = self.find("svg.trend a:has(.failed)")
+        self.assertTrue(link.find_element(browser.By.CSS_SELECTOR, "title")
+                        .get_attribute("textContent").startswith("c.assay: "))
+        link.find_element(browser.By.CSS_SELECTOR, ".failed").click()
+        self.assertEqual(self.find(".title p").text.split()[0], "c.assay")
+        self.go("trend")
+        chosen = self.find("#view-trend .point.chosen")
+        self.assertIn("c.assay", chosen.get_attribute("aria-label"))
+        self.run_script("arguments[0].focus()", chosen)
+        self.press(browser.Keys.ARROW_RIGHT, browser.Keys.ENTER)
+        self.assertEqual(self.find(".title p").text.split()[0], "d.assay")
+        self.assertTrue(self.find("#view-trend").is_displayed())
 
     def test_a_baseline_that_is_not_there_is_refused(self):
         done = subprocess.run(

@@ -154,6 +154,7 @@ function runCell(report, point) {
 }
 
 function trendColumns(report, points) {
+  const places = new Map(points.map((point, i) => [point, i]));
   return [
     {
       label: "run",
@@ -163,7 +164,7 @@ function trendColumns(report, points) {
     },
     {
       label: "began",
-      value: point => point.started,
+      value: point => places.get(point),
       text: point => point.started.replace("T", " ").replace("Z", "") || UNKNOWN,
       class: "kept"
     },
