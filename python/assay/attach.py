@@ -37,11 +37,21 @@ class Patches:
 
     def undo(self):
         while self._done:
-            owner, name, old = self._done.pop()
-            if old is _MISSING:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, old)
+            self._put_back(len(self._done) - 1)
+
+    def undo_one(self, owner, name):
+        """Puts one attribute back, if it was replaced."""
+        for i in reversed(range(len(self._done))):
+            if self._done[i][0] is owner and self._done[i][1] == name:
+                self._put_back(i)
+                return
+
+    def _put_back(self, i):
+        owner, name, old = self._done.pop(i)
+        if old is _MISSING:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, old)
 
 
 def watch_modules(patches, torch):
@@ -81,18 +91,22 @@ def _subclasses(base):
 def watch_optimizers(patches, torch, books):
     """step() and zero_grad() of every class, also of those still to come."""
     base = torch.optim.Optimizer
+    methods = {"step": ("optimizer", books.optimizer),
+               "zero_grad": ("zero_grad", lambda _: books.gradients())}
     seen = set()
 
     def watch(kind):
-        if kind in seen:
-            return
-        seen.add(kind)
-        for name, scope, then in (
-                ("step", "optimizer", books.optimizer),
-                ("zero_grad", "zero_grad", lambda _: books.gradients())):
-            if name in vars(kind):
+        for name, (scope, then) in methods.items():
+            if name in vars(kind) and (kind, name) not in seen:
+                seen.add((kind, name))
                 patches.set(kind, name,
                             span(scope, True, then)(vars(kind)[name]))
+
+    def leave(kind):
+        for name in methods:
+            if (kind, name) in seen:
+                seen.remove((kind, name))
+                patches.undo_one(kind, name)
 
     watch(base)
     for kind in _subclasses(base):
@@ -101,10 +115,15 @@ def watch_optimizers(patches, torch, books):
 
     @functools.wraps(original)
     def init(self, *args, **kwargs):
-        for kind in reversed(type(self).__mro__):
-            if kind is not base and issubclass(kind, base):
+        kinds = [kind for kind in reversed(type(self).__mro__)
+                 if kind is not base and issubclass(kind, base)]
+        for kind in kinds:  # PyTorch replaces step() of a class here, too
+            leave(kind)
+        try:
+            original(self, *args, **kwargs)
+        finally:
+            for kind in kinds:
                 watch(kind)
-        original(self, *args, **kwargs)
 
     patches.set(base, "__init__", init)
     home = torch.nn.utils

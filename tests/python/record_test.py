@@ -376,6 +376,7 @@ def test_a_loop_left_early_ends_its_iteration(tmp_path):
 @pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW,
                                   torch.optim.RMSprop])
 def test_optimizers_of_any_kind(tmp_path, kind):
+    kind([torch.zeros(1)], lr=0.1)  # PyTorch replaces step() then
     before = kind.step
     with Recording(tmp_path / "run.assay"):
         train(Net(), loader(4), optimizer=kind)
@@ -383,6 +384,23 @@ def test_optimizers_of_any_kind(tmp_path, kind):
     assert found["optimizer"]["class"] == kind.__name__
     assert found["optimizer"]["calls"] == 2
     assert kind.step is before
+
+
+def test_an_optimizer_that_inherits_its_step(tmp_path):
+    class Own(torch.optim.SGD):
+        pass
+
+    for _ in range(2):
+        with Recording(tmp_path / "run.assay"):
+            train(Net(), loader(4), optimizer=Own)
+        found, bad, _ = scopes_of(tmp_path / "run.assay")
+        assert not bad and found["optimizer"]["class"] == "Own"
+        assert found["optimizer"]["calls"] == 2
+        assert "optimizer.optimizer" not in found
+    inner = Own.step
+    while hasattr(inner, "__wrapped__"):
+        assert inner.__code__.co_filename != span(None)(len).__code__.co_filename
+        inner = inner.__wrapped__
 
 
 def test_a_second_model_and_a_module_made_later(tmp_path):
