@@ -241,7 +241,7 @@ static void share_add(const struct job *job, const struct kernel *kernel,
 {
     int64_t n = (int64_t)(kernel->weights->bytes / sizeof *weights);
 
-#pragma omp parallel for simd
+#pragma omp parallel for
     for (int64_t i = 0; i < n; i++)
         weights[i] += share->weights[i];
     if (!job->bias_gradient)
