@@ -92,7 +92,7 @@ static enum assay_status direct_set_layouts(struct onednn *dn,
 
 static void name_direct(struct kernel *kernel)
 {
-    kernel->how = "the only one";
+    kernel->how = "by rule of thumb";
     kernel->candidates.n = 1;
     kernel->candidates.items[0].ms = -1;
     snprintf(kernel->candidates.items[0].name,
