@@ -124,8 +124,8 @@ static enum assay_status report_write_newest(const struct run_folder *folder,
     enum assay_status st;
 
     if (!newest)
-        return error_set(err, ASSAY_BAD_USAGE, "%s has no complete run",
-                         folder->path);
+        return error_set(err, ASSAY_BAD_INPUT,
+                         "the folder %s has no complete run", folder->path);
     st = folder_load(folder, newest->name, &run, err);
     if (!st)
         st = report_write(&(struct report_side){run, newest->name}, 1,
