@@ -22,8 +22,11 @@ static const struct mode {
     const char *algorithm;
     size_t scratch_bytes;
     double tolerance; /* of the largest value */
+    bool has_one_thread;
 } modes[] = {{"plain", true, NULL, 0, 1e-5},
              {"direct", false, "direct", 0, 1e-5},
+             /* Some kernels are taken with one thread alone. */
+             {"one thread", false, "direct", 0, 1e-5, true},
              {"winograd", false, "winograd", 0, 2e-4},
              {"our 4x3", false, "winograd assay_4x3", 0, 1e-4},
              {"our 2x3", false, "winograd assay_2x3", 0, 1e-5},
@@ -36,7 +39,7 @@ static struct engine_options options_of(const struct mode *mode)
 {
     return (struct engine_options){
         .device = device_cpu(),
-        .backend_options = {.n_threads = 2,
+        .backend_options = {.n_threads = mode->has_one_thread ? 1 : 2,
                             .is_plain = mode->is_plain,
                             .tuning_seconds = 0.1,
                             .algorithm = mode->algorithm,
