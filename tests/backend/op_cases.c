@@ -23,15 +23,15 @@ static const struct mode {
     size_t scratch_bytes;
     double tolerance; /* of the largest value */
     bool has_one_thread;
-} modes[] = {{"plain", true, NULL, 0, 1e-5},
-             {"direct", false, "direct", 0, 1e-5},
+} modes[] = {{"plain", true, NULL, 0, 1e-5, false},
+             {"direct", false, "direct", 0, 1e-5, false},
              /* Some kernels are taken with one thread alone. */
              {"one thread", false, "direct", 0, 1e-5, true},
-             {"winograd", false, "winograd", 0, 2e-4},
-             {"our 4x3", false, "winograd assay_4x3", 0, 1e-4},
-             {"our 2x3", false, "winograd assay_2x3", 0, 1e-5},
-             {"winograd, in parts", false, "winograd", 1, 2e-4},
-             {"fastest", false, NULL, 0, 2e-4}};
+             {"winograd", false, "winograd", 0, 2e-4, false},
+             {"our 4x3", false, "winograd assay_4x3", 0, 1e-4, false},
+             {"our 2x3", false, "winograd assay_2x3", 0, 1e-5, false},
+             {"winograd, in parts", false, "winograd", 1, 2e-4, false},
+             {"fastest", false, NULL, 0, 2e-4, false}};
 
 enum { n_modes = sizeof modes / sizeof *modes };
 
