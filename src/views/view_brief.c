@@ -14,7 +14,7 @@
 
 enum {
     BRIEF_LINES = 23,  /* of 24: the prompt needs one */
-    LEAST_ROWS = 4,    /* of modules, whatever else there is to say */
+    LEAST_ROWS = 2,    /* of modules, whatever else there is to say */
     FINDING_LINES = 3, /* for all findings together */
     TREE_LINES = 3     /* an empty line, the head, what is hidden */
 };
