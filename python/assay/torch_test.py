@@ -45,7 +45,7 @@ def _shared_mb():
 
 
 def _reset_peak():
-    """Whether the system counts the largest resident size anew."""
+    """Whether the system starts counting the largest resident size again."""
     try:
         with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
             file.write("5")
