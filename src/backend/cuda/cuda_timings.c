@@ -124,7 +124,8 @@ enum assay_status cuda_timing_mark(struct cuda_device *device, bool is_end,
     enum assay_status st = cuda_enter(device, err);
 
     if (!st && !event_ready(mark))
-        st = error_set(err, ASSAY_IO, "%s makes no events", device->name);
+        st = error_set(err, ASSAY_IO, "%s has no event to time a step with",
+                       device->name);
     return st ? st
               : cuda_check(device,
                            cuda_driver()->cuEventRecord(*mark, device->stream),
