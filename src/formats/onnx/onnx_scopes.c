@@ -125,7 +125,7 @@ bool onnx_scopes_read(const struct onnx_node *node, struct arena *arena,
     const char *classes =
         onnx_scopes_note(node, "pkg.torch.onnx.class_hierarchy");
     size_t count = names ? onnx_scopes_count(names) : 0;
-    size_t n, n_class, n_before = 0;
+    size_t n = 0, n_class = 0, n_before = 0;
     const char *name, *before = "", *class_at;
 
     *is_found = count > 1;
