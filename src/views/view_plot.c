@@ -35,6 +35,13 @@ static void plot_add_fact(struct str *text, const struct run *run,
         (void)str_printf(text, "%s%s", text->n ? "   " : "", value);
 }
 
+static void plot_add_threads(struct str *text, const char *count)
+{
+    if (count)
+        (void)str_printf(text, "   %s thread%s", count,
+                         strcmp(count, "1") == 0 ? "" : "s");
+}
+
 void plot_head(struct plot *plot, const char *title)
 {
     static const double size = 14;
@@ -44,10 +51,12 @@ void plot_head(struct plot *plot, const char *title)
     sheet_bold(plot->sheet, (struct spot){area.x, area.y + size}, SHEET_LEFT,
                size, plot_ink, title);
     plot_add_fact(&facts, plot->run, "model.name");
-    plot_add_fact(&facts, plot->run, "machine.cpu");
-    if (run_fact(plot->run, "settings.threads"))
-        (void)str_printf(&facts, "   %s threads",
-                         run_fact(plot->run, "settings.threads"));
+    if (run_fact(plot->run, "machine.gpu")) {
+        plot_add_fact(&facts, plot->run, "machine.gpu");
+    } else {
+        plot_add_fact(&facts, plot->run, "machine.cpu");
+        plot_add_threads(&facts, run_fact(plot->run, "settings.threads"));
+    }
     sheet_text_in(plot->sheet,
                   (struct area){area.x, area.y + size + 4, area.width, 16},
                   PLOT_TEXT, plot_faint_ink, str_text(&facts));

@@ -264,6 +264,9 @@ struct run *made_streams(void)
 
     MUST(run_thread_add(run, "GPU 0 stream 7", THREAD_DEVICE, &stream, &err));
     MUST(run_counter_add(run, "queued kernels", "", &counter, &err));
+    MUST(run_fact_set(run, "machine.cpu", "Test CPU", &err));
+    MUST(run_fact_set(run, "machine.gpu", "Test GPU", &err));
+    MUST(run_fact_set(run, "settings.threads", "2", &err));
     for (int i = 0; i < 4; i++) {
         uint32_t op = made_scope(
             run, RUN_ROOT, i % 2 ? "aten::mm" : "aten::conv2d", "Operator");

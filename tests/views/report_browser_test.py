@@ -29,6 +29,13 @@ class Figures(Report):
         self.assertIn("100 MiB", text)
         self.assertIn("30 iterations", text)
 
+    def test_the_head_names_what_computed(self):
+        self.show("full", "overview")
+        self.assertIn("Test CPU · 2 threads", self.find("#head").text)
+        self.show("streams", "overview")
+        self.assertIn("Test GPU", self.find("#head").text)
+        self.assertNotIn("threads", self.find("#head").text)
+
     def test_findings_are_shown_with_what_would_help(self):
         self.show("full", "overview")
         told = [item.text for item in self.find_all(".findings li")]

@@ -44,10 +44,12 @@ function searchButton() {
       "\u2315");
 }
 
+/* The device that computed, its threads if it has them, and when. */
 function whatItIs(run) {
   const facts = run.facts;
+  const gpu = facts["machine.gpu"], threads = Number(facts["settings.threads"]);
   return [
-    facts["machine.cpu"], facts["settings.threads"] ? `${facts["settings.threads"]} threads` : null,
+    gpu || facts["machine.cpu"], threads && !gpu ? counted(threads, "thread") : null,
     facts["time.started"]
   ].filter(Boolean);
 }
