@@ -36,6 +36,14 @@ class Figures(Report):
         self.assertIn("Test GPU", self.find("#head").text)
         self.assertNotIn("threads", self.find("#head").text)
 
+    def test_the_time_of_a_device_comes_before_that_of_the_host(self):
+        self.show("streams", "overview")
+        heads = [head.text for head in self.find_all("#view-overview .card h2")]
+        device = heads.index("Longest modules on the device")
+        self.assertLess(device, heads.index("Longest modules on the host"))
+        self.assertIn("6.00", self.find_all("#view-overview .card")[device].text)
+        self.assertIn("device: kernels", self.find("#view-overview").text)
+
     def test_findings_are_shown_with_what_would_help(self):
         self.show("full", "overview")
         told = [item.text for item in self.find_all(".findings li")]

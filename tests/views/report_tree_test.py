@@ -79,6 +79,20 @@ class Flame(Report):
             if button.text == label:
                 button.click()
 
+    def test_the_device_has_a_flame_of_its_own_times(self):
+        self.show("streams", "flame")
+        self.mode("On the device")
+        # Two kernels of 3 ms each; the operators took 2 ms each on the host.
+        labels = [cell.get_attribute("aria-label").replace("\u00a0", " ")
+                  for cell in self.find_all("#view-flame .cell")]
+        self.assertIn("step, 12.0 ms", labels)
+        self.assertIn("aten::conv2d, 6.00 ms", labels)
+        self.keep("flame-device")
+        self.show("full", "flame")
+        modes = [button.text for button in
+                 self.find_all("#view-flame .segments button")]
+        self.assertNotIn("On the device", modes)
+
     def test_left_heavy_merges_siblings_of_a_class_and_sorts_them(self):
         self.show("full")
         self.mode("Left-heavy")

@@ -2,7 +2,8 @@
  *
  * In time order: the modules as they ran, each with its mean time. Left-heavy:
  * siblings of a class are one, the heaviest to the left. Sandwich: one class,
- * with the modules that call it above and what it calls below. */
+ * with the modules that call it above and what it calls below. On the device: the
+ * modules as they ran, each with the time of what it launched. */
 
 /* Classes of traces that say nothing about what was done. */
 const EMPTY_CLASSES = /^(kernel|operator|annotation|function|memcpy|memset)$/i;
@@ -55,6 +56,29 @@ function mergeBelow(merged) {
   return merged;
 }
 
+/* The modules for which a device worked, each as wide as it worked. */
+function deviceTree(report) {
+  const copyOf = (node, parent) => ({
+    name: node.name,
+    class: node.class,
+    parent,
+    depth: node.depth,
+    children: [],
+    members: [node],
+    width: node.scope.device_ms,
+    scope: {total_ms: node.scope.device_ms, self_ms: deviceTime(node), calls: node.scope.calls}
+  });
+  const root = copyOf(report.root, null), stack = [root];
+  while (stack.length) {
+    const item = stack.pop();
+    item.children = item.members[0]
+                        .children.filter(child => child.scope.device_ms > 0)
+                        .map(child => copyOf(child, item));
+    stack.push(...item.children);
+  }
+  return root;
+}
+
 /* The modules of a class, without those inside another of it. */
 function topmostOf(report, key) {
   return report.nodes.filter(node => {
@@ -92,13 +116,15 @@ function callersOf(report, key) {
 const FLAME_MODES = [
   ["order", "Time order", "Modules in the order they ran"],
   ["heavy", "Left-heavy", "Siblings of a class are one, the heaviest first"],
-  ["sandwich", "Sandwich", "A class, with its callers and what it calls"]
+  ["sandwich", "Sandwich", "A class, with its callers and what it calls"],
+  ["device", "On the device", "Modules by the time that a device worked for them"]
 ];
 
 function flameView(report) {
   const trail = make("nav", {class: "trail", "aria-label": "Zoomed into"});
   const legend = make("ul", {class: "legend"});
-  const buttons = new Map(FLAME_MODES.map(([
+  const modes = FLAME_MODES.filter(([key]) => key !== "device" || hasDeviceTimes(report));
+  const buttons = new Map(modes.map(([
     key, label, hint
   ]) => [key, make("button", {type: "button", title: hint, onclick: () => setMode(key)}, label)]));
   const isMerged = node => Boolean(node.members);
@@ -169,6 +195,8 @@ function flameView(report) {
   }
 
   function mergedLines(node) {
+    if (mode === "device")
+      return nodeTooltip(node.members[0]);
     return [
       tooltipHead(node.class), pairs([
         ["modules", grouped(node.members.length)], ["total", timeText(node.scope.total_ms)],
@@ -181,12 +209,15 @@ function flameView(report) {
 
   /* ---- modes ---- */
 
+  const makers = {
+    order: () => report.root,
+    heavy: () => mergeBelow(newMerged(mergeKey(report.root), null, [report.root])),
+    device: () => deviceTree(report)
+  };
   const trees = new Map(); /* made when first shown */
   function treeOf(which) {
     if (!trees.has(which))
-      trees.set(which,
-          which === "order" ? report.root
-                            : mergeBelow(newMerged(mergeKey(report.root), null, [report.root])));
+      trees.set(which, makers[which]());
     return trees.get(which);
   }
 

@@ -57,6 +57,21 @@ function weigh(nodes) {
   }
 }
 
+/* What a module did itself, on the host or on devices; children have their own. */
+function hostTime(node) {
+  return node.scope.self_ms;
+}
+
+function deviceTime(node) {
+  const inChildren = sum(node.children.map(child => child.scope.device_ms || 0));
+  return Math.max(0, (node.scope.device_ms || 0) - inChildren);
+}
+
+/* Whether there is one run, in which a device worked. */
+function hasDeviceTimes(report) {
+  return !report.comparison && report.nodes.some(node => node.scope.device_ms > 0);
+}
+
 function nodesOfRun(run) {
   const nodes = run.scopes.map((scope, i) => newNode(i, scope, [scope]));
   hang(nodes, run.tree.parent);

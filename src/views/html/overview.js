@@ -104,6 +104,23 @@ function stageStrip(run) {
                         .filter(part => isKnown(part.ms)));
 }
 
+const WAITS = [
+  ["launch", "launches"], ["synchronisation", "a synchronisation"], ["copy", "copies"],
+  ["photograph", "the photograph"], ["host", "the host"]
+];
+
+/* What a device did in one iteration, and what it waited for. */
+function deviceStrip(run) {
+  const device = run.device;
+  if (!device || !isKnown(device.kernels_ms))
+    return null;
+  return partsStrip([
+    {name: "device: kernels", fill: "part-3", ms: device.kernels_ms},
+    {name: "copies", fill: "part-2", ms: device.copies_ms}, ...WAITS.map(([key,
+      words]) => ({name: `idle for ${words}`, fill: "part-5", ms: device.idle_for[key + "_ms"]}))
+  ].filter(part => part.ms > 0));
+}
+
 const HEALTH = [
   ["lost_spans", n => `${counted(n, "span")} lost while recording`],
   ["unbalanced_ends", n => `${counted(n, "end")} of spans that never began`],
@@ -185,32 +202,48 @@ function barList(label, rows) {
       })));
 }
 
-function slowestModules(report) {
-  const rows = report.nodes.filter(node => !node.isOutside && node.scope.self_ms > 0)
-                   .sort((a, b) => b.scope.self_ms - a.scope.self_ms)
-                   .slice(0, BARS_SHOWN);
-  return barList("Longest modules, by their own time", rows.map(node => ({
-    text: `${timeText(node.scope.self_ms)}  ${percentText(node.scope.self_ms / report.main.whole)}`,
-    part: node.scope.self_ms / rows[0].scope.self_ms,
+function timedNodes(report, timeOf) {
+  return report.nodes.filter(node => !node.isOutside)
+      .map(node => ({node, ms: timeOf(node)}))
+      .filter(row => row.ms > 0);
+}
+
+function slowestModules(report, label, timeOf) {
+  const rows = timedNodes(report, timeOf).sort((a, b) => b.ms - a.ms).slice(0, BARS_SHOWN);
+  return barList(label, rows.map(({node, ms}) => ({
+    text: `${timeText(ms)}  ${percentText(ms / report.main.whole)}`,
+    part: ms / rows[0].ms,
     fill: node.kind.key,
     node
   })));
 }
 
-function kindsOfTime(report) {
+function kindsOfTime(report, label, timeOf) {
   const times = new Map();
-  for (const node of report.nodes)
-    if (!node.isOutside && node.scope.self_ms > 0)
-      times.set(node.kind, (times.get(node.kind) || 0) + node.scope.self_ms);
+  for (const {node, ms} of timedNodes(report, timeOf))
+    times.set(node.kind, (times.get(node.kind) || 0) + ms);
   const rows = Array.from(times).sort((a, b) => b[1] - a[1]);
   const isMore = sum(rows.map(row => row[1])) > 1.01 * report.main.whole;
-  const label = "Time by what modules do" + (isMore ? ", in all threads" : "");
-  return barList(label, rows.map(([kind, ms]) => ({
+  return barList(label + (isMore ? ", in all threads" : ""), rows.map(([kind, ms]) => ({
     label: kind === GROUP ? "between modules" : kind.label,
     text: `${timeText(ms)}  ${percentText(ms / report.main.whole)}`,
     part: ms / rows[0][1],
     fill: kind.key
   })));
+}
+
+/* If a device did the work, its time comes first: the host's is that of
+ * launching. */
+function timeCards(report) {
+  const hasDevice = hasDeviceTimes(report);
+  const host = hasDevice ? " on the host" : "";
+  return [
+    hasDevice ? slowestModules(report, "Longest modules on the device", deviceTime) : null,
+    hasDevice ? kindsOfTime(report, "The device\u2019s time by what modules do", deviceTime) : null,
+    slowestModules(report,
+        hasDevice ? "Longest modules on the host" : "Longest modules, by their own time", hostTime),
+    kindsOfTime(report, `Time${host} by what modules do`, hostTime)
+  ];
 }
 
 /* The modules that made B slower or faster, the largest difference first. */
@@ -247,14 +280,13 @@ function overviewView(report) {
   const element = make("section", {class: "page"},
       make("dl", {class: "figures"}, latencyFigures(report), memoryFigure(report),
           workFigure(report)),
-      report.comparison ? verdictWords(report.comparison) : stageStrip(run),
+      report.comparison ? verdictWords(report.comparison) : [stageStrip(run), deviceStrip(run)],
       !report.comparison && run.steady && run.steady.verdict !== "steady"
           ? make("p", {class: "note"}, `Steadiness: ${run.steady.text}.`)
           : null,
       notices(report),
       make("div", {class: "cards"}, findingsList(report),
-          report.comparison ? largestChanges(report) : slowestModules(report),
-          report.comparison ? null : kindsOfTime(report)),
+          report.comparison ? largestChanges(report) : timeCards(report)),
       make("footer", {class: "note"}, `Made by Assay ${run.facts["assay.version"] || ""} from `,
           nameText(report.runs.map(item => item.label).join(" and ")),
           ". Times are means per iteration unless stated otherwise; 1 MAC is 2 FLOP."));
