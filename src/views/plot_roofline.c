@@ -69,12 +69,21 @@ static int roofline_longest_first(const void *a, const void *b)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
+/* What a device took for a row, or the host if none did. A row with work of its
+ * own has no rows below it that a device worked for. */
+static double roofline_time_of(const struct rows *rows, const struct row *row)
+{
+    double on_device = row_device_ns(rows, row);
+
+    return on_device > 0 ? on_device : rows_each(rows, row, row->self_ns);
+}
+
 static void roofline_add_mark(struct roofline *roofline, const struct run *run,
                               size_t row)
 {
     const struct row *item = &roofline->rows.items[row];
     const struct scope_work *work = run_work(run, item->scope);
-    double ns = rows_each(&roofline->rows, item, item->self_ns);
+    double ns = roofline_time_of(&roofline->rows, item);
     double flops, bytes;
 
     if (!work || !item->is_called || item->is_outside || !(ns > 0))

@@ -266,6 +266,8 @@ struct run *made_streams(void)
     MUST(run_counter_add(run, "queued kernels", "", &counter, &err));
     MUST(run_fact_set(run, "machine.cpu", "Test CPU", &err));
     MUST(run_fact_set(run, "machine.gpu", "Test GPU", &err));
+    MUST(run_fact_set(run, "machine.peak_gflops", "20000", &err));
+    MUST(run_fact_set(run, "machine.read_gbs", "2000", &err));
     MUST(run_fact_set(run, "settings.threads", "2", &err));
     for (int i = 0; i < 4; i++) {
         uint32_t op = made_scope(
@@ -273,6 +275,7 @@ struct run *made_streams(void)
         uint32_t kernel =
             made_scope(run, op, i % 2 ? "sgemm" : "convolve", "Kernel");
 
+        add_work(run, op, 12, 100);
         keep_for(run, op, 0, 4 * i, 2, 0);
         keep_for(run, kernel, stream, 4 * i + 4, 3, 3);
         MUST(run_counter_count(run, counter, (int64_t)(4 * i + 1) * 1000000,

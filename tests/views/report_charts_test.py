@@ -65,6 +65,16 @@ class Charts(Report):
         self.assertIn("conv2", self.tooltip())  # the longest is the first
         self.keep("roofline")
 
+    def test_the_roofline_of_a_device_takes_its_time_not_the_hosts(self):
+        self.show("streams", "roofline")
+        text = self.find("#view-roofline").text
+        self.assertIn("peak 20.0 TFLOP/s", text)
+        # 12 GFLOP in 6 ms of kernels; the host took 4 ms to launch them.
+        labels = [point.get_attribute("aria-label") for point in
+                  self.find_all("#view-roofline .point")]
+        self.assertIn("aten::mm, 2.00 TFLOP/s", labels)
+        self.keep("roofline-device")
+
     def test_the_histogram_counts_every_iteration(self):
         self.show("full", "latency")
         n = 0

@@ -26,10 +26,21 @@ function workOf(scope) {
   return {flops, bytes: (scope.own_read_bytes || 0) + (scope.own_write_bytes || 0), isDone: false};
 }
 
+/* What a device took for the work of a module, its kernels included; without a
+ * device, the host. */
+function workTime(node, side) {
+  const scope = node.sides[side];
+  const others = node.children.map(child => child.sides[side])
+                     .filter(child => child && workOf(child).flops > 0);
+  const onDevice = (scope.device_ms || 0) - sum(others.map(child => child.device_ms || 0));
+  return onDevice > 0 ? onDevice : scope.self_ms;
+}
+
 function rooflinePoint(node, side) {
   const scope = node.sides[side];
   if (!scope || node.isOutside || !(scope.self_ms > 0))
     return null;
+  const ms = workTime(node, side);
   const work = workOf(scope);
   if (!(work.flops > 0) || !(work.bytes > 0))
     return null;
@@ -39,13 +50,15 @@ function rooflinePoint(node, side) {
     scope,
     isDone: work.isDone,
     intensity: work.flops / work.bytes,
-    gflops: work.flops / scope.self_ms / 1e6,
-    gbs: work.bytes / scope.self_ms / 1e6,
-    ms: scope.self_ms
+    gflops: work.flops / ms / 1e6,
+    gbs: work.bytes / ms / 1e6,
+    ms
   };
 }
 
 const LABEL_LETTER = 6.8; /* pixels of a letter, at most, on average */
+const PEAK_LABEL = 140;   /* pixels of the words about the peak, at most */
+const POINT_MOST = 16;    /* the radius of the largest point */
 
 function rooflineView(report) {
   const element = make("section");
@@ -53,6 +66,8 @@ function rooflineView(report) {
                      .filter(Boolean)
                      .sort((a, b) => b.ms - a.ms);
   const peaks = peaksOf(report.main);
+  const unit = peaks.gflops >= 1e4 ? {text: "TFLOP/s", gflops: 1e3} : {text: "GFLOP/s", gflops: 1};
+  const heightOf = (chart, gflops) => chart.y(gflops / unit.gflops);
 
   function ranges() {
     const xs = points.map(point => point.intensity), ys = points.map(point => point.gflops);
@@ -72,7 +87,8 @@ function rooflineView(report) {
     const from = Math.max(range.x[0], range.y[0] / gbs), to = Math.min(range.x[1], top / gbs);
     if (!(from < to))
       return null;
-    const x1 = chart.x(from), y1 = chart.y(from * gbs), x2 = chart.x(to), y2 = chart.y(to * gbs);
+    const x1 = chart.x(from), x2 = chart.x(to);
+    const y1 = heightOf(chart, from * gbs), y2 = heightOf(chart, to * gbs);
     chart.svg.append(
         draw("line", {class: name === "memory" ? "roof" : "roof thin", x1, y1, x2, y2}));
     return {text: `${name} ${threeDigits(gbs)} GB/s`, x1, y1, x2, y2};
@@ -127,18 +143,25 @@ function rooflineView(report) {
     if (isKnown(peaks.gflops)) {
       const widest = peaks.bandwidths.length ? peaks.bandwidths[0].gbs : Infinity;
       const from = Math.min(range.x[1], Math.max(range.x[0], peaks.gflops / widest));
-      const y = chart.y(peaks.gflops);
+      const y = heightOf(chart, peaks.gflops);
+      const isTaken =
+          points.some(point => chart.x(point.intensity) > chart.plot.right - PEAK_LABEL &&
+                  Math.abs(heightOf(chart, point.gflops) - y) < 2 * LABEL_LETTER + POINT_MOST);
       chart.svg.append(
           draw("line", {class: "roof", x1: chart.x(from), x2: chart.plot.right, y1: y, y2: y}),
-          draw("text", {x: chart.plot.right, y: y - 6, "text-anchor": "end"},
-              `peak ${threeDigits(peaks.gflops)} GFLOP/s`));
+          draw("text", {
+            x: isTaken ? chart.x(from) : chart.plot.right,
+            y: y - 6,
+            "text-anchor": isTaken ? "start" : "end"
+          },
+              `peak ${threeDigits(peaks.gflops / unit.gflops)} ${unit.text}`));
     }
     return peaks.bandwidths.map(line => drawSlope(chart, range, line)).filter(Boolean);
   }
 
   function lines(point) {
     const rows = [
-      ["GFLOP/s", threeDigits(point.gflops)], ["GB/s", threeDigits(point.gbs)],
+      [unit.text, threeDigits(point.gflops / unit.gflops)], ["GB/s", threeDigits(point.gbs)],
       ["FLOP per byte", threeDigits(point.intensity)], ["self", timeText(point.ms)]
     ];
     if (isKnown(point.scope.bound))
@@ -150,16 +173,17 @@ function rooflineView(report) {
   }
 
   function drawPoint(chart, point, most) {
-    const r = 3 + 13 * Math.sqrt(point.ms / most);
+    const r = 3 + (POINT_MOST - 3) * Math.sqrt(point.ms / most);
     const fillName = report.comparison ? sideClass(point.side) : "fill-" + point.node.kind.key;
     const circle = draw("circle", {
       class: `point ${fillName}` + (isDim(point.node) ? " dim" : "") +
           (point.node === state.selected ? " chosen" : ""),
       cx: chart.x(point.intensity),
-      cy: chart.y(point.gflops),
+      cy: heightOf(chart, point.gflops),
       r,
       role: "img",
-      "aria-label": `${shorten(pathText(point.node), 120)}, ${threeDigits(point.gflops)} GFLOP/s`,
+      "aria-label": `${shorten(pathText(point.node), 120)}, ${
+          threeDigits(point.gflops / unit.gflops)} ${unit.text}`,
       onclick: () => select(point.node)
     });
     explain(circle, () => lines(point));
@@ -176,9 +200,9 @@ function rooflineView(report) {
         chart.svg.append(draw("line", {
           class: "joined",
           x1: chart.x(old.intensity),
-          y1: chart.y(old.gflops),
+          y1: heightOf(chart, old.gflops),
           x2: chart.x(point.intensity),
-          y2: chart.y(point.gflops)
+          y2: heightOf(chart, point.gflops)
         }));
       }
   }
@@ -215,9 +239,9 @@ function rooflineView(report) {
       height: chartHeight(0.82),
       label: "Roofline: modules against the peaks of the machine",
       x: (from, to) => logScale(range.x[0], range.x[1], from, to),
-      y: (from, to) => logScale(range.y[0], range.y[1], from, to),
+      y: (from, to) => logScale(range.y[0] / unit.gflops, range.y[1] / unit.gflops, from, to),
       xLabel: "FLOP per byte moved",
-      yLabel: "GFLOP/s"
+      yLabel: unit.text
     });
     const most = points[0].ms;
     const slopes = drawRoof(chart, range);
