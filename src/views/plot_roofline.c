@@ -18,7 +18,7 @@ static const double label_size = 7;
 struct roofline_mark {
     size_t row;
     double intensity; /* FLOP per byte */
-    double gflops;
+    double rate;      /* FLOP/s, in the unit of the picture */
     double ns;
 };
 
@@ -43,7 +43,9 @@ struct roofline {
     struct rows rows;
     struct roofline_mark *marks; /* the longest first */
     size_t n;
-    double peak_gflops, bandwidth_gbs;
+    double peak, slope; /* in the unit; the slope for each FLOP per byte */
+    double bandwidth_gbs;
+    const char *unit;
 };
 
 /* What was executed if that is known, else what the model asks for. */
@@ -95,6 +97,21 @@ static void roofline_add_mark(struct roofline *roofline, const struct run *run,
             (struct roofline_mark){row, flops / bytes, flops / ns, ns};
 }
 
+/* GFLOP/s, or TFLOP/s beside the peak of a GPU. */
+static void roofline_choose_unit(struct roofline *roofline,
+                                 const struct peaks *peaks)
+{
+    bool is_tera = peaks->gflops >= 1e4;
+    double gflops = is_tera ? 1e3 : 1;
+
+    roofline->unit = is_tera ? "TFLOP/s" : "GFLOP/s";
+    roofline->peak = peaks->gflops / gflops;
+    roofline->slope = peaks->read_gbs / gflops;
+    roofline->bandwidth_gbs = peaks->read_gbs;
+    for (size_t i = 0; i < roofline->n; i++)
+        roofline->marks[i].rate /= gflops;
+}
+
 static enum assay_status plot_roofline_collect(struct roofline *roofline,
                                                const struct run *run,
                                                struct error *err)
@@ -112,8 +129,7 @@ static enum assay_status plot_roofline_collect(struct roofline *roofline,
         roofline_add_mark(roofline, run, i);
     qsort(roofline->marks, roofline->n, sizeof *roofline->marks,
           roofline_longest_first);
-    roofline->peak_gflops = peaks.gflops;
-    roofline->bandwidth_gbs = peaks.read_gbs;
+    roofline_choose_unit(roofline, &peaks);
     if (roofline->n == 0)
         return error_set(
             err, ASSAY_UNSUPPORTED,
@@ -129,12 +145,11 @@ static void roofline_span_axes(const struct roofline *roofline,
     for (size_t i = 0; i < roofline->n; i++) {
         across->low = fmin(across->low, roofline->marks[i].intensity);
         across->high = fmax(across->high, roofline->marks[i].intensity);
-        up->low = fmin(up->low, roofline->marks[i].gflops);
-        up->high = fmax(up->high, roofline->marks[i].gflops);
+        up->low = fmin(up->low, roofline->marks[i].rate);
+        up->high = fmax(up->high, roofline->marks[i].rate);
     }
-    up->high = fmax(up->high, roofline->peak_gflops * 1.3);
-    across->high =
-        fmax(across->high, roofline->peak_gflops / roofline->bandwidth_gbs * 4);
+    up->high = fmax(up->high, roofline->peak * 1.3);
+    across->high = fmax(across->high, roofline->peak / roofline->slope * 4);
     /* Modules that take next to nothing must not squeeze the rest. */
     up->low = fmax(up->low, up->high / 1e5);
     across->low = fmax(across->low, across->high / 1e6);
@@ -178,12 +193,11 @@ static void roofline_draw_roof(struct plot *plot,
                                const struct axis *x, const struct axis *y)
 {
     struct area area = labels->area;
-    double ridge = roofline->peak_gflops / roofline->bandwidth_gbs;
+    double ridge = roofline->peak / roofline->slope;
     const struct spot roof[] = {
-        {axis_place(x, x->low),
-         axis_place(y, roofline->bandwidth_gbs * x->low)},
-        {axis_place(x, ridge), axis_place(y, roofline->peak_gflops)},
-        {area.x + area.width, axis_place(y, roofline->peak_gflops)},
+        {axis_place(x, x->low), axis_place(y, roofline->slope * x->low)},
+        {axis_place(x, ridge), axis_place(y, roofline->peak)},
+        {area.x + area.width, axis_place(y, roofline->peak)},
     };
     char words[96], number[UNITS_MAX];
 
@@ -199,10 +213,15 @@ static void roofline_draw_roof(struct plot *plot,
     sheet_unclip(plot->sheet);
     roofline_keep_line(labels, roof[0], roof[1], roof_steps, 6);
     roofline_keep_line(labels, roof[1], roof[2], roof_steps, 6);
-    snprintf(words, sizeof words, "%s GFLOP/s",
-             units_number(number, roofline->peak_gflops));
-    roofline_label_roof(plot, labels,
-                        (struct spot){roof[2].x - 4, roof[2].y - 5}, words);
+    snprintf(words, sizeof words, "%s %s", units_number(number, roofline->peak),
+             roofline->unit);
+    /* At the ridge: the modules that reach the roof are at its other end. */
+    roofline_label_roof(
+        plot, labels,
+        (struct spot){roof[1].x + 8 +
+                          sheet_text_width(plot->sheet, PLOT_TEXT, words),
+                      roof[1].y - 5},
+        words);
     snprintf(words, sizeof words, "%s GB/s",
              units_number(number, roofline->bandwidth_gbs));
     roofline_label_roof(plot, labels,
@@ -220,7 +239,7 @@ static struct spot plot_roofline_place_of(const struct roofline_mark *mark,
                                           const struct axis *y)
 {
     return (struct spot){axis_place(x, mark->intensity),
-                         axis_place(y, mark->gflops)};
+                         axis_place(y, mark->rate)};
 }
 
 static void roofline_draw_mark(struct plot *plot,
@@ -411,6 +430,7 @@ static void roofline_draw_marks(struct plot *plot,
     struct area area = plot->area;
     struct roofline_labels labels = {0};
     struct axis x, y;
+    char words[32];
 
     area.x += 50;
     area.width -= 60;
@@ -418,7 +438,8 @@ static void roofline_draw_marks(struct plot *plot,
     labels.area = area;
     roofline_span_axes(roofline, &x, &y);
     plot_axis_below(plot, area, &x, "FLOP per byte, as executed");
-    plot_axis_left(plot, area, &y, "GFLOP/s, as executed");
+    snprintf(words, sizeof words, "%s, as executed", roofline->unit);
+    plot_axis_left(plot, area, &y, words);
     roofline_draw_roof(plot, &labels, roofline, &x, &y);
     roofline_keep_discs(&labels, roofline, &x, &y);
     for (size_t i = roofline->n; i-- > 0;) {
