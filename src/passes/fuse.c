@@ -420,7 +420,9 @@ enum assay_status fuse_graph(struct graph *graph, struct pool *pool,
         }
         if (st)
             break;
-        if (op == &op_batch_norm)
+        if (op == &op_conv2d)
+            st = fuse_focus(graph, i, pool, err);
+        else if (op == &op_batch_norm)
             st = fold_batch_norm(graph, i, pool, err);
         else if (op == &op_add)
             st = fuse_add(graph, i, err);

@@ -37,6 +37,14 @@ enum assay_status fuse_constant(struct graph *graph, uint32_t named_after,
 enum assay_status fold_channels(struct graph *graph, size_t at,
                                 struct pool *pool, struct error *err);
 
+/* ---- focus.c ------------------------------------------------------------- */
+
+/* A Conv2d behind a Concat of the four maps of every second row and column
+ * becomes one of their source, with twice the stride and the kernel spread over
+ * twice the rows and columns: the same products, nothing copied. */
+enum assay_status fuse_focus(struct graph *graph, size_t at, struct pool *pool,
+                             struct error *err);
+
 /* ---- spelled_out.c ------------------------------------------------------- */
 
 /* A Mul or Div that ends a HardSwish, HardSigmoid or Gelu of several ops
