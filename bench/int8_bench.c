@@ -2,7 +2,7 @@
  * ONNX Runtime quantises it, and a published MobileNetV2, in turn.
  * ASSAY_BENCH_PYTHON names a python3 that has onnxruntime and onnx.
  *
- * int8_bench [ROUNDS [THREADS]]: so many turns (21) with so many threads (2);
+ * int8_bench [ROUNDS [THREADS]]: so many turns (41) with so many threads (2);
  * with one, other programs disturb less. */
 #include "subject.h"
 
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 {
     const char *threads = argc > 2 ? argv[2] : "2";
     struct int8_options options = {
-        .n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 21,
+        .n_rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 41,
         .n_threads = (int)strtol(threads, NULL, 10)};
     char folder[] = "/var/tmp/assay-int8-XXXXXX";
     struct error err = {0};

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -110,6 +111,25 @@ enum assay_status peer_ask(struct peer *peer, const char *job, double *seconds,
     *seconds = strtod(line, &end);
     *n_results = strtol(end, NULL, 10);
     return ASSAY_OK;
+}
+
+void peer_rest(const struct peer *peer)
+{
+    enum { window_ns = 10000000, idle_ns = 100000, most_windows = 200 };
+    struct timespec used = {0};
+    int64_t before_ns, now_ns = 0;
+    clockid_t clock;
+
+    if (clock_getcpuclockid(peer->process, &clock))
+        return;
+    for (int i = 0; i < most_windows; i++) {
+        before_ns = now_ns;
+        clock_gettime(clock, &used);
+        now_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+        if (i && now_ns - before_ns < idle_ns)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = window_ns}, NULL);
+    }
 }
 
 enum assay_status child_run(const char *const *words, struct child_cost *cost,

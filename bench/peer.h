@@ -25,6 +25,11 @@ void peer_stop(struct peer *peer);
 enum assay_status peer_ask(struct peer *peer, const char *job, double *seconds,
                            long *n_results, struct error *err);
 
+/* Returns once the peer uses no processor: threads of ONNX Runtime spin for 50
+ * ms after a job, those of OpenMP for some, on processors that the other side
+ * needs. */
+void peer_rest(const struct peer *peer);
+
 /* What another program used from start to end. */
 struct child_cost {
     double seconds, peak_bytes;
@@ -36,7 +41,7 @@ enum assay_status child_run(const char *const *words, struct child_cost *cost,
                             struct error *err);
 
 /* Interleaved measurements of one measure on both sides. */
-enum { PAIRS_MAX = 64 };
+enum { PAIRS_MAX = 128 };
 
 struct pairs {
     double ours[PAIRS_MAX], theirs[PAIRS_MAX];

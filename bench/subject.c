@@ -5,9 +5,9 @@
 
 #include <time.h>
 
-/* OpenMP's threads spin for some milliseconds after a side's turn, on a
- * processor that the other side needs. */
-static void wait_for_spinners(void)
+/* Our threads sleep long before that; it is as long as peer_rest() takes, so
+ * that both sides wake up from the same rest. */
+static void rest(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }
@@ -44,11 +44,11 @@ enum assay_status subject_compare(struct subject *subject, struct peer *peer,
     for (int i = 0; !st && i < n_rounds; i++) {
         int64_t since;
 
-        wait_for_spinners();
+        rest();
         st = peer_ask(peer, job, &theirs, &n_results, err);
         if (st)
             break;
-        wait_for_spinners();
+        peer_rest(peer);
         since = clock_monotonic_ns();
         st = frame_model(&subject->frame, &subject->session, err);
         pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);

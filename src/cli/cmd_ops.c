@@ -7,6 +7,7 @@
 #include "cli/result.h"
 #include "formats/onnx/onnx.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +30,10 @@ struct op_list {
 static int ops_by_name(const void *a, const void *b)
 {
     const struct onnx_op_support *x = a, *y = b;
-    int order = strcmp(x->op_type, y->op_type);
+    int order = strcmp(x->domain, y->domain);
 
+    if (!order)
+        order = strcmp(x->op_type, y->op_type);
     return order ? order : x->first - y->first;
 }
 
@@ -80,13 +83,27 @@ static size_t ops_count_types(const struct op_list *list)
     return n;
 }
 
+enum { ops_name_size = 64 };
+
+/* "Conv", or with the domain if it is not ONNX's own. */
+static const char *ops_name(const struct onnx_op_support *op,
+                            char name[ops_name_size])
+{
+    snprintf(name, ops_name_size, "%s%s%s", op->domain,
+             op->domain[0] ? "." : "", op->op_type);
+    return name;
+}
+
 static void ops_show_table(const struct op_list *list, struct sink *sink)
 {
     sink_printf(sink, "%zu ONNX ops, with the supported opsets\n\n",
                 ops_count_types(list));
-    for (size_t i = 0; i < list->n; i++)
-        sink_printf(sink, "%-28s %d-%d\n", list->items[i].op_type,
+    for (size_t i = 0; i < list->n; i++) {
+        char name[ops_name_size];
+
+        sink_printf(sink, "%-28s %d-%d\n", ops_name(&list->items[i], name),
                     list->items[i].first, list->items[i].last);
+    }
 }
 
 static void ops_show_json(const struct op_list *list, struct sink *sink)
@@ -95,8 +112,10 @@ static void ops_show_json(const struct op_list *list, struct sink *sink)
 
     json_array_begin(&json);
     for (size_t i = 0; i < list->n; i++) {
+        char name[ops_name_size];
+
         json_inline_object_begin(&json);
-        json_member_string(&json, "op", list->items[i].op_type);
+        json_member_string(&json, "op", ops_name(&list->items[i], name));
         json_member_int(&json, "first_opset", list->items[i].first);
         json_member_int(&json, "last_opset", list->items[i].last);
         json_object_end(&json);

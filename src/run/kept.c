@@ -5,6 +5,7 @@
 #include "base/vec.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Multiplying by 2^32 / golden ratio scatters consecutive numbers evenly
  * (Knuth, TAOCP 3, 6.4); requiring zero top bits selects one in stride. */
@@ -46,6 +47,13 @@ const struct sample *run_kept(const struct run *run, size_t i)
     return &run->kept[i];
 }
 
+/* When a device was busy is counted as calls of its scope; none is a sample. */
+static bool kept_is_busy(const struct run *run, const struct cell *cell)
+{
+    return run->threads[cell->thread].kind == THREAD_ASYNC &&
+           strcmp(run->scopes[cell->scope].class_name, "device") == 0;
+}
+
 struct kept_share run_kept_share(const struct run *run)
 {
     struct kept_share share = {.of_iterations = run->n_iterations};
@@ -59,7 +67,8 @@ struct kept_share run_kept_share(const struct run *run)
             share.samples++;
     }
     for (size_t i = 0; i < run->n_cells; i++) {
-        if (run->cells[i].scope != RUN_ROOT)
+        if (run->cells[i].scope != RUN_ROOT &&
+            !kept_is_busy(run, &run->cells[i]))
             share.of_samples += run->cells[i].calls.n;
     }
     return share;

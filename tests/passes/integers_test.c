@@ -336,6 +336,20 @@ TEST(convolutions_of_every_type_and_zero_agree)
         check_conv(&cases[i]);
 }
 
+/* With the kernels of each level. */
+static void check_on_levels(const struct conv_case *cases, size_t n)
+{
+    static const enum processor_level levels[] = {PROCESSOR_AMX, PROCESSOR_AVX2,
+                                                  PROCESSOR_SSE41};
+
+    for (size_t level = 0; level < sizeof levels / sizeof *levels; level++) {
+        processor_limit(levels[level]);
+        for (size_t i = 0; i < n; i++)
+            check_conv(&cases[i]);
+    }
+    processor_limit(PROCESSOR_AMX);
+}
+
 /* Blocks of channels that are full and not, with the kernel of each level. */
 TEST(channels_with_weights_of_their_own_agree_on_every_processor)
 {
@@ -352,15 +366,8 @@ TEST(channels_with_weights_of_their_own_agree_on_every_processor)
         CONV(u8, wide, w_small, 8, 8, 7, 1, 8, BIAS, .activation = CONV2D_SILU),
         CONV(u8, wide, w_small, 8, 8, 9, 1, 8, BIAS),
     };
-    static const enum processor_level levels[] = {PROCESSOR_AMX, PROCESSOR_AVX2,
-                                                  PROCESSOR_SSE41};
 
-    for (size_t level = 0; level < sizeof levels / sizeof *levels; level++) {
-        processor_limit(levels[level]);
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-            check_conv(&cases[i]);
-    }
-    processor_limit(PROCESSOR_AMX);
+    check_on_levels(cases, sizeof cases / sizeof *cases);
 }
 
 TEST(activations_before_the_rounding_agree)
@@ -373,10 +380,15 @@ TEST(activations_before_the_rounding_agree)
         CONV(u8, wide, w_each, 16, 24, 3, 1, 1, BIAS,
              .activation = CONV2D_HARD_SWISH),
         CONV(i8, i8, w_i8, 16, 24, 1, 1, 1, BIAS, .activation = CONV2D_SIGMOID),
+        CONV(u8, i8, w_i8, 16, 24, 1, 1, 1, BIAS, .has_relu = true,
+             .relu_limit = 0.4F),
+        CONV(u8, i8, w_u8, 16, 24, 1, 1, 1, BIAS, .has_relu = true,
+             .relu_limit = 0.4F),
+        CONV(i8, wide, w_u8_each, 16, 24, 3, 2, 1, .has_relu = true),
+        CONV(u8, wide, w_u8, 2, 4100, 1, 1, 1, .activation = CONV2D_SILU),
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_conv(&cases[i]);
+    check_on_levels(cases, sizeof cases / sizeof *cases);
 }
 
 TEST(results_that_nothing_rounds_are_float32)

@@ -166,6 +166,8 @@ TEST(a_device_is_busy_while_any_of_its_streams_works)
 
     check_host(run, "GPU 0", 15e3);
     check_device(run, "GPU 0.b", 8e3);
+    CHECK_INT(run_kept_share(run).samples, 5);
+    CHECK_INT(run_kept_share(run).of_samples, 5);
     run_free(run);
 }
 

@@ -24,6 +24,7 @@
 #include "base/variants.h"
 #include "ops/ops.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -380,19 +381,99 @@ static void finish_pixels(const struct integer_job *job,
     quantized_activate(&alone, &job->finish, to, (size_t)((end - first) * n));
 }
 
+/* How sums become bytes where nothing but a ReLU is between. */
+struct integer_steps {
+    const float *scale, *bias; /* in steps */
+    float low, high;           /* the range, minus the zero */
+    int32_t zero;
+};
+
+/* n channels of a pixel, rounded and within the range. */
+#define FINISH_STEPS(name, type)                                               \
+    VARIANTS(void, name,                                                       \
+             (const type *sums, const float *moves, float all,                 \
+              const struct integer_steps *to, uint8_t *y, int64_t n),          \
+             (sums, moves, all, to, y, n))                                     \
+    {                                                                          \
+        const float *scale = to->scale, *bias = to->bias;                      \
+        float low = to->low, high = to->high;                                  \
+        int32_t zero = to->zero;                                               \
+                                                                               \
+        for (int64_t c = 0; c < n; c++) {                                      \
+            float value =                                                      \
+                ((float)sums[c] + moves[c] * all) * scale[c] + bias[c];        \
+                                                                               \
+            value = value > low ? value : low; /* low for a NaN */             \
+            value = value < high ? value : high;                               \
+            y[c] = (uint8_t)((int32_t)rintf(value) + zero);                    \
+        }                                                                      \
+    }
+FINISH_STEPS(finish_sums_steps, int32_t)
+FINISH_STEPS(finish_floats_steps, float)
+
+/* The scales and biases of the result, divided by its step. */
+static void finish_take_numbers(struct integer_job *job, double step)
+{
+    struct integer_numbers *numbers = job->numbers;
+
+    for (int64_t c = 0; c < numbers->channels; c++) {
+        numbers->scales[c] = (float)(integer_scale(job, c) / step);
+        numbers->bias[c] = (float)(integer_bias_at(job, c) / step);
+    }
+}
+
+static void finish_to_bytes(struct integer_job *job, const struct tensor *sums,
+                            const struct tensor *y)
+{
+    const struct integer_numbers *numbers = job->numbers;
+    const struct quantized_finish *finish = &job->finish;
+    double step = (double)*tensor_f32(job->inputs[QLINEAR_Y_SCALE]);
+    int zero = integer_byte(job->inputs[QLINEAR_Y_ZERO], 0);
+    int64_t n = numbers->channels, each = n + numbers->has_ones;
+    int64_t pixels = (int64_t)tensor_elements(y) / n;
+    struct integer_steps to = {
+        .scale = numbers->scales, .bias = numbers->bias, .zero = zero};
+
+    finish_take_numbers(job, step);
+    to.low = (float)((y->dtype == DTYPE_I8 ? -128 : 0) - zero);
+    to.high = to.low + 255;
+    if (finish->has_relu)
+        to.low = fmaxf(to.low, 0);
+    if (finish->has_relu && finish->relu_limit > 0)
+        to.high = fminf(to.high, (float)((double)finish->relu_limit / step));
+#pragma omp parallel for
+    for (int64_t i = 0; i < pixels; i++) {
+        uint8_t *bytes = (uint8_t *)tensor_data(y) + i * n;
+
+        if (numbers->way == WAY_FLOAT) {
+            finish_floats_steps(tensor_f32(sums) + i * each, numbers->moves, 0,
+                                &to, bytes, n);
+        } else {
+            const int32_t *from = (const int32_t *)tensor_data(sums) + i * each;
+
+            finish_sums_steps(from, numbers->moves,
+                              numbers->has_ones ? (float)from[n] : 0, &to,
+                              bytes, n);
+        }
+    }
+}
+
+/* A thread holds so many numbers before they are rounded, at least a pixel. */
+enum { piece = 4096 };
+
 static void finish_all(struct integer_job *job, const struct tensor *sums,
                        const struct tensor *y)
 {
-    enum { piece = 4096 };
     struct integer_numbers *numbers = job->numbers;
     const struct tensor *y_scale = job->inputs[QLINEAR_Y_SCALE];
     int64_t n = numbers->channels, each = n < piece ? piece / n : 1;
     int64_t pixels = (int64_t)tensor_elements(y) / n;
 
-    for (int64_t c = 0; c < n; c++) {
-        numbers->scales[c] = (float)integer_scale(job, c);
-        numbers->bias[c] = (float)integer_bias_at(job, c);
+    if (y_scale && !job->finish.activation) {
+        finish_to_bytes(job, sums, y);
+        return;
     }
+    finish_take_numbers(job, 1);
 #pragma omp parallel for
     for (int64_t first = 0; first < pixels; first += each) {
         int64_t end = first + each < pixels ? first + each : pixels;
@@ -431,13 +512,13 @@ static enum assay_status make_source(struct onednn *dn,
     st = layout_tensor(pool, kernel->src, &x->shape, out, err);
     if (!st) {
         int zero = integer_byte(job->inputs[QLINEAR_X_ZERO], 0);
-        enum { piece = 1 << 14 };
+        enum { part = 1 << 14 };
 
 #pragma omp parallel for
-        for (size_t at = 0; at < n; at += piece)
+        for (size_t at = 0; at < n; at += part)
             dequantize_row(x->dtype, (const uint8_t *)tensor_data(&last) + at,
-                           tensor_f32(out) + at,
-                           n - at < piece ? n - at : piece, 1, zero);
+                           tensor_f32(out) + at, n - at < part ? n - at : part,
+                           1, zero);
     }
     tensor_release(&last);
     return st;
@@ -549,6 +630,7 @@ bool int8_conv_takes(const struct onednn *dn, const struct node *node,
     return attrs->window.rank == 2 && inputs[QLINEAR_X]->shape.rank == 4 &&
            w->shape.rank == 4 && tensor_elements(inputs[QLINEAR_X]) > 0 &&
            tensor_elements(w) > 0 &&
+           (!attrs->finish.activation || w->shape.dims[0] <= piece) &&
            takes_numbers(dn, node, inputs, w->shape.dims[0]);
 }
 

@@ -1,9 +1,11 @@
-/* backend/dnnl/pool_blocks.c - means of windows, of maps in channel blocks: for
- * dense maps oneDNN has plain code alone with AVX2. */
+/* backend/dnnl/pool_blocks.c - means and maxima of windows, of maps in channel
+ * blocks: for dense maps oneDNN has plain code alone, for means with AVX2, for
+ * maxima always. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "base/processor.h"
 
+#include <math.h>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -39,7 +41,7 @@ static float pool_divisor(const struct windows *windows, struct pool_span rows,
 }
 
 #ifdef __x86_64__
-#define POOL_ROW(name, sets, vec, lanes_of, load, store, splat, add, divide)   \
+#define POOL_ROW(name, sets, vec, lanes_of, load, store, start, take, made)    \
     __attribute__((target(sets))) static void name(const struct pool_row *row, \
                                                    float *y)                   \
     {                                                                          \
@@ -48,35 +50,53 @@ static float pool_divisor(const struct windows *windows, struct pool_span rows,
                                                                                \
         for (int64_t k = 0; k < row->n; k++) {                                 \
             struct pool_span columns = pool_span(windows, 1, k, row->width);   \
-            vec sum = splat(0);                                                \
+            vec all = start;                                                   \
                                                                                \
             for (int64_t i = rows.first; i < rows.end; i++) {                  \
                 const float *x = row->plane + i * row->width * (lanes_of);     \
                                                                                \
                 for (int64_t j = columns.first; j < columns.end; j++)          \
-                    sum = add(sum, load(x + j * (lanes_of)));                  \
+                    all = take(all, load(x + j * (lanes_of)));                 \
             }                                                                  \
-            store(y + k * (lanes_of),                                          \
-                  divide(sum, splat(pool_divisor(windows, rows, columns))));   \
+            store(y + k * (lanes_of), made);                                   \
         }                                                                      \
     }
-POOL_ROW(pool_avx512, "avx512f", __m512, 16, _mm512_loadu_ps, _mm512_storeu_ps,
-         _mm512_set1_ps, _mm512_add_ps, _mm512_div_ps)
-POOL_ROW(pool_avx2, "avx2", __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps,
-         _mm256_set1_ps, _mm256_add_ps, _mm256_div_ps)
+
+/* The larger one; NaN if either is, where max() returns its second. */
+#define MAX_512(a, b)                                                          \
+    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q),               \
+                         _mm512_max_ps(a, b), a)
+#define MAX_256(a, b)                                                          \
+    _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q))
+
+POOL_ROW(mean_avx512, "avx512f", __m512, 16, _mm512_loadu_ps, _mm512_storeu_ps,
+         _mm512_setzero_ps(), _mm512_add_ps,
+         _mm512_div_ps(all,
+                       _mm512_set1_ps(pool_divisor(windows, rows, columns))))
+POOL_ROW(mean_avx2, "avx2", __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps,
+         _mm256_setzero_ps(), _mm256_add_ps,
+         _mm256_div_ps(all,
+                       _mm256_set1_ps(pool_divisor(windows, rows, columns))))
+POOL_ROW(max_avx512, "avx512f", __m512, 16, _mm512_loadu_ps, _mm512_storeu_ps,
+         _mm512_set1_ps(-INFINITY), MAX_512, all)
+POOL_ROW(max_avx2, "avx2", __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps,
+         _mm256_set1_ps(-INFINITY), MAX_256, all)
 #endif
 
 typedef void pool_kernel(const struct pool_row *row, float *y);
 
 /* NULL: there is none for these blocks on this processor. */
-static pool_kernel *pool_find(int64_t block)
+static pool_kernel *pool_find(const struct windows *windows, int64_t block)
 {
 #ifdef __x86_64__
+    bool is_max = windows->algorithm == ALGORITHM_MAX;
+
     if (block == 16 && processor_level() >= PROCESSOR_AVX512)
-        return pool_avx512;
+        return is_max ? max_avx512 : mean_avx512;
     if (block == 8 && processor_level() >= PROCESSOR_AVX2)
-        return pool_avx2;
+        return is_max ? max_avx2 : mean_avx2;
 #endif
+    (void)windows, (void)block;
     return NULL;
 }
 
@@ -92,11 +112,13 @@ bool pool_takes(const struct job *job, const struct windows *windows)
     enum { few = 8 }; /* channels that fill no block */
     struct channel_blocks blocks;
 
-    if (job->is_training || windows->algorithm == ALGORITHM_MAX ||
-        job->x->shape.dims[1] < few || !layout_blocks(job->x, &blocks) ||
-        processor_level() < PROCESSOR_AVX2)
+    if (job->is_training || job->x->shape.dims[1] < few ||
+        !layout_blocks(job->x, &blocks) || processor_level() < PROCESSOR_AVX2)
         return false;
-    return pool_find(blocks.block) || blocks.order == ORDER_DENSE;
+    if (blocks.order == ORDER_DENSE)
+        return true;
+    return windows->algorithm != ALGORITHM_MAX &&
+           pool_find(windows, blocks.block);
 }
 
 static void pool_all(const struct windows *windows, const struct tensor *from,
@@ -110,7 +132,7 @@ static void pool_all(const struct windows *windows, const struct tensor *from,
     if (!layout_blocks(from, &blocks))
         return; /* pool_takes() has seen to it */
     n = blocks.images * blocks.n_blocks;
-    kernel = pool_find(blocks.block);
+    kernel = pool_find(windows, blocks.block);
 #pragma omp parallel for collapse(2) if (n * y[2] * y[3] * blocks.block >      \
                                          parallel_elements)
     for (int64_t i = 0; i < n; i++) {

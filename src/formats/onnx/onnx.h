@@ -45,7 +45,8 @@ enum assay_status onnx_load_vector_buffer(struct buffer *file, bool is_list,
 
 /* An op type that can be imported, and the opsets it is imported from. */
 struct onnx_op_support {
-    const char *op_type; /* in ONNX's own domain */
+    const char *domain; /* "" is ONNX's own */
+    const char *op_type;
     int first, last;
 };
 

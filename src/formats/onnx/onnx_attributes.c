@@ -106,8 +106,12 @@ static const struct handled_attributes {
     {"Or", "axis:i broadcast:i"},
     {"Pad", "mode:s paddings:I pads:I value:f"},
     {"Pow", "axis:i broadcast:i"},
+    {"QGemm", "alpha:f transA:i transB:i"},
+    {"QLinearConcat", "axis:i"},
     {"QLinearConv", "auto_pad:s dilations:I group:i kernel_shape:I pads:I "
                     "strides:I"},
+    {"QLinearGlobalAveragePool", "channels_last:i"},
+    {"QLinearLeakyRelu", "alpha:f"},
     {"QuantizeLinear", "axis:i block_size:i output_dtype:i saturate:i"},
     {"RMSNormalization", "axis:i epsilon:f"},
     {"RNN", "activation_alpha:F activation_beta:F activations:S clip:f "

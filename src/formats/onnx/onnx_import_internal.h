@@ -51,6 +51,7 @@ extern const struct onnx_op onnx_attention_ops[];
 extern const struct onnx_op onnx_control_ops[];
 extern const struct onnx_op onnx_conv_ops[];
 extern const struct onnx_op onnx_elementwise_ops[];
+extern const struct onnx_op onnx_microsoft_ops[]; /* of com.microsoft */
 extern const struct onnx_op onnx_norm_ops[];
 extern const struct onnx_op onnx_pool_ops[];
 extern const struct onnx_op onnx_product_ops[];

@@ -4,16 +4,21 @@
 
 #include <string.h>
 
-static const struct onnx_op *const onnx_op_tables[] = {
-    onnx_attention_ops,   onnx_sequence_ops,
-    onnx_control_ops,     onnx_conv_ops,
-    onnx_elementwise_ops, onnx_norm_ops,
-    onnx_pool_ops,        onnx_product_ops,
-    onnx_quantized_ops,   onnx_random_ops,
-    onnx_recurrent_ops,   onnx_reduce_ops,
-    onnx_shape_ops,       onnx_signal_ops,
-    onnx_vision_ops,      NULL,
+static const struct onnx_table {
+    const struct onnx_op *ops;
+    const char *domain; /* NULL: ONNX's own */
+} onnx_tables[] = {
+    {onnx_attention_ops, NULL},   {onnx_sequence_ops, NULL},
+    {onnx_control_ops, NULL},     {onnx_conv_ops, NULL},
+    {onnx_elementwise_ops, NULL}, {onnx_norm_ops, NULL},
+    {onnx_pool_ops, NULL},        {onnx_product_ops, NULL},
+    {onnx_quantized_ops, NULL},   {onnx_random_ops, NULL},
+    {onnx_recurrent_ops, NULL},   {onnx_reduce_ops, NULL},
+    {onnx_shape_ops, NULL},       {onnx_signal_ops, NULL},
+    {onnx_vision_ops, NULL},      {onnx_microsoft_ops, "com.microsoft"},
 };
+
+enum { n_onnx_tables = sizeof onnx_tables / sizeof *onnx_tables };
 
 static bool is_onnx_domain(const char *domain)
 {
@@ -31,14 +36,22 @@ int64_t onnx_opset_find(const struct onnx_opset *opsets, size_t n,
     return 0;
 }
 
+static bool onnx_table_is_of(const struct onnx_table *table, const char *domain)
+{
+    return table->domain ? strcmp(table->domain, domain) == 0
+                         : is_onnx_domain(domain);
+}
+
 const struct onnx_op *onnx_op_find(const struct onnx_node *node, int64_t opset)
 {
-    if (!is_onnx_domain(node->domain))
-        return NULL;
     if (opset == 0) /* files older than opsets */
         opset = 1;
-    for (size_t t = 0; onnx_op_tables[t]; t++) {
-        for (const struct onnx_op *op = onnx_op_tables[t]; op->op_type; op++) {
+    for (size_t t = 0; t < n_onnx_tables; t++) {
+        const struct onnx_op *op = onnx_tables[t].ops;
+
+        if (!onnx_table_is_of(&onnx_tables[t], node->domain))
+            continue;
+        for (; op->op_type; op++) {
             if (opset >= op->first &&
                 (opset <= op->last || op->last == ONNX_NOW) &&
                 strcmp(op->op_type, node->op_type) == 0)
@@ -50,12 +63,16 @@ const struct onnx_op *onnx_op_find(const struct onnx_node *node, int64_t opset)
 
 bool onnx_op_support(size_t i, struct onnx_op_support *out)
 {
-    for (size_t t = 0; onnx_op_tables[t]; t++) {
-        for (const struct onnx_op *op = onnx_op_tables[t]; op->op_type; op++) {
+    for (size_t t = 0; t < n_onnx_tables; t++) {
+        const char *domain = onnx_tables[t].domain;
+
+        for (const struct onnx_op *op = onnx_tables[t].ops; op->op_type; op++) {
             if (i-- > 0)
                 continue;
-            *out = (struct onnx_op_support){
-                .op_type = op->op_type, .first = op->first, .last = op->last};
+            *out = (struct onnx_op_support){.domain = domain ? domain : "",
+                                            .op_type = op->op_type,
+                                            .first = op->first,
+                                            .last = op->last};
             return true;
         }
     }

@@ -92,6 +92,8 @@ static enum assay_status quantize_infer(const struct node *node,
     }
 QUANTIZE_ROW(quantize_u8, uint8_t, 0, 255)
 QUANTIZE_ROW(quantize_i8, int8_t, -128, 127)
+QUANTIZE_ROW(quantize_u16, uint16_t, 0, 65535)
+QUANTIZE_ROW(quantize_i16, int16_t, -32768, 32767)
 
 #define DEQUANTIZE_ROW(name, type)                                             \
     VARIANTS(void, name,                                                       \
@@ -103,14 +105,20 @@ QUANTIZE_ROW(quantize_i8, int8_t, -128, 127)
     }
 DEQUANTIZE_ROW(dequantize_u8, uint8_t)
 DEQUANTIZE_ROW(dequantize_i8, int8_t)
+DEQUANTIZE_ROW(dequantize_u16, uint16_t)
+DEQUANTIZE_ROW(dequantize_i16, int16_t)
 
 void quantize_row(enum dtype dtype, const float *x, void *y, size_t n,
                   float scale, int zero)
 {
     if (dtype == DTYPE_U8)
         quantize_u8(x, y, n, scale, (float)zero);
-    else
+    else if (dtype == DTYPE_I8)
         quantize_i8(x, y, n, scale, (float)zero);
+    else if (dtype == DTYPE_U16)
+        quantize_u16(x, y, n, scale, (float)zero);
+    else
+        quantize_i16(x, y, n, scale, (float)zero);
 }
 
 void dequantize_row(enum dtype dtype, const void *x, float *y, size_t n,
@@ -118,8 +126,12 @@ void dequantize_row(enum dtype dtype, const void *x, float *y, size_t n,
 {
     if (dtype == DTYPE_U8)
         dequantize_u8(x, y, n, scale, zero);
-    else
+    else if (dtype == DTYPE_I8)
         dequantize_i8(x, y, n, scale, zero);
+    else if (dtype == DTYPE_U16)
+        dequantize_u16(x, y, n, scale, zero);
+    else
+        dequantize_i16(x, y, n, scale, zero);
 }
 
 /* The rows of a node's tensors, each with one scale. */
@@ -274,10 +286,12 @@ static bool quantize_is_usual(const struct node *node,
     const struct quantize_attrs *attrs = node->attrs;
 
     return !attrs->block && inputs[QUANTIZE_SCALE]->dtype == DTYPE_F32 &&
-           (few->dtype == DTYPE_U8 || few->dtype == DTYPE_I8);
+           (few->dtype == DTYPE_U8 || few->dtype == DTYPE_I8 ||
+            few->dtype == DTYPE_U16 || few->dtype == DTYPE_I16);
 }
 
-/* ---- 8 bits -------------------------------------------------------------- */
+/* ---- 8 and 16 bits
+ * -------------------------------------------------------------- */
 
 static enum assay_status quantize_forward(const struct op_context *context,
                                           const struct node *node,
@@ -286,6 +300,7 @@ static enum assay_status quantize_forward(const struct op_context *context,
                                           struct error *err)
 {
     size_t n = tensor_elements(inputs[QUANTIZE_X]);
+    size_t bytes = dtype_bytes(outputs[0].dtype);
     struct tensor x;
     struct rows rows;
     enum assay_status st;
@@ -306,17 +321,10 @@ static enum assay_status quantize_forward(const struct op_context *context,
     for (size_t i = 0; i < rows.n; i++) {
         size_t at = i * rows.length;
         size_t length = n - at < rows.length ? n - at : rows.length;
-        float scale = rows.scales[i % rows.n_scales];
-        float zero = (float)row_zero(&rows, i);
 
-        if (outputs[0].dtype == DTYPE_U8)
-            quantize_u8(tensor_f32(&x) + at,
-                        (uint8_t *)tensor_data(&outputs[0]) + at, length, scale,
-                        zero);
-        else
-            quantize_i8(tensor_f32(&x) + at,
-                        (int8_t *)tensor_data(&outputs[0]) + at, length, scale,
-                        zero);
+        quantize_row(outputs[0].dtype, tensor_f32(&x) + at,
+                     (char *)tensor_data(&outputs[0]) + at * bytes, length,
+                     rows.scales[i % rows.n_scales], (int)row_zero(&rows, i));
     }
     tensor_release(&x);
     return ASSAY_OK;
@@ -342,7 +350,7 @@ static enum assay_status dequantize_forward(const struct op_context *context,
                                             struct error *err)
 {
     const struct tensor *x = inputs[QUANTIZE_X];
-    size_t n = tensor_elements(x);
+    size_t n = tensor_elements(x), bytes = dtype_bytes(x->dtype);
     struct rows rows;
     enum assay_status st;
 
@@ -355,16 +363,10 @@ static enum assay_status dequantize_forward(const struct op_context *context,
     for (size_t i = 0; i < rows.n; i++) {
         size_t at = i * rows.length;
         size_t length = n - at < rows.length ? n - at : rows.length;
-        float scale = rows.scales[i % rows.n_scales];
-        float *y = tensor_f32(&outputs[0]) + at;
-        int64_t zero = row_zero(&rows, i);
 
-        if (x->dtype == DTYPE_U8)
-            dequantize_u8((const uint8_t *)tensor_data(x) + at, y, length,
-                          scale, (int)zero);
-        else
-            dequantize_i8((const int8_t *)tensor_data(x) + at, y, length, scale,
-                          (int)zero);
+        dequantize_row(x->dtype, (const char *)tensor_data(x) + at * bytes,
+                       tensor_f32(&outputs[0]) + at, length,
+                       rows.scales[i % rows.n_scales], (int)row_zero(&rows, i));
     }
     return ASSAY_OK;
 }

@@ -71,7 +71,8 @@ void quantized_activate(const struct op_context *context,
 void quantized_range(const float *x, size_t n, float *low, float *high);
 void quantized_choose(float low, float high, float *scale, uint8_t *zero);
 
-/* n neighbours that share scale and zero; dtype is int8 or uint8. */
+/* n neighbours that share scale and zero; dtype is an integer of 8 or 16
+ * bits. */
 void quantize_row(enum dtype dtype, const float *x, void *y, size_t n,
                   float scale, int zero);
 void dequantize_row(enum dtype dtype, const void *x, float *y, size_t n,

@@ -3,6 +3,7 @@
  * The zeros are subtracted first; the sums are int64 and cannot overflow. */
 #include "ops/product/quantize.h"
 
+#include "base/variants.h"
 #include "ops/convolution/conv_internal.h"
 #include "ops/int_list_internal.h"
 #include "ops/math/unary_math.h"
@@ -64,6 +65,15 @@ struct rescale {
     int64_t channels; /* that many biases */
 };
 
+VARIANTS(void, quantized_relu, (float *y, size_t n, float high), (y, n, high))
+{
+    for (size_t i = 0; i < n; i++) {
+        float value = y[i] > 0 ? y[i] : 0;
+
+        y[i] = value < high ? value : high;
+    }
+}
+
 void quantized_activate(const struct op_context *context,
                         const struct quantized_finish *finish, float *y,
                         size_t n)
@@ -72,10 +82,8 @@ void quantized_activate(const struct op_context *context,
     struct node node = {.attrs = &attrs};
     float high = finish->relu_limit > 0 ? finish->relu_limit : INFINITY;
 
-    for (size_t i = 0; finish->has_relu && i < n; i++) {
-        y[i] = y[i] > 0 ? y[i] : 0;
-        y[i] = y[i] < high ? y[i] : high;
-    }
+    if (finish->has_relu)
+        quantized_relu(y, n, high);
     if (finish->activation) {
         node.op = conv2d_activation_op(finish->activation);
         unary_run_f32(context, &node, y, y, n);
