@@ -366,6 +366,17 @@ def state_threads(torch):
     _native.fact("settings.threads", str(torch.get_num_threads()))
 
 
+def _gpu_precision(torch, kinds):
+    """What products are computed in, where most of them are convolutions."""
+    names = {"torch.float16": "fp16", "torch.bfloat16": "bf16"}
+    if torch.is_autocast_enabled():
+        return names.get(str(torch.get_autocast_gpu_dtype()), "fp16")
+    for kind in kinds:
+        if kind in ("fp16", "torch.bfloat16"):
+            return names.get(kind, kind)
+    return "tf32" if torch.backends.cudnn.allow_tf32 else "fp32"
+
+
 def state_model(torch, model):
     total, size, kinds = 0, 0, set()
     for parameter in model.parameters():
@@ -381,3 +392,4 @@ def state_model(torch, model):
         _native.fact("model.precision", kinds.pop())
     if is_on_gpu(model):
         _native.fact("machine.gpu", torch.cuda.get_device_name())
+        _native.fact("settings.precision", _gpu_precision(torch, kinds))

@@ -29,8 +29,11 @@ static const struct option options[] = {
     {.kind = OPTION_END},
 };
 
-static void list_devices(struct machine_devices *list)
+/* What GPUs were measured to do is kept for the runs on them. */
+static void list_devices(struct machine_devices *list,
+                         const struct machine_options *wanted)
 {
+    struct machine_options keep = *wanted;
     const struct device *device;
 
     while (list->n < sizeof list->items / sizeof *list->items &&
@@ -42,12 +45,16 @@ static void list_devices(struct machine_devices *list)
         snprintf(library, size, "built-in kernels");
         if (device->backend->library)
             device->backend->library(library, size);
-        if (!device->space->is_host)
-            machine_gpu_look(device, &list->gpus[list->n_gpus++]);
+        if (device->space->is_host)
+            continue;
+        machine_gpu_look(device, &list->gpus[list->n_gpus]);
+        keep.device = device;
+        machine_keep_device(&keep, &list->gpus[list->n_gpus++].peaks);
     }
 }
 
 static enum assay_status machine_show(const struct settings *settings,
+                                      const struct machine_options *wanted,
                                       const struct machine *machine,
                                       struct error *err)
 {
@@ -55,7 +62,7 @@ static enum assay_status machine_show(const struct settings *settings,
     struct result result;
     enum assay_status st;
 
-    list_devices(&devices);
+    list_devices(&devices, wanted);
     st = result_open(NULL, &result, err);
     if (st)
         return st;
@@ -84,7 +91,7 @@ static enum assay_status run_machine(const struct arguments *arguments,
     }
     st = machine_look(&wanted, &machine, err);
     if (!st)
-        st = machine_show(settings, &machine, err);
+        st = machine_show(settings, &wanted, &machine, err);
     str_release(&path);
     return st;
 }

@@ -105,6 +105,11 @@ static enum assay_status tax_settle(struct tax *tax,
     return ASSAY_OK;
 }
 
+static bool tax_is_on_gpu(const struct tax *tax)
+{
+    return tax->model.device && strncmp(tax->model.device, "cuda", 4) == 0;
+}
+
 static enum assay_status tax_run_engine(struct tax *tax,
                                         const struct run_settings *settings,
                                         struct error *err)
@@ -122,7 +127,9 @@ static enum assay_status tax_run_engine(struct tax *tax,
         st = profile_model(&job.options, &tax->fused, err);
     }
     if (!st) {
+        /* PyTorch asks cuDNN which kernel it would choose. */
         job.options.session.is_plain = true;
+        job.options.session.tunes_plain = tax_is_on_gpu(tax);
         st = profile_model(&job.options, &tax->plain, err);
     }
     run_job_release(&job);
@@ -132,8 +139,7 @@ static enum assay_status tax_run_engine(struct tax *tax,
 /* On a GPU the host's times are those of launching. */
 static enum assay_status tax_pair(struct tax *tax, struct error *err)
 {
-    bool is_device =
-        tax->model.device && strncmp(tax->model.device, "cuda", 4) == 0;
+    bool is_device = tax_is_on_gpu(tax);
     const struct tax_run sides[N_TAX_SIDES] = {
         {tax->live, tax->model.top, is_device},
         {tax->plain, run_model_scope(tax->plain), is_device},

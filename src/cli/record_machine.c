@@ -6,6 +6,7 @@
 #include "store/store.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct device *record_device(const struct run *run)
 {
@@ -14,6 +15,18 @@ static const struct device *record_device(const struct run *run)
     struct error ignored = {0};
 
     return device_find(name ? name : "cpu", &device, &ignored) ? NULL : device;
+}
+
+/* What the program's products were computed in. */
+static enum precision record_precision(const struct run *run)
+{
+    const char *name = run_fact(run, "settings.precision");
+
+    for (int i = PRECISION_FP32; name && i <= PRECISION_BF16; i++) {
+        if (strcmp(name, precision_name((enum precision)i)) == 0)
+            return (enum precision)i;
+    }
+    return PRECISION_AUTO;
 }
 
 static enum assay_status record_set_peaks(struct run *run,
@@ -26,8 +39,10 @@ static enum assay_status record_set_peaks(struct run *run,
     struct machine_options wanted =
         look_options(device, isfinite(n_threads) ? (int64_t)n_threads : 0,
                      MACHINE_CACHED, &peaks);
-    enum assay_status st = machine_look(&wanted, &machine, err);
+    enum assay_status st;
 
+    wanted.precision = record_precision(run);
+    st = machine_look(&wanted, &machine, err);
     if (!st)
         st = machine_set_facts(&machine, run, err);
     str_release(&peaks);

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "run/device_balance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +15,11 @@ void tax_rows_release(struct tax_rows *rows)
     *rows = (struct tax_rows){0};
 }
 
-/* Per call of the model. */
+/* Per call of the model. A device may have been timed in some of the iterations
+ * only: these stand for all. */
 static double tax_time(const struct tax_run *side, uint32_t scope)
 {
+    double scale = side->is_device ? run_device_scale(side->run) : 1;
     struct scope_stats top, own;
 
     if (scope == RUN_NONE ||
@@ -26,7 +29,7 @@ static double tax_time(const struct tax_run *side, uint32_t scope)
              : run_scope_stats(side->run, scope, RUN_ANY, &own, NULL)) ||
         !top.calls)
         return NAN;
-    return own.total_ns > 0 ? own.total_ns / (double)top.calls : NAN;
+    return own.total_ns > 0 ? scale * own.total_ns / (double)top.calls : NAN;
 }
 
 /* The child of that name, whatever its class. */

@@ -48,6 +48,7 @@ static const char *device_reason_clause(const struct device_balance *balance)
         [IDLE_SYNC] = ", most of it while the host waited for a result",
         [IDLE_COPY] = ", most of it for data to be copied",
         [IDLE_PHOTOGRAPH] = ", most of it for the photograph",
+        [IDLE_DATA] = ", most of it for the next batch of data",
         [IDLE_HOST] = ", most of it for other work of the host"};
 
     for (enum idle_reason i = 0; i < N_IDLE_REASONS; i++) {

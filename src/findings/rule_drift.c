@@ -69,6 +69,15 @@ static size_t drift_settles_after(const struct drift *drift)
                : after;
 }
 
+/* Libraries and devices start in the first iteration of a program, however
+ * noisy the others are. */
+static bool drift_first_stands_out(const struct drift *drift)
+{
+    static const double times = 3;
+
+    return drift->values[0] > times * drift_median(drift, 1, drift->n);
+}
+
 /* What leaving the first iterations out saves. */
 static struct estimate drift_saved(const struct drift *drift, size_t after)
 {
@@ -85,20 +94,20 @@ static void drift_report_warming(const struct evidence *evidence,
                                  uint32_t after, struct estimate saved,
                                  struct finding *finding)
 {
-    char time[FINDING_TIME];
+    char time[FINDING_TIME], many[32];
 
+    snprintf(many, sizeof many, "%" PRIu32 " iterations are", after);
     finding_say(finding, saved,
-                "the first %" PRIu32
-                " iterations are slower: without them the mean "
-                "is lower by %s",
-                after, evidence_time(time, evidence, saved));
+                "the first %s slower: without %s the mean is lower by %s",
+                after == 1 ? "iteration is" : many, after == 1 ? "it" : "them",
+                evidence_time(time, evidence, saved));
     if (evidence->is_own)
         finding_help(finding, "--warmup %" PRIu64,
                      run_health_of(evidence->run)->warm_up + after);
     else
         finding_help(finding,
-                     "`assay show --iterations %" PRIu32 "..` leaves them out",
-                     after);
+                     "`assay show --iterations %" PRIu32 "..` leaves %s out",
+                     after, after == 1 ? "it" : "them");
 }
 
 static void drift_report_unsettled(const struct evidence *evidence,
@@ -160,6 +169,11 @@ static void drift_report(const struct evidence *evidence,
     size_t after = drift_settles_after(drift);
     struct estimate saved = drift_saved(drift, after);
 
+    if (!(after > 0 && estimate_reaches(saved, least)) &&
+        drift_first_stands_out(drift)) {
+        after = 1;
+        saved = drift_saved(drift, after);
+    }
     is_drifting = is_drifting && estimate_reaches(drift_change(drift), least);
     if (is_drifting && verdict->drift > 0)
         drift_report_slowing(evidence, drift, finding);

@@ -79,6 +79,26 @@ static void write_now(char *text, size_t size)
         (void)strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
+static void machine_take_device(const struct device_peaks *best,
+                                enum precision precision, struct peaks *peaks)
+{
+    switch (precision) {
+    case PRECISION_FP32:
+        peaks->gflops = best->fp32_gflops;
+        break;
+    case PRECISION_FP16:
+    case PRECISION_BF16:
+        peaks->gflops = best->fp16_gflops;
+        break;
+    case PRECISION_AUTO:
+    case PRECISION_TF32:
+        peaks->gflops =
+            isnan(best->tf32_gflops) ? best->fp32_gflops : best->tf32_gflops;
+        break;
+    }
+    peaks->read_gbs = peaks->write_gbs = peaks->copy_gbs = best->copy_gbs;
+}
+
 /* A device with its own memory is measured by its backend, here: a driver that
  * was started does not work in a child. */
 static enum assay_status machine_ask_device(const struct machine_options *from,
@@ -93,24 +113,9 @@ static enum assay_status machine_ask_device(const struct machine_options *from,
             : error_set(err, ASSAY_UNSUPPORTED, "%s has no peaks to measure",
                         device->name);
 
-    if (st)
-        return st;
-    switch (from->precision) {
-    case PRECISION_FP32:
-        peaks->gflops = best.fp32_gflops;
-        break;
-    case PRECISION_FP16:
-    case PRECISION_BF16:
-        peaks->gflops = best.fp16_gflops;
-        break;
-    case PRECISION_AUTO:
-    case PRECISION_TF32:
-        peaks->gflops =
-            isnan(best.tf32_gflops) ? best.fp32_gflops : best.tf32_gflops;
-        break;
-    }
-    peaks->read_gbs = peaks->write_gbs = peaks->copy_gbs = best.copy_gbs;
-    return ASSAY_OK;
+    if (!st)
+        machine_take_device(&best, from->precision, peaks);
+    return st;
 }
 
 static enum assay_status machine_measure(const struct machine_options *options,
@@ -139,6 +144,21 @@ static enum assay_status machine_measure(const struct machine_options *options,
     return ASSAY_OK;
 }
 
+/* The peaks of a device with its own memory are those of a precision, and do
+ * not depend on threads of the host. */
+static void machine_name_key(const struct machine_options *options,
+                             const struct machine_topology *topology, char *key,
+                             size_t size)
+{
+    bool is_host = options->device->space->is_host;
+
+    machine_key(topology, is_host ? options->n_threads : 1, options->device,
+                key, size);
+    if (!is_host)
+        snprintf(key + strlen(key), size - strlen(key), ", %s",
+                 precision_name(options->precision));
+}
+
 /* Measures, and stores the peaks; if that fails they are measured again next
  * time. */
 static enum assay_status measure_and_keep(const struct machine_options *options,
@@ -157,6 +177,28 @@ static enum assay_status measure_and_keep(const struct machine_options *options,
     return ASSAY_OK;
 }
 
+void machine_keep_device(const struct machine_options *options,
+                         const struct device_peaks *best)
+{
+    struct machine_options each = *options;
+    struct machine_topology topology;
+    char key[320];
+
+    if (!options->path || isnan(best->copy_gbs))
+        return;
+    machine_topology(options->root, &topology);
+    for (int i = PRECISION_AUTO; i <= PRECISION_BF16; i++) {
+        struct known_peaks known;
+
+        known_peaks_forget(&known);
+        each.precision = (enum precision)i;
+        machine_take_device(best, each.precision, &known.peaks);
+        write_now(known.when, sizeof known.when);
+        machine_name_key(&each, &topology, key, sizeof key);
+        (void)known_peaks_put(options->path, key, &known, NULL);
+    }
+}
+
 enum assay_status machine_look(const struct machine_options *options,
                                struct machine *out, struct error *err)
 {
@@ -166,11 +208,7 @@ enum assay_status machine_look(const struct machine_options *options,
     machine_topology(options->root, &out->topology);
     machine_state(options->root, &out->state);
     machine_offers(options->root, machine_try_counter, &out->offers);
-    machine_key(&out->topology, options->n_threads, options->device, key,
-                sizeof key);
-    if (!options->device->space->is_host)
-        snprintf(key + strlen(key), sizeof key - strlen(key), ", %s",
-                 precision_name(options->precision));
+    machine_name_key(options, &out->topology, key, sizeof key);
     known_peaks_forget(&out->known);
     if (options->path && options->measuring != MACHINE_AGAIN)
         out->is_cached = known_peaks_find(options->path, key, &out->known);

@@ -201,6 +201,11 @@ struct machine_options {
 enum assay_status machine_look(const struct machine_options *options,
                                struct machine *out, struct error *err);
 
+/* Keeps the peaks of a device with its own memory, which were measured outside
+ * of machine_look(), for each precision. */
+void machine_keep_device(const struct machine_options *options,
+                         const struct device_peaks *best);
+
 /* Sets the facts of a run: those that run/bound.h reads, and
  * "machine.topology", "machine.caches", "machine.missing" and others for
  * people. */

@@ -29,7 +29,7 @@ struct device_span {
 };
 
 /* A stage of the iteration on the host: a span directly below the root. */
-enum host_stage { HOST_MODEL, HOST_PHOTOGRAPH, HOST_OTHER };
+enum host_stage { HOST_MODEL, HOST_PHOTOGRAPH, HOST_DATA, HOST_OTHER };
 struct host_span {
     int64_t begin_ns, end_ns;
     enum host_stage stage;
@@ -76,6 +76,8 @@ static enum host_stage device_stage_of(const char *name)
 {
     if (strcmp(name, "model") == 0)
         return HOST_MODEL;
+    if (strcmp(name, "data") == 0)
+        return HOST_DATA;
     return strcmp(name, "decode") == 0 || strcmp(name, "preprocess") == 0
                ? HOST_PHOTOGRAPH
                : HOST_OTHER;
@@ -184,15 +186,18 @@ static void device_add_idle(struct device_books *books, int64_t from_ns,
 {
     double *reasons = books->balance.reasons_ns;
     int64_t photo_ns = device_time_in(books, from_ns, to_ns, HOST_PHOTOGRAPH);
+    int64_t data_ns = device_time_in(books, from_ns, to_ns, HOST_DATA);
+    int64_t rest_ns = to_ns - from_ns - photo_ns - data_ns;
     int64_t model_ns = books->has_model
                            ? device_time_in(books, from_ns, to_ns, HOST_MODEL)
-                           : to_ns - from_ns - photo_ns;
+                           : rest_ns;
 
     if (to_ns <= from_ns)
         return;
     reasons[IDLE_PHOTOGRAPH] += (double)photo_ns;
+    reasons[IDLE_DATA] += (double)data_ns;
     reasons[reason] += (double)model_ns;
-    reasons[IDLE_HOST] += (double)(to_ns - from_ns - photo_ns - model_ns);
+    reasons[IDLE_HOST] += (double)(rest_ns - model_ns);
     books->balance.idle_ns += (double)(to_ns - from_ns);
 }
 

@@ -19,6 +19,7 @@
     X(IDLE_SYNC, "synchronisation")  /* the host, which waited for a result */ \
     X(IDLE_COPY, "copy")             /* the host to prepare a copy */          \
     X(IDLE_PHOTOGRAPH, "photograph") /* decoded and prepared meanwhile */      \
+    X(IDLE_DATA, "data")             /* the loop waited for a batch */         \
     X(IDLE_HOST, "host")             /* what else the host did */
 
 enum idle_reason {

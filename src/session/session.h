@@ -17,7 +17,8 @@ struct session_options {
     enum precision precision;    /* of products, on a GPU */
     bool may_replay;             /* see struct engine_options */
     int n_threads;
-    bool is_plain; /* one kernel per module, nothing fused */
+    bool is_plain;    /* one kernel per module, nothing fused */
+    bool tunes_plain; /* with kernels chosen by measuring even so */
     enum engine_detail detail;
     const char *choices_path; /* remembered kernel choices; NULL: none */
     double tuning_seconds;

@@ -203,6 +203,7 @@ enum assay_status summary_device(const struct summary *summary,
     if (!st)
         st = summary_idle_text(&reasons, &balance);
     summary_stages_put_sentence(summary, &line, &text, st);
+    line.is_single = false; /* why it waits is worth a line */
     if (balance.idle_ns > 0)
         line_item(&line, str_text(&reasons));
     if (timed_by)

@@ -467,6 +467,7 @@ void summary_memory_brief(const struct summary *summary)
     const struct run *run = summary->run;
     double peak = (double)run_memory_of(run)->peak_bytes;
     size_t width = (size_t)summary->options->term.width - LINE_INDENT, taken;
+    const char *space = summary_memory_space(run);
     struct line line = summary_line(summary, "memory");
     struct str text = {0}, kinds = {0};
     char bytes[UNITS_MAX];
@@ -481,6 +482,11 @@ void summary_memory_brief(const struct summary *summary)
         st = summary_memory_add_large(run, small, &kinds);
         if (text.n + kinds.n <= width)
             break;
+    }
+    if (!st && !run_ledger_count(run) && space) {
+        st = summary_memory_add_space(run, space, &kinds);
+        if (text.n + kinds.n > width)
+            str_clear(&kinds);
     }
     taken = text.n + kinds.n;
     if (!st && taken < width)

@@ -148,6 +148,43 @@ TEST(a_warm_up_that_was_too_short_is_reported_and_the_advice_holds)
     CHECK_HAS(list.items[0].help, "assay show --iterations 15..");
 }
 
+/* Iterations that wait for the workers of a loader now and then, in
+ * milliseconds; the first one starts a device. */
+static struct run *starting_run(void)
+{
+    static const double times_ms[] = {
+        972, 40, 25,  25,  27, 30, 28,  33,  34, 67, 58,  36,  33,  152,
+        74,  37, 34,  130, 75, 30, 28,  134, 92, 32, 29,  105, 118, 30,
+        30,  78, 149, 32,  32, 48, 177, 30,  31, 32, 197, 30};
+    struct run *run;
+    uint32_t thread;
+
+    err = (struct error){0};
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    for (uint32_t i = 0; i < 40; i++) {
+        struct sample sample = {.iteration = i,
+                                .start_ns = (int64_t)i * 1000000000,
+                                .duration_ns = (int64_t)(times_ms[i] * 1e6),
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        OK(run_count(run, &sample, &err));
+    }
+    set(run, "training.first_step", "1"); /* slow steps count, too */
+    return run;
+}
+
+TEST(a_first_iteration_that_stands_out_is_reported_however_noisy_the_rest)
+{
+    struct finding_list list = find(starting_run());
+
+    CHECK_INT(list.n, 1);
+    CHECK_HAS(list.items[0].text, "the first iteration is slower: without it");
+    CHECK_STR(list.items[0].help,
+              "`assay show --iterations 1..` leaves it out");
+}
+
 TEST(iterations_that_never_settle_are_not_blamed_on_the_warm_up)
 {
     struct finding_list list = find(drifting_run(-1));

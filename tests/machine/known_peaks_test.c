@@ -201,3 +201,36 @@ TEST(peaks_are_measured_once_and_stored)
     CHECK_STATUS(machine_look(&options, &machine, &err), ASSAY_OK, &err);
     CHECK(!machine.is_cached);
 }
+
+TEST(what_a_gpu_was_measured_to_do_is_known_for_each_precision)
+{
+    static struct space space = {.name = "far"};
+    const struct device device = {
+        .name = "far:0", .space = &space, .backend = device_portable.backend};
+    const struct device_peaks best = {.fp32_gflops = 50,
+                                      .tf32_gflops = 400,
+                                      .fp16_gflops = 800,
+                                      .copy_gbs = 4000};
+    struct machine_options options = {.root = test_path("gpu"),
+                                      .device = &device,
+                                      .n_threads = 1,
+                                      .measuring = MACHINE_CACHED,
+                                      .path = test_path("gpu.txt")};
+    const double wanted[] = {[PRECISION_AUTO] = 400,
+                             [PRECISION_FP32] = 50,
+                             [PRECISION_TF32] = 400,
+                             [PRECISION_FP16] = 800,
+                             [PRECISION_BF16] = 800};
+    struct machine machine;
+
+    made_sockets(options.root);
+    machine_keep_device(&options, &best);
+    options.n_threads = 7; /* of the host, whatever they are */
+    for (int i = PRECISION_AUTO; i <= PRECISION_BF16; i++) {
+        options.precision = (enum precision)i;
+        CHECK_STATUS(machine_look(&options, &machine, &err), ASSAY_OK, &err);
+        CHECK(machine.is_cached);
+        CHECK_NEAR(machine.known.peaks.gflops, wanted[i], 1e-3);
+        CHECK_NEAR(machine.known.peaks.copy_gbs, 4000, 1e-3);
+    }
+}

@@ -189,10 +189,36 @@ def test_wrong_usage_is_one_sentence(tmp_path):
 def test_a_missing_or_old_torch_is_said(tmp_path, torch, sentence):
     (tmp_path / "torch.py").write_text(torch + "\n")
     (tmp_path / "empty.py").write_text("")
-    paths = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     code, text = say(tmp_path, "empty.py", PYTHONPATH=paths)
     assert code == 3
     assert text.count("\n") == 1 and sentence in text
+
+
+def test_an_environment_with_numpy_alone(tmp_path):
+    """What needs no PyTorch works, what needs it is one sentence."""
+    run = tmp_path / "run.assay"
+    assert finish(start(tmp_path, TRAIN, before=("--quiet",)))[0] == 0
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(f"""
+        import sys
+        sys.modules["torch"] = None
+        import numpy
+        import assay.profiler
+        from assay import _native
+        print(numpy.ones(_native.read({str(run)!r})["iterations"]).sum())
+        for need in (lambda: assay.ModelTiming(numpy.sin).__enter__(),
+                     lambda: assay.recording({str(run)!r}).start(),
+                     lambda: assay.profiler.TorchProfiler(
+                         numpy.sin, {{}}).compute_network_status()):
+            try:
+                need()
+            except ImportError as error:
+                print(error)
+        """)], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "5.0"
+    assert len(lines) == 4 and all("torch cannot be imported here" in line
+                                   for line in lines[1:])
 
 
 def test_importing_assay_does_not_import_torch():

@@ -115,7 +115,8 @@ def test_the_program_and_its_children_see_their_own_environment(tmp_path):
     """Another sitecustomize is imported as without us."""
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "sitecustomize.py").write_text("MARK = 'theirs'\n")
-    paths = os.pathsep.join([str(tmp_path / "own"), os.environ["PYTHONPATH"]])
+    paths = os.pathsep.join([str(tmp_path / "own"),
+                             os.environ.get("PYTHONPATH", "")])
     code, out, err = record(tmp_path, """
     import os, subprocess, sys, sitecustomize, torch
     show = "import os; print(os.environ.get('PYTHONPATH'))"

@@ -200,6 +200,14 @@ def test_a_hook_that_raises_is_the_users():
     handle.remove()
 
 
+def test_a_run_that_cannot_be_saved_there_can_be_saved_elsewhere(tmp_path):
+    timing = timed(Net())
+    with pytest.raises(OSError, match="missing"):
+        timing.save(tmp_path / "missing" / "run.assay")
+    timing.save(tmp_path / "run.assay")
+    assert _native.read(tmp_path / "run.assay")["iterations"] == 3
+
+
 def test_nesting_is_refused():
     model = Net()
     with ModelTiming(model):

@@ -11,16 +11,16 @@ enum { DECODE = 1, MODEL, POSTPROCESS, OP, N_SCOPES };
 
 static struct error err;
 
-/* An iteration from 1000 to 2000 per thousand: decode to 300, model to 900,
- * postprocess to 950. Nothing on the device. */
-static struct run *made_run(uint32_t n)
+/* An iteration from 1000 to 2000 per thousand: the first stage to 300, model to
+ * 900, postprocess to 950. Nothing on the device. */
+static struct run *made_run_with(const char *first, uint32_t n)
 {
-    static const struct {
+    const struct {
         const char *name;
         uint32_t parent;
         int64_t from, to;
     } scopes[N_SCOPES] = {
-        [DECODE] = {"decode", RUN_ROOT, 0, 300},
+        [DECODE] = {first, RUN_ROOT, 0, 300},
         [MODEL] = {"model", RUN_ROOT, 300, 900},
         [POSTPROCESS] = {"postprocess", RUN_ROOT, 900, 950},
         [OP] = {"conv", MODEL, 310, 320},
@@ -57,6 +57,11 @@ static struct run *made_run(uint32_t n)
         OK(run_keep(run, &whole, &err));
     }
     return run;
+}
+
+static struct run *made_run(uint32_t n)
+{
+    return made_run_with("decode", n);
 }
 
 /* Something that ran in the first iteration, launched at a time. */
@@ -117,6 +122,18 @@ TEST(idle_time_before_the_model_is_the_photographs)
     CHECK_NEAR(balance.kernels_ns, 570, 0);
     CHECK_NEAR(balance.copies_ns, 0, 0);
     CHECK_NEAR(balance.reasons_ns[IDLE_PHOTOGRAPH], 300, 0);
+    CHECK_NEAR(balance.reasons_ns[IDLE_LAUNCH], 30, 0);
+    CHECK_NEAR(balance.reasons_ns[IDLE_HOST], 100, 0);
+}
+
+TEST(idle_time_while_the_loop_waits_for_a_batch_is_the_datas)
+{
+    struct run *run = made_run_with("data", 1);
+    struct device_balance balance;
+
+    put(run, KERNELS, 320, 330, 900);
+    balance = balance_of(run);
+    CHECK_NEAR(balance.reasons_ns[IDLE_DATA], 300, 0);
     CHECK_NEAR(balance.reasons_ns[IDLE_LAUNCH], 30, 0);
     CHECK_NEAR(balance.reasons_ns[IDLE_HOST], 100, 0);
 }
