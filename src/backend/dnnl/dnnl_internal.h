@@ -712,7 +712,13 @@ void own_winograd_run(const struct job *job, const struct kernel *kernel,
 /* ---- own_direct.c: convolutions of 1x1, or of each channel ----------------
  */
 
+/* Whether it takes the job without a contest. */
 bool own_direct_takes(const struct onednn *dn, const struct job *job);
+/* Adds the one that can do the job, if it has to win it. */
+void own_direct_list(const struct onednn *dn, const struct job *job,
+                     struct candidates *list);
+/* Whether a candidate is one of ours. */
+bool own_direct_has(const char *name);
 enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
                                   struct kernel **out, struct error *err);
 /* Pairs of channels that are multiplied at each place. */

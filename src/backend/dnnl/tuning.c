@@ -208,6 +208,8 @@ static enum assay_status list_candidates(struct onednn *dn,
         if (!st && list->n == 0 && listing.first.name[0])
             list->items[list->n++] = listing.first;
     }
+    if (!st && is_wanted(dn, "direct", list))
+        own_direct_list(dn, job, list);
     if (!st && list->n == 0)
         st = error_set(err, ASSAY_UNSUPPORTED,
                        "oneDNN has no kernel for this convolution");
@@ -224,6 +226,8 @@ static enum assay_status make_candidate(struct onednn *dn,
 
     if (own_winograd_has(name))
         return own_winograd_make(dn, job, name, out, err);
+    if (own_direct_has(name))
+        return own_direct_make(dn, job, out, err);
     for (size_t i = 0; i < n_algorithms; i++) {
         if (strncmp(algorithms[i].name, name, length) != 0 ||
             strlen(algorithms[i].name) != length || !name[length])
