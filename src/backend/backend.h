@@ -34,7 +34,7 @@ enum precision {
 
 struct backend_options {
     int n_threads;
-    enum precision precision; /* of a GPU; the host's is fp32 */
+    enum precision precision; /* the host has fp32, and bf16 for inference */
     bool is_training;         /* parameters change, a backward pass follows */
     bool is_plain;            /* as a framework's eager mode: no tuning */
     double tuning_seconds;    /* for choosing kernels by measuring; 0: 2 s,

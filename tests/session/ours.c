@@ -46,9 +46,11 @@ struct ours ours_open(const struct ours_setup *setup)
         .device = device_cpu(),
         .backend_options = {.n_threads = setup->n_threads,
                             .is_plain = setup->is_plain,
+                            .precision = setup->precision,
                             .tuning_seconds = 0.2},
     };
     struct ours ours = {0};
+    enum assay_status st;
 
     err = (struct error){0};
     CHECK_INT(pool_new(&ours.pool, &err), ASSAY_OK);
@@ -59,8 +61,10 @@ struct ours ours_open(const struct ours_setup *setup)
                  ASSAY_OK, &err);
     if (!setup->is_plain)
         CHECK_STATUS(fuse_graph(ours.graph, ours.pool, &err), ASSAY_OK, &err);
-    CHECK_STATUS(engine_new(ours.graph, ours.pool, &engine, &ours.engine, &err),
-                 ASSAY_OK, &err);
+    st = engine_new(ours.graph, ours.pool, &engine, &ours.engine, &err);
+    if (st == ASSAY_UNSUPPORTED && setup->precision)
+        SKIP_PROCESSOR(err.text);
+    CHECK_STATUS(st, ASSAY_OK, &err);
     keep_values(&ours);
     return ours;
 }

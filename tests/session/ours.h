@@ -18,6 +18,7 @@ struct ours_setup {
     struct model_options build;
     bool is_plain;
     int n_threads;
+    enum precision precision;
 };
 
 /* Outputs in the order of models.h, and the values that are kept. */
@@ -33,6 +34,7 @@ struct ours {
     uint32_t proposals[RPN_NMS_OUTPUTS];
 };
 
+/* Skips the test where the processor does not have the precision. */
 struct ours ours_open(const struct ours_setup *setup);
 /* Runs it on the images in the answer. */
 void ours_run(struct ours *ours, const struct checkpoint *answer,

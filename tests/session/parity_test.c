@@ -381,12 +381,14 @@ struct parity_case {
     int n_threads;
 };
 
-static struct ours open_case(const struct parity_case *c, int64_t n_images)
+static struct ours open_case(const struct parity_case *c,
+                             enum precision precision, int64_t n_images)
 {
     const char *folder = detector_folder();
     struct ours_setup setup = {.build = model_defaults(),
                                .is_plain = c->is_plain,
-                               .n_threads = c->n_threads};
+                               .n_threads = c->n_threads,
+                               .precision = precision};
     char model[32], weights[1024];
 
     snprintf(model, sizeof model, "%s-rcnn", c->model);
@@ -424,7 +426,7 @@ static void check_case(struct parity_case c)
     const struct tolerance *tolerance = c.is_plain ? &plain : &optimised;
     size_t n_images = strcmp(c.images, "batch") == 0 ? n_photos : 1;
     struct errors errors = {.mask_iou = NAN, .least_mask_iou = NAN};
-    struct ours ours = open_case(&c, (int64_t)n_images);
+    struct ours ours = open_case(&c, PRECISION_AUTO, (int64_t)n_images);
     struct checkpoint *answer;
     char name[64];
 
@@ -447,6 +449,33 @@ static void check_case(struct parity_case c)
     ours_close(&ours);
 }
 
+/* The share of torchvision's detections that are ours, too: the same class, an
+ * IoU of 0.95. */
+static double found_share(const struct ours *ours,
+                          const struct checkpoint *answer)
+{
+    struct tensor boxes = answer_tensor(answer, ours->pool, "boxes");
+    struct tensor labels = answer_tensor(answer, ours->pool, "labels");
+    struct found theirs = {.boxes = tensor_f32(&boxes),
+                           .labels = tensor_i64(&labels),
+                           .n = tensor_elements(&labels)};
+    struct found own = {.boxes = tensor_f32(&ours->outputs[DETECTOR_BOXES]),
+                        .labels = tensor_i64(&ours->outputs[DETECTOR_LABELS]),
+                        .n = tensor_elements(&ours->outputs[DETECTOR_LABELS])};
+    size_t n = 0;
+
+    CHECK(theirs.n > 20);
+    for (size_t i = 0; i < theirs.n; i++) {
+        size_t k = find_partner(&theirs, i, &own);
+
+        n += k != SIZE_MAX &&
+             strays_overlap(theirs.boxes + 4 * i, own.boxes + 4 * k) >= 0.95;
+    }
+    tensor_release(&boxes);
+    tensor_release(&labels);
+    return (double)n / (double)theirs.n;
+}
+
 /* Both photographs in turn, with 1, 2 and 4 threads. */
 static void check_threads(const char *model, bool is_plain)
 {
@@ -463,6 +492,26 @@ TEST(plain_faster_rcnn_matches_torchvision)
 TEST(optimised_faster_rcnn_matches_torchvision)
 {
     check_threads("faster", false);
+}
+
+/* Scores of weights that nobody trained lie so near each other that rounding
+ * decides which of two overlapping boxes stays. */
+TEST(bf16_finds_most_of_what_torchvision_does)
+{
+    static const struct parity_case c = {"faster", "0", NULL, false, 2};
+    struct ours ours = open_case(&c, PRECISION_BF16, 1);
+    struct checkpoint *answer = answer_open(detector_folder(), "faster_0");
+    double feature, share;
+
+    ours_run(&ours, answer, 1);
+    feature = maps_error(&ours, answer, "feature", ours.features);
+    share = found_share(&ours, answer);
+    if (getenv("ASSAY_PARITY_SIZE"))
+        printf("bf16: features %.1e, %.0f %% found\n", feature, share * 100);
+    CHECK_NEAR(feature, 0, 0.06);
+    CHECK(share >= 0.7);
+    checkpoint_free(answer);
+    ours_close(&ours);
 }
 
 TEST(weights_in_the_older_format_give_the_same)

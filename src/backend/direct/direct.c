@@ -4,13 +4,15 @@
 
 #include "base/processor.h"
 
+#include <omp.h>
 #include <string.h>
+#include <unistd.h>
 
-/* What is read of x at a time: it stays in the caches for all panels. */
-static const int64_t piece_bytes = 96 << 10;
+/* Pieces of work for each thread, so that none waits long for the last. */
+enum { pieces_each = 4 };
 
-/* Elements below which a second thread costs more than it saves. */
-static const int64_t few_elements = 1 << 15;
+/* Products below which a second thread costs more than it saves. */
+static const int64_t few_products = 1 << 18;
 
 static const struct direct_kernels *direct_kernels(void)
 {
@@ -183,15 +185,33 @@ static void run_panel(const struct direct *direct,
         direct->kernels->pointwise(&pixels);
 }
 
-/* Pixels at a time. */
-static int64_t piece_pixels(const struct direct *direct)
+/* What is read of x at a time: it stays in the cache that a core has for
+ * itself, beside the weights of a panel, while all panels pass. The larger it
+ * is, the fewer times the weights are read. */
+static int64_t piece_bytes(void)
 {
-    int64_t n =
-        piece_bytes /
-        (direct->in_blocks * direct->kernels->lanes * (int64_t)sizeof(float)) /
-        12 * 12;
+    static const int64_t least = 96 << 10, most = 512 << 10;
+    int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE) / 3;
 
-    return n < 12 ? 12 : n;
+    return bytes < least ? least : bytes > most ? most : bytes;
+}
+
+/* Pixels at a time: what the cache holds, or less where there are threads
+ * without work otherwise. */
+static int64_t piece_pixels(const struct direct *direct, int64_t panels)
+{
+    enum { whole = 12 }; /* the most that are in registers at once */
+    const struct direct_shape *shape = &direct->shape;
+    int64_t pixels = shape->in_height * shape->in_width;
+    int64_t pixel =
+        direct->in_blocks * direct->kernels->lanes * (int64_t)sizeof(float);
+    int64_t pieces = pixels * pixel / piece_bytes() + 1;
+    int64_t threads = omp_get_max_threads();
+    int64_t wanted =
+        threads > 1 ? threads * pieces_each / (shape->images * panels) : 1;
+
+    pieces = pieces < wanted ? wanted : pieces;
+    return ((pixels + pieces - 1) / pieces + whole - 1) / whole * whole;
 }
 
 static void run_pointwise(const struct direct *direct,
@@ -199,14 +219,15 @@ static void run_pointwise(const struct direct *direct,
 {
     const struct direct_shape *shape = &direct->shape;
     int64_t pixels = shape->in_height * shape->in_width;
-    int64_t step = piece_pixels(direct);
-    int64_t pieces = (pixels + step - 1) / step;
     int64_t panels = (direct->out_blocks + DIRECT_PANEL - 1) / DIRECT_PANEL;
+    int64_t step = piece_pixels(direct, panels);
+    int64_t pieces = (pixels + step - 1) / step;
     int64_t n = shape->images * pieces * panels;
 
-#pragma omp parallel for if (n > 1 &&                                          \
-                             shape->images * pixels * shape->out_channels >    \
-                                 few_elements)
+#pragma omp parallel for if (n > 1 && shape->images * pixels *                 \
+                                              shape->out_channels *            \
+                                              shape->in_channels >             \
+                                          few_products)
     for (int64_t i = 0; i < n; i++) {
         int64_t piece = i / panels % pieces;
         int64_t left = pixels - piece * step;
@@ -248,8 +269,9 @@ static void run_depthwise(const struct direct *direct,
     int64_t parts = (shape->out_height + step - 1) / step;
 
 #pragma omp parallel for if (planes * shape->out_height * shape->out_width *   \
-                                 direct->kernels->lanes >                      \
-                             few_elements)
+                                 direct->kernels->lanes * shape->kernel *      \
+                                 shape->kernel >                               \
+                             few_products)
     for (int64_t i = 0; i < planes * parts; i++) {
         int64_t first = i % parts * step, end = first + step;
 

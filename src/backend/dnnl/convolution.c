@@ -23,10 +23,11 @@ static void describe(struct onednn *dn, const struct job *job,
     const struct tensor *bias =
         job->direction == DIRECTION_WEIGHTS ? job->bias_gradient : job->bias;
 
-    *out = (struct operation){.kind = OPERATION_CONVOLUTION,
-                              .src = src,
-                              .weights = layout_any(dn, &w),
-                              .dst = dst};
+    *out = (struct operation){
+        .kind = OPERATION_CONVOLUTION,
+        .src = src,
+        .weights = layout_typed(dn, bf16_factors(dn), &w, ORDER_ANY),
+        .dst = dst};
     if (bias)
         out->bias = layout_dense(dn, &bias->shape);
     for (int i = 0; i < 2; i++) {
@@ -64,8 +65,9 @@ static enum assay_status scale_weights(const struct job *job,
 static bool describe_conv2d(struct onednn *dn, const struct job *job,
                             struct operation *out)
 {
-    describe(dn, job, layout_any(dn, &job->x->shape), layout_any(dn, &job->y),
-             out);
+    describe(dn, job,
+             layout_typed(dn, bf16_factors(dn), &job->x->shape, ORDER_ANY),
+             layout_typed(dn, bf16_result(dn, job), &job->y, ORDER_ANY), out);
     return true;
 }
 
@@ -109,6 +111,8 @@ static bool is_depthwise(const struct job *job)
 static enum assay_status choose(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err)
 {
+    if (dn->narrow)
+        return tuning_choose(dn, job, describe_conv2d, out, err);
     if (own_direct_takes(dn, job))
         return own_direct_make(dn, job, out, err);
     if (grouped_takes(dn, job))

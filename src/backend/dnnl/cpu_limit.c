@@ -8,6 +8,8 @@
 #include "base/processor.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static dnnl_status_t limit_status; /* of limit_once(), which sets it */
 
@@ -37,12 +39,28 @@ static bool is_onednn_limit(const struct processor_limits *limits)
              limits->onednn > PROCESSOR_SSE41));
 }
 
+/* A process has to ask for the registers of AMX, or its first instruction on
+ * them ends it: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). */
+static bool limit_ask_tiles(void)
+{
+#ifdef SYS_arch_prctl
+    enum { request = 0x1023, tile_data = 18 };
+
+    return syscall(SYS_arch_prctl, request, tile_data) == 0;
+#else
+    return false;
+#endif
+}
+
 static void limit_once(void)
 {
     struct processor_limits limits = processor_limits();
 
     if (limits.assay_cpu < limits.hardware && !is_onednn_limit(&limits))
         limit_status = dnnl_set_max_cpu_isa(limit_isa(limits.assay_cpu));
+    else if (limits.hardware == PROCESSOR_AMX &&
+             limits.onednn == PROCESSOR_AMX && !limit_ask_tiles())
+        limit_status = dnnl_set_max_cpu_isa(limit_isa(PROCESSOR_AVX512));
 }
 
 enum assay_status onednn_limit(struct error *err)
@@ -61,6 +79,14 @@ const char *onednn_limit_word(void)
     struct processor_limits limits = processor_limits();
 
     return is_onednn_limit(&limits) ? limits.onednn_word : NULL;
+}
+
+bool onednn_has_bf16(void)
+{
+    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
+
+    return (isa & dnnl_cpu_isa_avx512_core_bf16) ==
+           dnnl_cpu_isa_avx512_core_bf16;
 }
 
 bool onednn_sums_exactly(void)

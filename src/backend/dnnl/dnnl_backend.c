@@ -76,6 +76,7 @@ static void dn_release(struct backend *backend)
     mem_free(dn->packed);
     mem_free(dn->kernels);
     mem_free(dn->x_layouts);
+    mem_free(dn->narrow);
     mem_free(dn);
 }
 
@@ -122,6 +123,8 @@ static enum assay_status dn_make(const struct device *device,
         st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
     else
         st = onednn_limit(err);
+    if (!st)
+        st = bf16_start(dn, err);
     if (!st)
         st = onednn_start_threads(omp_get_max_threads(), err);
     if (!st)
@@ -180,6 +183,33 @@ static bool dn_can_run(const struct backend *backend, const struct node *node,
             onednn_has_kernel(dn, node));
 }
 
+static enum assay_status dnnl_run(struct onednn *dn, struct job *job,
+                                  const struct tensor *const *inputs,
+                                  struct tensor *outputs, struct error *err)
+{
+    if (onednn_takes_int8(dn, job->node, inputs))
+        return onednn_run_int8(dn, job, inputs, outputs, err);
+    return kernels[dnnl_find_kernel(job->node)].forward(dn, job, inputs,
+                                                        outputs, err);
+}
+
+static enum assay_status dnnl_run_widened(struct onednn *dn, struct job *job,
+                                          const struct tensor *const *inputs,
+                                          struct tensor *outputs,
+                                          struct error *err)
+{
+    struct tensor own[OP_MAX_VALUES];
+    const struct tensor *list[OP_MAX_VALUES];
+    enum assay_status st = bf16_widen(dn, job, inputs, own, list, err);
+
+    if (!st) {
+        job->x = list[0];
+        st = dnnl_run(dn, job, list, outputs, err);
+    }
+    passing_release(own, job->node->n_inputs);
+    return st;
+}
+
 static enum assay_status dn_forward(struct backend *backend,
                                     const struct op_context *context,
                                     const struct node *node, size_t at,
@@ -203,10 +233,9 @@ static enum assay_status dn_forward(struct backend *backend,
                           err);
     dn->x_layouts[at] = inputs[0]->layout;
     onednn_enter(dn);
-    if (onednn_takes_int8(dn, node, inputs))
-        return onednn_run_int8(dn, &job, inputs, outputs, err);
-    return kernels[dnnl_find_kernel(node)].forward(dn, &job, inputs, outputs,
-                                                   err);
+    if (dn->narrow && !bf16_takes(node))
+        return dnnl_run_widened(dn, &job, inputs, outputs, err);
+    return dnnl_run(dn, &job, inputs, outputs, err);
 }
 
 /* The graph's own data is no longer what a file holds, either. */
@@ -245,6 +274,13 @@ static void dn_settle(struct backend *backend)
     self(backend)->tuning_left_ns = 0;
 }
 
+/* "nhwc", "nhwc of bf16" */
+static void explain_layout(const struct layout *layout, struct sink *sink)
+{
+    sink_printf(sink, "%s%s", layout_text(layout),
+                layout->dtype == DTYPE_BF16 ? " of bf16" : "");
+}
+
 static void explain_kernel(enum direction direction,
                            const struct kernel *kernel, struct sink *sink)
 {
@@ -275,13 +311,19 @@ static void explain_kernel(enum direction direction,
     else if (kernel->part.images)
         sink_printf(sink, "; %lld images at a time",
                     (long long)kernel->part.images);
-    if (kernel->reorders_x)
-        sink_printf(sink, "; x reordered from %s to %s",
-                    kernel->x_layout ? layout_text(kernel->x_layout) : "nchw",
-                    layout_text(kernel->src));
-    if (kernel->reorders_residual)
-        sink_printf(sink, "; residual reordered to %s",
-                    layout_text(kernel->dst));
+    if (kernel->reorders_x) {
+        sink_puts(sink, "; x reordered from ");
+        if (kernel->x_layout)
+            explain_layout(kernel->x_layout, sink);
+        else
+            sink_puts(sink, kernel->x.rank == 4 ? "nchw" : "dense");
+        sink_puts(sink, " to ");
+        explain_layout(kernel->src, sink);
+    }
+    if (kernel->reorders_residual) {
+        sink_puts(sink, "; residual reordered to ");
+        explain_layout(kernel->dst, sink);
+    }
     sink_puts(sink, "\n");
 }
 
@@ -337,6 +379,12 @@ static void dn_memory(const struct backend *backend, size_t *weights_bytes,
     *scratch_bytes = dn->scratch_bytes;
 }
 
+static enum precision dn_precision(const struct backend *backend)
+{
+    return ((const struct onednn *)backend)->narrow ? PRECISION_BF16
+                                                    : PRECISION_FP32;
+}
+
 const struct backend_class backend_dnnl = {
     .name = "onednn",
     .api_version = BACKEND_API_VERSION,
@@ -359,6 +407,7 @@ const struct backend_class backend_dnnl = {
     .executed_backward = dn_executed_backward,
     .memory = dn_memory,
     .multiply = onednn_multiply,
+    .precision = dn_precision,
     .library = onednn_version,
 };
 

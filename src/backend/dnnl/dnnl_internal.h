@@ -37,8 +37,8 @@ enum order {
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
  * pointer, valid as long as the backend. Of float32, save for maps of integers
- * (int8_internal.h), what a kernel leaves for the backward pass and its scratch
- * memory. */
+ * (int8_internal.h), numbers that are stored in bf16 (bf16.c), what a kernel
+ * leaves for the backward pass and its scratch memory. */
 struct layout {
     enum dtype dtype;
     struct shape shape;
@@ -146,6 +146,9 @@ struct onednn {
     unsigned float_settings; /* of the caller, while denormals are flushed */
     bool flushes;
     bool may_unload; /* weights are as they were loaded: see tensor_unload() */
+    /* For each value whether the kernel that makes it stores it in bf16; NULL:
+     * everything is float32. */
+    bool *narrow;
 };
 
 /* ---- dnnl_backend.c ------------------------------------------------------ */
@@ -162,6 +165,8 @@ void onednn_enter(struct onednn *dn);
 enum assay_status onednn_limit(struct error *err);
 /* What ONEDNN_MAX_CPU_ISA limits it to; NULL where something else does. */
 const char *onednn_limit_word(void);
+/* Whether it has instructions for bf16. */
+bool onednn_has_bf16(void);
 
 /* ---- denormals.c --------------------------------------------------------- */
 
@@ -309,8 +314,8 @@ const struct layout *layout_strided(struct onednn *dn,
                                     const struct shape *shape,
                                     const int64_t *strides);
 const struct layout *layout_of(struct onednn *dn, const struct tensor *tensor);
-/* The order of another, for this shape; NULL where it has no name or is none
- * of maps. */
+/* The order and type of another, for this shape; NULL where it has no name or
+ * is none of maps. */
 const struct layout *layout_like(struct onednn *dn, const struct layout *layout,
                                  const struct shape *shape);
 /* Of weights that lie as none of the library's do. */
@@ -324,10 +329,12 @@ void layout_forget_all(struct onednn *dn);
 
 enum assay_status layout_check(const struct layout *layout, struct error *err);
 size_t layout_bytes(const struct layout *layout); /* of NULL: 0 */
-/* "nchw", "nhwc", "nChw16c"; "other" for what has no common name. */
+/* "nchw", "nhwc", "nChw16c", "dense" for what is no map; "other" for what has
+ * no common name. */
 const char *layout_text(const struct layout *layout);
 
-/* A tensor of a layout, its padding not yet zeroed. */
+/* A tensor of a layout, its padding not yet zeroed. One that is stored in bf16
+ * is of float32 to whoever does not ask for its layout. */
 enum assay_status layout_tensor(struct pool *pool, const struct layout *layout,
                                 const struct shape *shape, struct tensor *out,
                                 struct error *err);
@@ -483,6 +490,25 @@ enum assay_status take_lasting(struct pool *pool, uint32_t owner, size_t bytes,
  * others than it knows. */
 bool unblock_weights(const struct layout *from, const float *data,
                      const struct layout *to, float *out);
+
+/* ---- bf16.c: products of bf16 -------------------------------------------- */
+
+/* Where that precision is wanted: marks the values that are stored so.
+ * ASSAY_UNSUPPORTED where it cannot be had. */
+enum assay_status bf16_start(struct onednn *dn, struct error *err);
+/* What products are computed in: DTYPE_BF16 or DTYPE_F32. */
+enum dtype bf16_factors(const struct onednn *dn);
+/* What a convolution's result is stored in. */
+enum dtype bf16_result(const struct onednn *dn, const struct job *job);
+/* Whether the node's kernel takes what is stored in bf16. */
+bool bf16_takes(const struct node *node);
+/* For another: the inputs in float32, in the same order of elements. To be
+ * released with passing_release(), also after a failure. */
+enum assay_status bf16_widen(struct onednn *dn, const struct job *job,
+                             const struct tensor *const *inputs,
+                             struct tensor *own, const struct tensor **list,
+                             struct error *err);
+void bf16_add(const uint16_t *a, const uint16_t *b, uint16_t *to, size_t n);
 
 /* ---- convolution.c ------------------------------------------------------- */
 
@@ -686,7 +712,13 @@ void own_winograd_run(const struct job *job, const struct kernel *kernel,
 /* ---- own_direct.c: convolutions of 1x1, or of each channel ----------------
  */
 
+/* Whether it takes the job without a contest. */
 bool own_direct_takes(const struct onednn *dn, const struct job *job);
+/* Adds the one that can do the job, if it has to win it. */
+void own_direct_list(const struct onednn *dn, const struct job *job,
+                     struct candidates *list);
+/* Whether a candidate is one of ours. */
+bool own_direct_has(const char *name);
 enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
                                   struct kernel **out, struct error *err);
 /* Pairs of channels that are multiplied at each place. */

@@ -118,7 +118,10 @@ static enum assay_status combine_inputs(struct onednn *dn,
     if (st)
         return st;
     st = reuse_or_make(dn, job, a, first, y, err);
-    if (!st)
+    if (!st && layout_of(dn, a)->dtype == DTYPE_BF16)
+        bf16_add(tensor_data(a), tensor_data(&b), tensor_data(y),
+                 layout_elements(a));
+    else if (!st)
         elementwise_combine(tensor_f32(a), tensor_f32(&b), tensor_f32(y),
                             layout_elements(a), is_product);
     tensor_release(&b);
@@ -282,29 +285,31 @@ enum assay_status forward_batch_norm(struct onednn *dn, struct job *job,
     return st;
 }
 
-static void stretch_row(const float *from, int64_t from_width, float *to,
-                        int64_t to_width, int64_t block)
+/* pixel: bytes of one. */
+static void stretch_row(const char *from, int64_t from_width, char *to,
+                        int64_t to_width, int64_t pixel)
 {
     for (int64_t j = 0; j < to_width; j++) {
-        const float *pixel =
-            from + resize_nearest_source(j, from_width, to_width) * block;
+        const char *source =
+            from + resize_nearest_source(j, from_width, to_width) * pixel;
 
-        if (block == 1)
-            to[j] = *pixel;
+        if (pixel == sizeof(float))
+            memcpy(to + j * pixel, source, sizeof(float));
         else
-            memcpy(to + j * block, pixel, (size_t)block * sizeof *to);
+            memcpy(to + j * pixel, source, (size_t)pixel);
     }
 }
 
-static void stretch(const struct channel_blocks *blocks, const struct tensor *x,
-                    const struct tensor *y)
+static void stretch(const struct channel_blocks *blocks, enum dtype stored,
+                    const struct tensor *x, const struct tensor *y)
 {
     const int64_t *from = x->shape.dims, *to = y->shape.dims;
-    int64_t block = blocks->block, n = blocks->images * blocks->n_blocks;
-    const float *read = tensor_f32(x);
-    float *write = tensor_f32(y);
+    int64_t block = blocks->block * (int64_t)dtype_bytes(stored);
+    int64_t n = blocks->images * blocks->n_blocks;
+    const char *read = tensor_data(x);
+    char *write = tensor_data(y);
 
-#pragma omp parallel for collapse(2) if (n * to[2] * to[3] * block >           \
+#pragma omp parallel for collapse(2) if (n * to[2] * to[3] * blocks->block >   \
                                          parallel_elements)
     for (int64_t i = 0; i < n; i++) {
         for (int64_t row = 0; row < to[2]; row++) {
@@ -323,16 +328,19 @@ enum assay_status forward_resize_nearest(struct onednn *dn, struct job *job,
 {
     const struct tensor *x;
     struct channel_blocks blocks;
+    enum dtype stored = DTYPE_F32;
     struct tensor own;
     enum assay_status st = get_blocked(dn, job, &own, &x, &blocks, err);
 
     (void)inputs;
-    if (!st)
+    if (!st) {
+        stored = layout_of(dn, x)->dtype;
         st = layout_tensor(job->context->pool,
-                           layout_ordered(dn, &job->y, blocks.order), &job->y,
-                           y, err);
+                           layout_typed(dn, stored, &job->y, blocks.order),
+                           &job->y, y, err);
+    }
     if (!st)
-        stretch(&blocks, x, y);
+        stretch(&blocks, stored, x, y);
     tensor_release(&own);
     return st;
 }

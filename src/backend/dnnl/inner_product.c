@@ -10,18 +10,23 @@ const struct layout *linear_weight(struct onednn *dn, const struct shape *shape)
                                    : layout_any(dn, shape);
 }
 
-/* Input and output stay dense: what comes before and after reads rows. */
+/* Input and output stay dense: what comes before and after reads rows. Of bf16
+ * there is no other way than to convert them, and to pack weights. */
 static enum assay_status inner_product_make_kernel(struct onednn *dn,
                                                    const struct job *job,
                                                    struct kernel **out,
                                                    struct error *err)
 {
-    struct operation operation = {.kind = OPERATION_INNER_PRODUCT,
-                                  .src = layout_dense(dn, &job->x->shape),
-                                  .weights =
-                                      linear_weight(dn, &job->weight->shape),
-                                  .dst = layout_dense(dn, &job->y)};
+    enum dtype factors = bf16_factors(dn);
+    struct operation operation = {
+        .kind = OPERATION_INNER_PRODUCT,
+        .src = layout_typed(dn, factors, &job->x->shape, ORDER_DENSE),
+        .weights = linear_weight(dn, &job->weight->shape),
+        .dst = layout_dense(dn, &job->y)};
 
+    if (dn->narrow)
+        operation.weights =
+            layout_typed(dn, factors, &job->weight->shape, ORDER_ANY);
     if (job->bias)
         operation.bias = layout_dense(dn, &job->bias->shape);
     return kernel_make_kept(dn, job, &operation, out, err);

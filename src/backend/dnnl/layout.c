@@ -53,6 +53,7 @@ static const struct {
     enum dtype dtype;
     dnnl_data_type_t type;
 } native_types[] = {{DTYPE_F32, dnnl_f32},
+                    {DTYPE_BF16, dnnl_bf16},
                     {DTYPE_U8, dnnl_u8},
                     {DTYPE_I8, dnnl_s8},
                     {DTYPE_I32, dnnl_s32}};
@@ -260,8 +261,9 @@ static bool layout_is_map(const struct layout *layout)
 const struct layout *layout_like(struct onednn *dn, const struct layout *layout,
                                  const struct shape *shape)
 {
-    return layout_is_map(layout) ? layout_ordered(dn, shape, layout->order)
-                                 : NULL;
+    return layout_is_map(layout)
+               ? layout_typed(dn, layout->dtype, shape, layout->order)
+               : NULL;
 }
 
 const struct layout *layout_transformed(struct onednn *dn,
@@ -315,7 +317,7 @@ const char *layout_text(const struct layout *layout)
         if (named_orders[i].order == layout->order)
             return named_orders[i].name;
     }
-    return "other";
+    return layout->order == ORDER_DENSE ? "dense" : "other";
 }
 
 /* ---- tensors ------------------------------------------------------------- */
@@ -325,10 +327,12 @@ enum assay_status layout_tensor(struct pool *pool, const struct layout *layout,
                                 struct error *err)
 {
     enum assay_status st = layout_check(layout, err);
+    bool is_narrow = layout->dtype == DTYPE_BF16;
 
-    if (!st && layout->order == ORDER_DENSE)
+    if (!st && layout->order == ORDER_DENSE && !is_narrow)
         return tensor_new(pool, layout->dtype, shape, out, err);
-    *out = (struct tensor){.dtype = layout->dtype, .shape = *shape};
+    *out = (struct tensor){.dtype = is_narrow ? DTYPE_F32 : layout->dtype,
+                           .shape = *shape};
     if (st)
         return st;
     out->layout = layout;
@@ -364,8 +368,10 @@ enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
 
 size_t layout_elements(const struct tensor *tensor)
 {
-    return tensor->layout ? tensor->layout->bytes / dtype_bytes(tensor->dtype)
-                          : tensor_elements(tensor);
+    const struct layout *layout = tensor->layout;
+
+    return layout ? layout->bytes / dtype_bytes(layout->dtype)
+                  : tensor_elements(tensor);
 }
 
 bool layout_blocks(const struct tensor *tensor, struct channel_blocks *blocks)

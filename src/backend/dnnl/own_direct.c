@@ -9,6 +9,7 @@
 
 #include <omp.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool is_square(const struct job *job)
 {
@@ -43,9 +44,8 @@ static struct direct_shape direct_shape_of(const struct job *job)
                                  .left = attrs->before[1]};
 }
 
-/* With several threads oneDNN's are faster by a tenth or more, where there are
- * more than a few outputs: ours read all weights again for every piece of a
- * map. */
+/* With several threads oneDNN's are faster as often as not, where there are
+ * more than a few outputs: there they run against each other. */
 static bool wants_pointwise(const struct job *job)
 {
     struct direct_shape shape = direct_shape_of(job);
@@ -71,7 +71,7 @@ static bool find_direct(const struct onednn *dn, const struct job *job,
     if (!direct_takes(*kind, w[2], attrs->stride[0]))
         return false;
     if (*kind == DIRECT_POINTWISE)
-        return !has_padding(attrs) && wants_pointwise(job);
+        return !has_padding(attrs);
     return attrs->groups == w[0] && w[1] == 1 && !job->residual;
 }
 
@@ -79,7 +79,35 @@ bool own_direct_takes(const struct onednn *dn, const struct job *job)
 {
     enum direct_kind kind;
 
-    return find_direct(dn, job, &kind);
+    return find_direct(dn, job, &kind) &&
+           (kind == DIRECT_DEPTHWISE || wants_pointwise(job));
+}
+
+static void direct_name(enum direct_kind kind, char *name, size_t size)
+{
+    snprintf(name, size, "direct assay_%s:%s",
+             kind == DIRECT_POINTWISE ? "1x1" : "dw", direct_instructions());
+}
+
+void own_direct_list(const struct onednn *dn, const struct job *job,
+                     struct candidates *list)
+{
+    struct candidate *next = &list->items[list->n];
+    enum direct_kind kind;
+
+    if (!find_direct(dn, job, &kind) || kind != DIRECT_POINTWISE ||
+        list->n == MAX_CANDIDATES)
+        return;
+    next->ms = -1;
+    direct_name(kind, next->name, sizeof next->name);
+    list->n++;
+}
+
+bool own_direct_has(const char *name)
+{
+    static const char begin[] = "direct assay_";
+
+    return strncmp(name, begin, sizeof begin - 1) == 0;
 }
 
 static enum assay_status direct_set_layouts(struct onednn *dn,
@@ -108,10 +136,8 @@ static void name_direct(struct kernel *kernel)
     kernel->how = "by rule of thumb";
     kernel->candidates.n = 1;
     kernel->candidates.items[0].ms = -1;
-    snprintf(kernel->candidates.items[0].name,
-             sizeof kernel->candidates.items[0].name, "direct assay_%s:%s",
-             kernel->direct->kind == DIRECT_POINTWISE ? "1x1" : "dw",
-             direct_instructions());
+    direct_name(kernel->direct->kind, kernel->candidates.items[0].name,
+                sizeof kernel->candidates.items[0].name);
 }
 
 enum assay_status own_direct_make(struct onednn *dn, const struct job *job,

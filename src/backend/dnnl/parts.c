@@ -199,7 +199,7 @@ enum assay_status parts_make(struct onednn *dn, const struct job *job,
         make_whole(dn, job, describe, algorithm, implementation, out, err);
     size_t most = parts_limit(dn);
 
-    if (!st && scratch_bytes(*out) > most)
+    if (!st && scratch_bytes(*out) > most && !dn->narrow)
         divide(dn, job, most, describe, algorithm, implementation, out);
     return st;
 }

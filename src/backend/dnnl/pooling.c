@@ -115,8 +115,10 @@ static enum assay_status pool(struct onednn *dn, struct job *job,
         return pool_blocks(dn, job, windows, y, err);
     kernel = kernel_find(dn, job);
     if (!kernel)
-        st = pooling_make_kernel(dn, job, windows, layout_of(dn, job->x),
-                                 layout_any(dn, &job->y), &kernel, err);
+        st = pooling_make_kernel(
+            dn, job, windows, layout_of(dn, job->x),
+            layout_typed(dn, layout_of(dn, job->x)->dtype, &job->y, ORDER_ANY),
+            &kernel, err);
     if (st)
         return st;
     if (kernel->workspace) {

@@ -33,8 +33,9 @@ static const char *task_name(const struct job *job)
 }
 
 /* "n1 c64 h200 w200 o64 k3x3 s1x1 d1x1 p1,1,1,1 g1 nChw16c", behind what is
- * done where that is not inference; "smooth" follows where an activation other
- * than a ReLU does, which some kernels leave to a pass of its own. */
+ * done where that is not inference in float32; "smooth" follows where an
+ * activation other than a ReLU does, which some kernels leave to a pass of its
+ * own. */
 static void write_key(struct onednn *dn, const struct job *job, char *text,
                       size_t size)
 {
@@ -44,14 +45,14 @@ static void write_key(struct onednn *dn, const struct job *job, char *text,
         job->direction == DIRECTION_DATA ? job->y.dims : job->x->shape.dims;
 
     snprintf(text, size,
-             "%sn%" PRId64 " c%" PRId64 " h%" PRId64 " w%" PRId64 " o%" PRId64
+             "%s%sn%" PRId64 " c%" PRId64 " h%" PRId64 " w%" PRId64 " o%" PRId64
              " k%" PRId64 "x%" PRId64 " s%" PRId64 "x%" PRId64 " d%" PRId64
              "x%" PRId64 " p%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
              " g%" PRId64 " %s%s",
-             task_name(job), x[0], x[1], x[2], x[3], w[0], w[2], w[3],
-             attrs->stride[0], attrs->stride[1], attrs->dilation[0],
-             attrs->dilation[1], attrs->before[0], attrs->before[1],
-             attrs->after[0], attrs->after[1], attrs->groups,
+             dn->narrow ? "bf16 " : "", task_name(job), x[0], x[1], x[2], x[3],
+             w[0], w[2], w[3], attrs->stride[0], attrs->stride[1],
+             attrs->dilation[0], attrs->dilation[1], attrs->before[0],
+             attrs->before[1], attrs->after[0], attrs->after[1], attrs->groups,
              layout_text(layout_of(dn, job->x)),
              job->activation ? " smooth" : "");
 }
@@ -122,6 +123,8 @@ static bool is_worth_it(const struct onednn *dn, const char *name,
 {
     if (wishes_gemm(dn))
         return strstr(name, "gemm") != NULL;
+    if (dn->narrow)
+        return true;
     return dn->options.tries_last_resorts || !is_last_resort(name, y);
 }
 
@@ -142,10 +145,12 @@ static bool list_implementation(const char *name, const struct layout *y,
 }
 
 /* A wish for another algorithm is tried first and ends the search where it can
- * be met. */
+ * be met. Of bf16 there are direct kernels alone. */
 static bool is_wanted(const struct onednn *dn, const char *algorithm,
                       const struct candidates *list)
 {
+    if (dn->narrow && strcmp(algorithm, "direct") != 0)
+        return false;
     return !wished_algorithm(dn) || is_wished_algorithm(dn, algorithm) ||
            (list->n == 0 && strcmp(algorithm, "direct") == 0);
 }
@@ -203,6 +208,8 @@ static enum assay_status list_candidates(struct onednn *dn,
         if (!st && list->n == 0 && listing.first.name[0])
             list->items[list->n++] = listing.first;
     }
+    if (!st && is_wanted(dn, "direct", list))
+        own_direct_list(dn, job, list);
     if (!st && list->n == 0)
         st = error_set(err, ASSAY_UNSUPPORTED,
                        "oneDNN has no kernel for this convolution");
@@ -219,6 +226,8 @@ static enum assay_status make_candidate(struct onednn *dn,
 
     if (own_winograd_has(name))
         return own_winograd_make(dn, job, name, out, err);
+    if (own_direct_has(name))
+        return own_direct_make(dn, job, out, err);
     for (size_t i = 0; i < n_algorithms; i++) {
         if (strncmp(algorithms[i].name, name, length) != 0 ||
             strlen(algorithms[i].name) != length || !name[length])
