@@ -251,11 +251,12 @@ static enum assay_status back_widened(struct cuda_call *call,
                                       const struct op_backward *pass)
 {
     struct widened wide = {0};
+    struct cuda_call own = *call;
     enum assay_status st = widened_fill(call, pass, &wide);
 
-    call->inputs = wide.input_list;
+    own.inputs = wide.input_list;
     if (!st)
-        st = op->run(call, &wide.pass);
+        st = op->run(&own, &wide.pass);
     widened_release(call->node, &wide);
     return st;
 }
