@@ -116,7 +116,7 @@ static const struct cuda_back_op {
     {&op_concat, cuda_back_concat, reads_nothing, NULL, false, true},
     {&op_dropout_training, cuda_back_dropout, reads_as_host, can_back_dropout,
      false, false},
-    {&op_max_pool2d, cuda_back_pool2d, reads_nothing, can_back_max_pool2d,
+    {&op_max_pool2d, cuda_back_max_pool2d, reads_nothing, can_back_max_pool2d,
      false, true},
     {&op_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false, true},
     {&op_adaptive_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false,

@@ -54,10 +54,14 @@ enum assay_status cuda_pass_between(struct cuda_call *call,
                                     const struct tensor *dy, float low,
                                     float high, struct tensor *out);
 
-/* ---- cuda_pool.c ----------------------------------------------------------
+/* ---- cuda_pool.c, cuda_max_pool.c
+ * ----------------------------------------------------------
  */
 
-cuda_back cuda_back_pool2d;
+cuda_back cuda_back_pool2d, cuda_back_max_pool2d;
+/* Of a maximum in each window, for a backward pass: a byte for each, in the
+ * order of a map whose channels are last. 0: nobody asks for them. */
+enum assay_status cuda_save_places(struct cuda_call *call, cu_pointer *places);
 
 /* ---- cuda_conv_backward.c -------------------------------------------------
  */

@@ -67,9 +67,7 @@ static struct pool2d pool2d_over(const struct node *node,
     return pool;
 }
 
-/* For a backward pass: a byte for each maximum, in the order of a map whose
- * channels are last. */
-static enum assay_status pool2d_save(struct cuda_call *call, cu_pointer *places)
+enum assay_status cuda_save_places(struct cuda_call *call, cu_pointer *places)
 {
     const struct op_context *context = call->context;
     enum assay_status st = ASSAY_OK;
@@ -95,7 +93,7 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
     struct cuda_view from, made;
     size_t n = tensor_elements(&call->outputs[0]);
     char name[CUDA_NAME];
-    enum assay_status st = pool2d_save(call, &places);
+    enum assay_status st = cuda_save_places(call, &places);
 
     if (!st)
         st = cuda_in_layout(call, call->inputs[0],
