@@ -219,12 +219,20 @@ static void show_choices(const struct learner *learner)
     str_release(&text);
 }
 
+static enum precision precision_of(const char *word)
+{
+    for (enum precision i = PRECISION_FP32; word && i <= PRECISION_BF16; i++) {
+        if (!strcmp(word, precision_name(i)))
+            return i;
+    }
+    return PRECISION_TF32;
+}
+
 static int make_steps(char **words, const struct device *gpu)
 {
     struct error err = {0};
     struct learner learner;
-    enum precision precision =
-        words[3] && !strcmp(words[3], "fp32") ? PRECISION_FP32 : PRECISION_TF32;
+    enum precision precision = precision_of(words[3]);
     int n = (int)strtol(words[2], NULL, 10);
     enum assay_status st = open_row(
         &learner, words[0], strtol(words[1], NULL, 10), precision, gpu, &err);

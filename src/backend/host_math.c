@@ -98,9 +98,10 @@ VARIANTS(void, sgd_plain,
     const float *restrict gradient = arrays->gradient;
     float *restrict parameter = arrays->parameter;
     float rate = factors->learning_rate, decay = factors->weight_decay;
+    float unscale = factors->unscale;
 
     for (size_t i = from; i < to; i++)
-        parameter[i] -= rate * (gradient[i] + decay * parameter[i]);
+        parameter[i] -= rate * (unscale * gradient[i] + decay * parameter[i]);
 }
 
 VARIANTS(void, sgd_momentum,
@@ -112,10 +113,10 @@ VARIANTS(void, sgd_momentum,
     float *restrict parameter = arrays->parameter;
     float *restrict velocity = arrays->first;
     float rate = factors->learning_rate, decay = factors->weight_decay;
-    float momentum = factors->momentum;
+    float momentum = factors->momentum, unscale = factors->unscale;
 
     for (size_t i = from; i < to; i++) {
-        float slope = gradient[i] + decay * parameter[i];
+        float slope = unscale * gradient[i] + decay * parameter[i];
 
         velocity[i] = momentum * velocity[i] + slope;
         parameter[i] -= rate * velocity[i];
@@ -131,10 +132,10 @@ VARIANTS(void, sgd_nesterov,
     float *restrict parameter = arrays->parameter;
     float *restrict velocity = arrays->first;
     float rate = factors->learning_rate, decay = factors->weight_decay;
-    float momentum = factors->momentum;
+    float momentum = factors->momentum, unscale = factors->unscale;
 
     for (size_t i = from; i < to; i++) {
-        float slope = gradient[i] + decay * parameter[i];
+        float slope = unscale * gradient[i] + decay * parameter[i];
 
         velocity[i] = momentum * velocity[i] + slope;
         parameter[i] -= rate * (slope + momentum * velocity[i]);
@@ -175,7 +176,7 @@ VARIANTS(void, adamw,
     const struct adamw_factors f = *factors;
 
     for (size_t i = from; i < to; i++) {
-        float slope = gradient[i];
+        float slope = f.unscale * gradient[i];
 
         mean[i] = mean[i] * f.beta1 + f.rest1 * slope;
         square[i] = square[i] * f.beta2 + f.rest2 * slope * slope;

@@ -24,6 +24,7 @@ struct optimizer_tensors {
 struct sgd_factors {
     float learning_rate, momentum, weight_decay;
     bool is_nesterov;
+    float unscale; /* what gradients are multiplied with first */
 };
 
 struct adamw_factors {
@@ -33,6 +34,7 @@ struct adamw_factors {
     float step_size;        /* rate / (1 - beta1^steps) */
     float root_correction2; /* sqrt(1 - beta2^steps) */
     float eps;
+    float unscale; /* as above */
 };
 
 struct backend_math {

@@ -58,7 +58,8 @@ static enum assay_status train_settings_set_number(struct train_config *config,
     return train_config_set(config, name, text, err);
 }
 
-const char *const train_precisions[] = {"auto", "fp32", "tf32", NULL};
+const char *const train_precisions[] = {"auto", "fp32", "tf32",
+                                        "fp16", "bf16", NULL};
 
 /* The options that override one setting each. */
 static enum assay_status

@@ -73,11 +73,22 @@ static enum assay_status take_gradient(struct engine *engine, uint32_t value,
     return st;
 }
 
-/* Every loss begins with a gradient of 1. */
+void engine_scale_losses(struct engine *engine, double factor)
+{
+    engine->loss_scale = factor;
+}
+
+double engine_loss_scale(const struct engine *engine)
+{
+    return engine->loss_scale > 0 ? engine->loss_scale : 1;
+}
+
+/* Every loss begins with a gradient of 1, times their scale. */
 static enum assay_status seed_losses(struct engine *engine, struct error *err)
 {
     const struct graph *graph = engine->graph;
     struct shape scalar = {.rank = 0};
+    float scale = (float)engine_loss_scale(engine);
     bool has_loss = false;
 
     for (size_t i = 0; i < graph_output_count(graph); i++) {
@@ -90,8 +101,9 @@ static enum assay_status seed_losses(struct engine *engine, struct error *err)
         has_loss = true;
         st = tensor_new(engine_pool(engine), DTYPE_F32, &scalar, &one, err);
         if (!st)
-            st = backend_math(engine->backend)
-                     ->fill(engine->backend, &engine->context, &one, 1, err);
+            st =
+                backend_math(engine->backend)
+                    ->fill(engine->backend, &engine->context, &one, scale, err);
         if (!st)
             st = take_gradient(engine, value, one, err);
         if (st)

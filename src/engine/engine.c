@@ -90,6 +90,8 @@ static enum assay_status make_backend(struct engine *engine,
         st = pool_new_in(device->space, &engine->pools[PLACE_DEVICE], err);
         if (!st)
             pool_report(engine->pools[PLACE_DEVICE], true);
+        if (!st && options->backend_options.is_training)
+            pool_hold_nothing(engine->pools[PLACE_DEVICE]);
     } else if (!engine->pools[PLACE_DEVICE]) {
         engine->pools[PLACE_DEVICE] = engine->pools[PLACE_HOST];
     }

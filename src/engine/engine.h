@@ -108,6 +108,9 @@ const struct tensor *engine_kept(const struct engine *engine, uint32_t value);
  * that are float32 scalars (the losses). Once a run; spans have the names of
  * the modules, as in engine_run(). */
 enum assay_status engine_backward(struct engine *engine, struct error *err);
+/* From now on losses are multiplied with this before the backward pass, and so
+ * are all gradients; optimizers divide by it. It is 1 at first. */
+void engine_scale_losses(struct engine *engine, double factor);
 
 /* Of a parameter that is not frozen, after engine_backward(): dense, in the
  * device's memory, borrowed until the next engine_run(). NULL: none reached

@@ -65,6 +65,7 @@ struct engine {
     struct cost *costs;          /* one per node */
     struct node_bodies *bodies;  /* one per node */
     struct tape *tape;           /* NULL: no training */
+    double loss_scale;           /* see engine_scale_losses(); 0: 1 */
     bool may_replay, was_replayed;
     bool is_replay_off;     /* by engine_allow_replay() */
     struct replay *replays; /* replay.c */
@@ -85,6 +86,10 @@ const char *engine_node_text(const struct engine *engine,
 void engine_begin_run(struct engine *engine, const struct tensor *inputs);
 enum assay_status engine_run_nodes(struct engine *engine, struct error *err);
 void engine_forget_values(struct engine *engine);
+
+/* ---- backward.c ---------------------------------------------------------- */
+
+double engine_loss_scale(const struct engine *engine);
 
 /* ---- replay.c: a pass as one launch --------------------------------------
  */

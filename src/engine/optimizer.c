@@ -219,6 +219,7 @@ static enum assay_status change_sgd(const struct optimizer *optimizer,
         .momentum = (float)options->momentum,
         .weight_decay = (float)options->weight_decay,
         .is_nesterov = options->is_nesterov,
+        .unscale = (float)(1 / engine_loss_scale(optimizer->engine)),
     };
     struct engine *engine = optimizer->engine;
 
@@ -243,6 +244,7 @@ static enum assay_status change_adamw(const struct optimizer *optimizer,
         .eps = (float)options->eps,
         .step_size = (float)(learning_rate / correction1),
         .root_correction2 = (float)sqrt(correction2),
+        .unscale = (float)(1 / engine_loss_scale(optimizer->engine)),
     };
     struct engine *engine = optimizer->engine;
 
@@ -304,7 +306,7 @@ enum assay_status optimizer_gradient_norm(const struct optimizer *optimizer,
         backend_math(engine->backend)
             ->square_sum(engine->backend, &engine->context, list, n, &sum, err);
     mem_free(list);
-    *norm = sqrt(sum);
+    *norm = sqrt(sum) / engine_loss_scale(engine);
     return st;
 }
 

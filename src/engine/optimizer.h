@@ -42,7 +42,8 @@ void optimizer_free(struct optimizer *optimizer); /* accepts NULL */
 enum assay_status optimizer_step(struct optimizer *optimizer,
                                  double learning_rate, struct error *err);
 
-/* Of the gradients of all parameters as one vector; NaN or infinite where one
+/* Of the gradients of all parameters as one vector, without the scale of the
+ * losses; NaN or infinite where one
  * of them is. */
 enum assay_status optimizer_gradient_norm(const struct optimizer *optimizer,
                                           double *norm, struct error *err);

@@ -48,7 +48,8 @@ struct pool {
     size_t limit_bytes; /* of what is held; 0: none */
     size_t most_bytes;  /* live at any time, whatever the peak is reset to */
     bool is_thrifty;
-    bool is_at_peak; /* the shares of the peak are those of now */
+    bool holds_nothing; /* and sizes are what was asked for */
+    bool is_at_peak;    /* the shares of the peak are those of now */
 };
 
 struct pool_share {
@@ -295,6 +296,13 @@ bool pool_set_thrifty(struct pool *pool, bool is_thrifty)
     return before;
 }
 
+void pool_hold_nothing(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->holds_nothing = pool->space->keeps;
+    pthread_mutex_unlock(&pool->lock);
+}
+
 void pool_free(struct pool *pool)
 {
     if (!pool)
@@ -416,6 +424,8 @@ static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
         return error_nomem(err, bytes, what);
     class = size_class(bytes, &capacity);
     pthread_mutex_lock(&pool->lock);
+    if (pool->holds_nothing)
+        capacity = (bytes + !bytes + min_bytes - 1) / min_bytes * min_bytes;
     buffer = pool_reuse(pool, class);
     if (!buffer)
         buffer = pool_obtain(pool, capacity);
@@ -474,6 +484,8 @@ static void pool_take_back(struct buffer *buffer)
     pool->shares[buffer->owner].bytes -= buffer->bytes;
     pool->usage.live_bytes -= buffer->capacity;
     pool->usage.cached_bytes += buffer->capacity;
+    if (pool->holds_nothing)
+        pool_drop(pool, &pool->free_lists[class]);
     pthread_mutex_unlock(&pool->lock);
 }
 

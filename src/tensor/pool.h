@@ -123,5 +123,9 @@ void pool_set_limit(struct pool *pool, size_t bytes);
  * back, what waited longest first. For a first pass, of which nobody knows
  * whether another follows, and for training. Gives what it was until now. */
 bool pool_set_thrifty(struct pool *pool, bool is_thrifty);
+/* From now on what comes back goes to the space at once, where that keeps it:
+ * it joins neighbours, which a list of sizes cannot. For training, whose pieces
+ * have many sizes; not for a pool that a recorded pass works in. */
+void pool_hold_nothing(struct pool *pool);
 
 #endif

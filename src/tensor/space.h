@@ -20,6 +20,7 @@ enum { SPACE_ALIGNMENT = 64 }; /* a cache line, an AVX-512 register */
 struct space {
     const char *name;            /* "host", "cuda:0" */
     bool is_host;                /* its addresses are the host's */
+    bool keeps;                  /* what it is given, for the next to take */
     atomic_size_t wrapped_bytes; /* of others, in buffers: see buffer_wrap() */
 
     /* Aligned to SPACE_ALIGNMENT, not initialised; NULL: no memory left. */

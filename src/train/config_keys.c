@@ -42,10 +42,9 @@ static const char *const optimizers[] = {
 
 /* In the order of enum precision. */
 static const char *const precisions[] = {
-    [PRECISION_AUTO] = "auto",
-    [PRECISION_FP32] = "fp32",
-    [PRECISION_TF32] = "tf32",
-    NULL,
+    [PRECISION_AUTO] = "auto", [PRECISION_FP32] = "fp32",
+    [PRECISION_TF32] = "tf32", [PRECISION_FP16] = "fp16",
+    [PRECISION_BF16] = "bf16", NULL,
 };
 
 const struct config_key config_keys[] = {

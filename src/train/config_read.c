@@ -322,10 +322,29 @@ static enum assay_status check_device(const struct train_config *config,
     return st;
 }
 
+/* The processors train in fp32. */
+static enum assay_status check_precision(const struct train_config *config,
+                                         struct error *err)
+{
+    const struct config_key *key = config_key_find("training.precision");
+    enum precision precision = (enum precision)config->training.precision;
+    const struct device *device;
+    enum assay_status st = train_device(config, &device, err);
+
+    if (st || device->backend->precision ||
+        (precision != PRECISION_FP16 && precision != PRECISION_BF16))
+        return st;
+    return config_refuse(config, key, err,
+                         "is %s, which takes a GPU; %s trains in fp32",
+                         precision_name(precision), device->name);
+}
+
 enum assay_status train_config_check(const struct train_config *config,
                                      struct error *err)
 {
     enum assay_status st = config_check_model(config, err);
 
-    return st ? st : check_device(config, err);
+    if (!st)
+        st = check_device(config, err);
+    return st ? st : check_precision(config, err);
 }

@@ -98,6 +98,8 @@ static enum assay_status backward(struct trainer *trainer, struct error *err)
 {
     enum assay_status st;
 
+    engine_scale_losses(trainer->engine,
+                        loss_scale_factor(&trainer->position.scale));
     assay_begin_class("backward", graph_class(trainer->options.graph));
     st = engine_backward(trainer->engine, err);
     assay_end();
@@ -196,6 +198,7 @@ end_step(struct trainer *trainer, const struct batch *batch, double rate,
         .duration_ns = duration_ns,
         .wait_ns = batch->wait_ns,
         .is_warm_up = is_warm_up,
+        .is_skipped = !isfinite(trainer->gradient_norm),
     };
     enum assay_status st = step_series_learn(trainer, &step, err);
 
@@ -205,6 +208,7 @@ end_step(struct trainer *trainer, const struct batch *batch, double rate,
         report->first_loss = trainer->loss;
     report->last_loss = trainer->loss;
     report->n_steps = trainer->n_run;
+    report->n_unscaled = trainer->position.scale.n_skipped;
     if (!st && !is_warm_up)
         st = step_series_put(trainer, &step, batch, err);
     if (options->watch.stepped)
@@ -234,7 +238,9 @@ enum assay_status trainer_step(struct trainer *trainer,
     release_made(trainer);
     duration_ns = clock_now(&trainer->clock) - began_ns;
     assay_iteration_end();
-    if (!st && !*is_end && !isfinite(trainer->gradient_norm))
+    if (!st && !*is_end &&
+        !loss_scale_learn(&trainer->position.scale,
+                          isfinite(trainer->gradient_norm)))
         st = tell_not_finite(trainer, err);
     step_inputs_release(trainer);
     if (!st && !*is_end)

@@ -143,6 +143,7 @@ static enum assay_status write_file(const char *path,
 {
     char step[number_text], epoch[number_text], index[number_text];
     char seed[number_text], threads[number_text];
+    char scale[number_text], good_steps[number_text];
     const struct named_text texts[] = {
         {format_note, format_version},
         {CHECKPOINT_HAS_DICTS, "1"},
@@ -155,10 +156,15 @@ static enum assay_status write_file(const char *path,
         {"optimizer", optimizer_kind_name(position->optimizer)},
         {"optimizer.steps", steps},
         {"kernels", str_text(&position->choices)},
+        {"loss_scale", note_of_number(scale, (uint64_t)position->scale.factor)},
+        {"loss_scale.steps",
+         note_of_number(good_steps, position->scale.good_steps)},
     };
+    /* Those of the scale are the last two, where there is one. */
+    size_t n =
+        sizeof texts / sizeof *texts - (position->scale.factor > 0 ? 0 : 2);
 
-    return safetensors_write(path, list->items, list->n, texts,
-                             sizeof texts / sizeof *texts, err);
+    return safetensors_write(path, list->items, list->n, texts, n, err);
 }
 
 enum assay_status train_checkpoint_save(const char *path,
@@ -242,6 +248,25 @@ static enum assay_status note_optimizer(const struct checkpoint *checkpoint,
     return ASSAY_OK;
 }
 
+/* Only those of float16 have one. */
+static enum assay_status note_scale(const struct checkpoint *checkpoint,
+                                    struct loss_scale *out, struct error *err)
+{
+    uint64_t factor = 0;
+    enum assay_status st;
+
+    if (!checkpoint_note(checkpoint, "loss_scale"))
+        return ASSAY_OK;
+    st = note_number(checkpoint, "loss_scale", &factor, err);
+    if (!st && (factor < 1 || factor > (uint64_t)LOSS_SCALE_MOST))
+        st = error_set(err, ASSAY_BAD_INPUT,
+                       "its note 'loss_scale' is %" PRIu64, factor);
+    if (!st)
+        st = note_number(checkpoint, "loss_scale.steps", &out->good_steps, err);
+    out->factor = (double)factor;
+    return st;
+}
+
 static enum assay_status check_format(const struct checkpoint *checkpoint,
                                       struct error *err)
 {
@@ -281,6 +306,8 @@ static enum assay_status read_notes(const struct checkpoint *checkpoint,
     out->n_threads = (int)threads;
     if (!st)
         st = note_optimizer(checkpoint, &out->optimizer, err);
+    if (!st)
+        st = note_scale(checkpoint, &out->scale, err);
     if (!st)
         st = note_text(checkpoint, "model", &out->model, err);
     if (!st)

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "data/batch.h"
 #include "engine/optimizer.h"
+#include "train/loss_scale.h"
 
 /* Where a training is, apart from its tensors. */
 struct train_position {
@@ -21,7 +22,8 @@ struct train_position {
     int n_threads;
     struct batch_place place; /* of the next batch */
     enum optimizer_kind optimizer;
-    struct str model;   /* its name */
+    struct loss_scale scale; /* off where the file has none */
+    struct str model;        /* its name */
     struct str choices; /* of kernels, in the format of the backend's file */
 };
 

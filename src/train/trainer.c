@@ -119,6 +119,21 @@ static enum assay_status plan_outputs(struct trainer *trainer,
     return ASSAY_OK;
 }
 
+/* Unless the checkpoint has one, by the precision. */
+static void settle_scale(struct trainer *trainer)
+{
+    const struct backend *backend = engine_backend(trainer->engine);
+    struct loss_scale *scale = &trainer->position.scale;
+    bool is_half = backend->class->precision &&
+                   backend->class->precision(backend) == PRECISION_FP16;
+    double first = trainer->options.loss_scale;
+
+    if (!(first > 0) && !is_half)
+        *scale = (struct loss_scale){0};
+    else if (!(scale->factor > 0))
+        scale->factor = first > 0 ? first : LOSS_SCALE_FIRST;
+}
+
 static enum assay_status make_engine(struct trainer *trainer, struct error *err)
 {
     const struct trainer_options *options = &trainer->options;
@@ -137,6 +152,8 @@ static enum assay_status make_engine(struct trainer *trainer, struct error *err)
 
     st = engine_new(options->graph, options->pool, &engine, &trainer->engine,
                     err);
+    if (!st)
+        settle_scale(trainer);
     if (!st && engine_pool(trainer->engine) != options->pool)
         pool_set_limit(engine_pool(trainer->engine), options->device_bytes);
     if (!st)

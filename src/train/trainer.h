@@ -37,6 +37,8 @@ struct train_step {
     int64_t duration_ns;
     int64_t wait_ns; /* part of it spent waiting for data */
     bool is_warm_up; /* not part of the statistics */
+    bool is_skipped; /* its gradients were not finite: the scale of the losses
+                        was halved, the weights are those of before */
 };
 
 struct train_watch {
@@ -65,6 +67,8 @@ struct trainer_options {
 
     const struct device *device; /* NULL: device_portable */
     enum precision precision;    /* of a GPU */
+    double loss_scale; /* to begin with, a power of two; 0: LOSS_SCALE_FIRST in
+                          fp16, none in others */
     size_t device_bytes; /* of its memory that may be taken; 0: all. Means
                             nothing on the host */
     int n_threads;
@@ -113,16 +117,18 @@ struct train_report {
     uint64_t last_step; /* including resumed ones, from 1 */
     bool is_stopped;    /* by options.stop, before the last step */
     double first_loss, last_loss;
-    uint64_t n_skipped; /* images that could not be used */
-    uint64_t n_small;   /* batches that were passed over, because they had fewer
-                           images than the model has inputs */
+    uint64_t n_skipped;  /* images that could not be used */
+    uint64_t n_unscaled; /* steps skipped to find a scale of the losses */
+    uint64_t n_small; /* batches that were passed over, because they had fewer
+                         images than the model has inputs */
     bool has_checkpoint, has_run; /* was written */
     uint64_t n_pictures, n_boxes; /* see train_job.pictures_folder */
     size_t device_peak_bytes; /* most that was taken from a device; 0: none */
 };
 
 /* Makes the steps; writes the checkpoint and the run at the end, also if it was
- * stopped. A loss or gradient that is not finite is ASSAY_BAD_INPUT, and the
+ * stopped. A loss or gradient that is not finite (with a scale of the losses:
+ * however small it is made) is ASSAY_BAD_INPUT, and the
  * message names the step and the module; the checkpoint is then that of the
  * step before, and the run holds what was recorded. */
 enum assay_status trainer_run(struct trainer *trainer,

@@ -375,6 +375,7 @@ struct far *far_new(const char *name, size_t bytes)
     if (!far)
         return NULL;
     far->space = (struct space){.name = name,
+                                .keeps = true,
                                 .take = far_take,
                                 .give = far_give,
                                 .room = far_room,

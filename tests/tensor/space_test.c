@@ -296,3 +296,20 @@ TEST(a_pool_takes_no_more_of_a_space_than_its_limit)
     buffer_release(held[1]);
     scene_close(&scene);
 }
+
+TEST(a_pool_that_holds_nothing_gives_back_what_it_took)
+{
+    struct scene scene = scene_open();
+    struct buffer *held;
+
+    pool_hold_nothing(scene.there);
+    CHECK_STATUS(pool_take(scene.there, 70000, "a map", &held, &err), ASSAY_OK,
+                 &err);
+    CHECK_INT(pool_usage(scene.there).held_bytes, 137 * 512); /* no eighths */
+    CHECK_INT(pool_usage(scene.there).live_bytes, 137 * 512);
+    buffer_release(held);
+    CHECK_INT(pool_usage(scene.there).held_bytes, 0);
+    CHECK_INT(pool_usage(scene.there).cached_bytes, 0);
+    CHECK_INT(far_live_bytes(scene.far), 0);
+    scene_close(&scene);
+}

@@ -77,6 +77,7 @@ static enum assay_status cuda_sgd(struct backend *backend,
     cu_pointer velocity = cuda_at(tensors->states[0]);
     float rate = factors->learning_rate, momentum = factors->momentum;
     float decay = factors->weight_decay;
+    float unscale = factors->unscale;
     int is_nesterov = factors->is_nesterov;
     int64_t n = (int64_t)tensor_elements(tensors->parameter);
 
@@ -84,7 +85,7 @@ static enum assay_status cuda_sgd(struct backend *backend,
         return ASSAY_OK;
     return CUDA_LAUNCH(&call, "arithmetic", "sgd", grid_of(&call, n), parameter,
                        gradient, velocity, rate, momentum, decay, is_nesterov,
-                       n);
+                       unscale, n);
 }
 
 static enum assay_status cuda_adamw(struct backend *backend,
@@ -106,7 +107,7 @@ static enum assay_status cuda_adamw(struct backend *backend,
     return CUDA_LAUNCH(&call, "arithmetic", "adamw", grid_of(&call, n),
                        parameter, gradient, first, second, f.keep, f.beta1,
                        f.beta2, f.rest1, f.rest2, f.step_size,
-                       f.root_correction2, f.eps, n);
+                       f.root_correction2, f.eps, f.unscale, n);
 }
 
 /* ---- what the host gets to know ------------------------------------------ */

@@ -7,6 +7,8 @@
 #include "ops/ops.h"
 #include "ops/pooling/max_pool2d.h"
 
+enum { most_widened = 64 }; /* what a node that is trained may have */
+
 typedef struct op_reads cuda_reads(const struct node *node, uint64_t wanted);
 typedef bool cuda_can_back(const struct cuda *cuda, const struct node *node);
 
@@ -92,39 +94,43 @@ static const struct cuda_back_op {
     cuda_reads *reads;
     cuda_can_back *can;  /* NULL: always */
     bool may_lack_first; /* the gradient of its first output may be missing */
+    bool takes_any;      /* stored in any type; else it is given float32 */
 } cuda_back_ops[] = {
-    {&op_conv2d, cuda_back_conv2d, reads_as_host, can_back_conv2d, false},
+    {&op_conv2d, cuda_back_conv2d, reads_as_host, can_back_conv2d, false, true},
     {&op_conv_transpose2d, cuda_back_conv_transpose2d, reads_as_host,
-     cuda_can_back_transposed, false},
-    {&op_linear, cuda_back_linear, reads_as_host, NULL, false},
+     cuda_can_back_transposed, false, true},
+    {&op_linear, cuda_back_linear, reads_as_host, NULL, false, true},
     {&op_batch_norm, cuda_back_batch_norm, reads_batch_norm,
-     can_back_batch_norm, false},
+     can_back_batch_norm, false, true},
     {&op_batch_norm_training, cuda_back_batch_norm_training, reads_as_host,
-     NULL, false},
-    {&op_relu, cuda_back_relu, reads_as_host, NULL, false},
-    {&op_clip, cuda_back_clip, reads_as_host, NULL, false},
-    {&op_sigmoid, cuda_back_activation, reads_as_host, NULL, false},
-    {&op_tanh, cuda_back_activation, reads_as_host, NULL, false},
-    {&op_hard_sigmoid, cuda_back_activation, reads_as_host, NULL, false},
-    {&op_silu, cuda_back_activation, reads_as_host, NULL, false},
-    {&op_hard_swish, cuda_back_activation, reads_as_host, NULL, false},
-    {&op_leaky_relu, cuda_back_activation, reads_as_host, NULL, false},
-    {&op_add, cuda_back_add, reads_nothing, NULL, false},
-    {&op_concat, cuda_back_concat, reads_nothing, NULL, false},
+     NULL, false, true},
+    {&op_relu, cuda_back_relu, reads_as_host, NULL, false, true},
+    {&op_clip, cuda_back_clip, reads_as_host, NULL, false, true},
+    {&op_sigmoid, cuda_back_activation, reads_as_host, NULL, false, true},
+    {&op_tanh, cuda_back_activation, reads_as_host, NULL, false, true},
+    {&op_hard_sigmoid, cuda_back_activation, reads_as_host, NULL, false, true},
+    {&op_silu, cuda_back_activation, reads_as_host, NULL, false, true},
+    {&op_hard_swish, cuda_back_activation, reads_as_host, NULL, false, true},
+    {&op_leaky_relu, cuda_back_activation, reads_as_host, NULL, false, true},
+    {&op_add, cuda_back_add, reads_nothing, NULL, false, true},
+    {&op_concat, cuda_back_concat, reads_nothing, NULL, false, true},
     {&op_dropout_training, cuda_back_dropout, reads_as_host, can_back_dropout,
-     false},
-    {&op_max_pool2d, cuda_back_pool2d, reads_nothing, can_back_max_pool2d,
-     false},
-    {&op_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false},
-    {&op_adaptive_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false},
-    {&op_resize_nearest, cuda_back_resize_nearest, reads_nothing, NULL, false},
+     false, false},
+    {&op_max_pool2d, cuda_back_max_pool2d, reads_nothing, can_back_max_pool2d,
+     false, true},
+    {&op_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false, true},
+    {&op_adaptive_avg_pool2d, cuda_back_pool2d, reads_nothing, NULL, false,
+     true},
+    {&op_resize_nearest, cuda_back_resize_nearest, reads_nothing, NULL, false,
+     true},
     {&op_roi_align, cuda_back_roi_align, reads_as_host, can_back_roi_align,
-     false},
+     false, false},
     {&op_softmax_cross_entropy_loss, cuda_back_cross_entropy, reads_as_host,
-     can_back_loss, false},
-    {&op_rpn_loss, cuda_back_rpn_loss, reads_as_host, can_back_rpn_loss, true},
-    {&op_box_loss, cuda_back_box_loss, reads_as_host, NULL, false},
-    {&op_mask_loss, cuda_back_mask_loss, reads_as_host, NULL, false},
+     can_back_loss, false, false},
+    {&op_rpn_loss, cuda_back_rpn_loss, reads_as_host, can_back_rpn_loss, true,
+     false},
+    {&op_box_loss, cuda_back_box_loss, reads_as_host, NULL, false, false},
+    {&op_mask_loss, cuda_back_mask_loss, reads_as_host, NULL, false, false},
 };
 
 static const struct cuda_back_op *back_find(const struct node *node)
@@ -141,10 +147,7 @@ bool cuda_can_backward(const struct backend *backend, const struct node *node)
     const struct cuda *cuda = (const struct cuda *)backend;
     const struct cuda_back_op *op = back_find(node);
 
-    return op &&
-           (cuda->precision == PRECISION_FP32 ||
-            cuda->precision == PRECISION_TF32) &&
-           (!op->can || op->can(cuda, node));
+    return op && (!op->can || op->can(cuda, node));
 }
 
 struct op_reads cuda_backward_reads(const struct backend *backend,
@@ -169,6 +172,104 @@ static enum assay_status back_zeros(struct cuda_call *call,
     return st;
 }
 
+/* ---- ops that know float32 only ------------------------------------------ */
+
+/* The tensors of a pass in float32, for as long as a kernel is queued. */
+struct widened {
+    struct tensor inputs[most_widened], outputs[most_widened];
+    struct tensor dy[most_widened];
+    const struct tensor *input_list[most_widened], *dy_list[most_widened];
+    struct op_backward pass;
+};
+
+static bool is_narrow(const struct tensor *x)
+{
+    return x && x->buffer && x->dtype == DTYPE_F32 &&
+           cuda_stored(x) != DTYPE_F32;
+}
+
+static bool has_narrow(const struct node *node, const struct op_backward *pass)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (is_narrow(pass->inputs[i]))
+            return true;
+    }
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        if (is_narrow(&pass->outputs[i]) || is_narrow(pass->dy[i]))
+            return true;
+    }
+    return false;
+}
+
+/* To be released; shapes without data stay what they are. */
+static enum assay_status widen(struct cuda_call *call, const struct tensor *x,
+                               struct tensor *out)
+{
+    if (is_narrow(x))
+        return cuda_in_layout(call, x, cuda_layout(cuda_order(x), DTYPE_F32),
+                              out);
+    *out = x && x->buffer ? tensor_share(x) : x ? *x : (struct tensor){0};
+    return ASSAY_OK;
+}
+
+static enum assay_status widened_fill(struct cuda_call *call,
+                                      const struct op_backward *pass,
+                                      struct widened *wide)
+{
+    const struct node *node = call->node;
+    enum assay_status st = ASSAY_OK;
+
+    wide->pass = *pass;
+    for (size_t i = 0; !st && i < node->n_inputs; i++) {
+        st = widen(call, pass->inputs[i], &wide->inputs[i]);
+        wide->input_list[i] = pass->inputs[i] ? &wide->inputs[i] : NULL;
+    }
+    for (size_t i = 0; !st && i < node->n_outputs; i++) {
+        st = widen(call, &pass->outputs[i], &wide->outputs[i]);
+        if (!st)
+            st = widen(call, pass->dy[i], &wide->dy[i]);
+        wide->dy_list[i] = pass->dy[i] ? &wide->dy[i] : NULL;
+    }
+    wide->pass.inputs = wide->input_list;
+    wide->pass.outputs = wide->outputs;
+    wide->pass.dy = wide->dy_list;
+    return st;
+}
+
+static void widened_release(const struct node *node, struct widened *wide)
+{
+    for (size_t i = 0; i < node->n_inputs; i++)
+        tensor_release(&wide->inputs[i]);
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        tensor_release(&wide->outputs[i]);
+        tensor_release(&wide->dy[i]);
+    }
+}
+
+static enum assay_status back_widened(struct cuda_call *call,
+                                      const struct cuda_back_op *op,
+                                      const struct op_backward *pass)
+{
+    struct widened wide = {0};
+    struct cuda_call own = *call;
+    enum assay_status st = widened_fill(call, pass, &wide);
+
+    own.inputs = wide.input_list;
+    if (!st)
+        st = op->run(&own, &wide.pass);
+    widened_release(call->node, &wide);
+    return st;
+}
+
+static enum assay_status back_run(struct cuda_call *call,
+                                  const struct cuda_back_op *op,
+                                  const struct op_backward *pass)
+{
+    return op->takes_any || !has_narrow(call->node, pass)
+               ? op->run(call, pass)
+               : back_widened(call, op, pass);
+}
+
 enum assay_status cuda_run_backward(struct backend *backend,
                                     const struct op_context *context,
                                     const struct node *node, size_t at,
@@ -185,7 +286,7 @@ enum assay_status cuda_run_backward(struct backend *backend,
     if (st)
         return st;
     cuda_timing_begin(cuda->device, context->tag);
-    st = is_zero ? back_zeros(&call, pass) : op->run(&call, pass);
+    st = is_zero ? back_zeros(&call, pass) : back_run(&call, op, pass);
     cuda_timing_end(cuda->device, context->tag);
     for (size_t i = 0; st && i < node->n_inputs; i++) {
         if (op_wants(pass, i))
@@ -206,6 +307,7 @@ enum assay_status cuda_accumulate(struct backend *backend,
     enum assay_status st = cuda_enter(cuda->device, err);
     cu_pointer a, b, y;
     int has_relu = 0;
+    char name[CUDA_NAME];
 
     if (st || !n)
         return st;
@@ -219,7 +321,8 @@ enum assay_status cuda_accumulate(struct backend *backend,
     b = cuda_at(&term);
     y = cuda_at(&made);
     if (!st)
-        st = CUDA_LAUNCH(&call, "elementwise", "add_f32",
+        st = CUDA_LAUNCH(&call, "elementwise",
+                         cuda_kernel_name(name, "add", cuda_stored(sum)),
                          cuda_grid_for(cuda->device, (size_t)n, 8), a, b, y, n,
                          has_relu);
     cuda_timing_end(cuda->device, context->tag);

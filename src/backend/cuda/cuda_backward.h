@@ -1,8 +1,9 @@
 /* backend/cuda/cuda_backward.h - backward passes: which ops have kernels, and
  * who launches them.
  *
- * Gradients are float32, of maps with their channels last. In the precisions
- * that store less there are none: training computes in fp32 or tf32.
+ * Gradients of parameters are float32. Those of maps have their channels last,
+ * and are stored in the type of the precision by the ops that take any; what
+ * the others are given and make is float32.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BACKEND_CUDA_CUDA_BACKWARD_H
@@ -30,7 +31,7 @@ enum assay_status cuda_accumulate(struct backend *backend,
                                   struct tensor *sum, const struct tensor *dx,
                                   struct error *err);
 
-/* What training stores maps as. */
+/* What ops store maps as that know float32 only. */
 static inline const struct layout *cuda_map_layout(void)
 {
     return cuda_layout(CUDA_CHANNELS_LAST, DTYPE_F32);
@@ -53,10 +54,14 @@ enum assay_status cuda_pass_between(struct cuda_call *call,
                                     const struct tensor *dy, float low,
                                     float high, struct tensor *out);
 
-/* ---- cuda_pool.c ----------------------------------------------------------
+/* ---- cuda_pool.c, cuda_max_pool.c
+ * ----------------------------------------------------------
  */
 
-cuda_back cuda_back_pool2d;
+cuda_back cuda_back_pool2d, cuda_back_max_pool2d;
+/* Of a maximum in each window, for a backward pass: a byte for each, in the
+ * order of a map whose channels are last. 0: nobody asks for them. */
+enum assay_status cuda_save_places(struct cuda_call *call, cu_pointer *places);
 
 /* ---- cuda_conv_backward.c -------------------------------------------------
  */
@@ -70,7 +75,7 @@ bool cuda_can_back_transposed(const struct cuda *cuda, const struct node *node);
 cuda_back cuda_back_batch_norm, cuda_back_batch_norm_training;
 /* sums[c] of x, which lies as [rows,c]; dense, to be released. */
 enum assay_status cuda_channel_sums(struct cuda_call *call, cu_pointer x,
-                                    int64_t rows, int64_t c,
+                                    enum dtype stored, int64_t rows, int64_t c,
                                     struct tensor *out);
 
 /* ---- cuda_dropout.c -------------------------------------------------------

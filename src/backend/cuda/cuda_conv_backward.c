@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda_backward.h"
 
 #include "backend/cuda/cuda_plan.h"
+#include "backend/cuda/cuda_walk.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_transpose2d.h"
 #include "ops/product/linear.h"
@@ -24,25 +25,27 @@ static enum assay_status before_relu(struct cuda_call *call,
                              limit > 0 ? limit : INFINITY, out);
 }
 
-/* From [o,kh,kw,c] to [o,c,kh,kw], times the scale of each o. */
+/* From [o,kh,kw,c] to [o,c,kh,kw] in float32, times the scale of each o. */
 static enum assay_status unpack(struct cuda_call *call,
-                                const struct buffer *packed,
+                                const struct buffer *packed, enum dtype stored,
                                 const struct tensor *scale_input,
                                 const struct tensor *to)
 {
     const int64_t *dims = to->shape.dims;
     cu_pointer x = (cu_pointer)(uintptr_t)buffer_data(packed);
     cu_pointer y = cuda_at(to), scale = cuda_at(scale_input);
-    int64_t c = dims[1], places = dims[2] * dims[3];
+    int64_t c = dims[1], places = cuda_span(&to->shape, 2, to->shape.rank);
     int64_t n = (int64_t)tensor_elements(to);
+    char name[CUDA_NAME];
 
-    return CUDA_LAUNCH(call, "gradient", "unpack_weight",
+    return CUDA_LAUNCH(call, "gradient",
+                       cuda_kernel_name(name, "unpack_weight", stored),
                        cuda_grid_for(call->cuda->device, (size_t)n, 4), x,
                        scale, y, c, places, n);
 }
 
-/* The gradient of the weights, which lie in memory as the job has them or
- * otherwise. */
+/* The gradient of the weights in float32, which lie in memory as the job has
+ * them or otherwise. */
 static enum assay_status back_weight(struct cuda_call *call,
                                      const struct op_backward *pass,
                                      struct cuda_job job,
@@ -50,13 +53,16 @@ static enum assay_status back_weight(struct cuda_call *call,
                                      const struct tensor *scale)
 {
     const struct shape *shape = &pass->inputs[WEIGHT]->shape;
+    enum dtype stored = (enum dtype)job.stored;
     struct tensor *dw = &pass->dx[WEIGHT];
     struct buffer *packed = NULL;
     enum assay_status st = cuda_tensor_new(call, shape, NULL, dw);
 
     at.w = cuda_at(dw);
+    is_packed = is_packed || stored != DTYPE_F32;
     if (!st && is_packed) {
-        st = cuda_scratch(call, tensor_bytes(dw), &packed);
+        st = cuda_scratch(call, tensor_elements(dw) * dtype_bytes(stored),
+                          &packed);
         if (!st)
             at.w = (cu_pointer)(uintptr_t)buffer_data(packed);
     }
@@ -64,7 +70,7 @@ static enum assay_status back_weight(struct cuda_call *call,
     if (!st)
         st = cuda_job_do(call, &job, &at);
     if (!st && is_packed)
-        st = unpack(call, packed, scale, dw);
+        st = unpack(call, packed, stored, scale, dw);
     buffer_release(packed);
     return st;
 }
@@ -95,7 +101,7 @@ enum assay_status cuda_back_conv2d(struct cuda_call *call,
     const struct conv2d_attrs *attrs = conv2d_attrs(call->node);
     const struct tensor *scale = conv2d_scale(call->node, pass->inputs);
     const int64_t *w = pass->inputs[WEIGHT]->shape.dims;
-    const struct layout *layout = cuda_map_layout();
+    const struct layout *layout = cuda_own_layout(call->cuda, 4);
     struct cuda_job job = cuda_conv_job(call, layout, &pass->dy[0]->shape);
     struct cuda_operands at = {0};
     struct tensor dy = {0}, x = {0};
@@ -106,7 +112,7 @@ enum assay_status cuda_back_conv2d(struct cuda_call *call,
     at.y = cuda_at(&dy);
     if (!st && op_wants(pass, X))
         st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE, PACKED_WEIGHT,
-                         DTYPE_F32, &at.w);
+                         layout->stored, &at.w);
     if (!st && op_wants(pass, X))
         st = back_data(call, pass, job, at, layout);
     if (!st && op_wants(pass, WEIGHT))
@@ -116,8 +122,8 @@ enum assay_status cuda_back_conv2d(struct cuda_call *call,
         st = back_weight(call, pass, job, at,
                          scale || (w[1] > 1 && w[2] * w[3] > 1), scale);
     if (!st && op_wants(pass, BIAS))
-        st = cuda_channel_sums(call, at.y, job.n * job.oh * job.ow, job.o,
-                               &pass->dx[BIAS]);
+        st = cuda_channel_sums(call, at.y, layout->stored,
+                               job.n * job.oh * job.ow, job.o, &pass->dx[BIAS]);
     if (!st && op_wants(pass, CONV2D_RESIDUAL))
         pass->dx[CONV2D_RESIDUAL] = tensor_share(&dy);
     tensor_release(&x);
@@ -130,22 +136,29 @@ enum assay_status cuda_back_linear(struct cuda_call *call,
 {
     const struct shape *x_shape = &pass->inputs[X]->shape;
     const struct shape *w = &pass->inputs[WEIGHT]->shape;
-    struct cuda_job job = cuda_product_job(call, DTYPE_F32, x_shape->dims[0],
+    const struct layout *layout = cuda_own_layout(call->cuda, 2);
+    enum dtype stored = layout ? layout->stored : DTYPE_F32;
+    struct cuda_job job = cuda_product_job(call, stored, x_shape->dims[0],
                                            x_shape->dims[1], w->dims[0]);
     struct cuda_operands at = {0};
-    struct tensor dy = {0};
+    struct tensor dy = {0}, x = {0};
     enum assay_status st = before_relu(
-        call, pass, NULL, linear_attrs(call->node)->has_relu, 0, &dy);
+        call, pass, layout, linear_attrs(call->node)->has_relu, 0, &dy);
 
     at.y = cuda_at(&dy);
-    at.w = cuda_at(pass->inputs[WEIGHT]);
     if (!st && op_wants(pass, X))
-        st = back_data(call, pass, job, at, NULL);
-    at.x = cuda_at(pass->inputs[X]);
+        st = cuda_packed(call, WEIGHT, 0, PACKED_ROWS, stored, &at.w);
+    if (!st && op_wants(pass, X))
+        st = back_data(call, pass, job, at, layout);
+    if (!st && op_wants(pass, WEIGHT))
+        st = cuda_in_layout(call, pass->inputs[X], layout, &x);
+    at.x = cuda_at(&x);
     if (!st && op_wants(pass, WEIGHT))
         st = back_weight(call, pass, job, at, false, NULL);
     if (!st && op_wants(pass, BIAS))
-        st = cuda_channel_sums(call, at.y, job.n, job.o, &pass->dx[BIAS]);
+        st = cuda_channel_sums(call, at.y, stored, job.n, job.o,
+                               &pass->dx[BIAS]);
+    tensor_release(&x);
     tensor_release(&dy);
     return st;
 }
@@ -177,12 +190,16 @@ static enum assay_status collect_windows(struct cuda_call *call,
     int64_t h = x[2], w = x[3], o = weight[1], kh = weight[2], kw = weight[3];
     int64_t n = (int64_t)tensor_elements(from);
     cu_pointer dy = cuda_at(from), y;
-    enum assay_status st = cuda_scratch(call, tensor_bytes(from), out);
+    enum dtype stored = cuda_stored(from);
+    enum assay_status st =
+        cuda_scratch(call, tensor_elements(from) * dtype_bytes(stored), out);
+    char name[CUDA_NAME];
 
     if (st)
         return st;
     y = (cu_pointer)(uintptr_t)buffer_data(*out);
-    return CUDA_LAUNCH(call, "gradient", "collect",
+    return CUDA_LAUNCH(call, "gradient",
+                       cuda_kernel_name(name, "collect", stored),
                        cuda_grid_for(call->cuda->device, (size_t)n, 2), dy, y,
                        h, w, kh, kw, o, n);
 }
@@ -195,21 +212,24 @@ static enum assay_status back_turned_weight(struct cuda_call *call,
     const struct shape *shape = &pass->inputs[WEIGHT]->shape;
     int64_t c = shape->dims[0], o = shape->dims[1];
     int64_t places = shape->dims[2] * shape->dims[3];
+    enum dtype stored = (enum dtype)job.stored;
     struct buffer *packed = NULL;
     enum assay_status st =
         cuda_tensor_new(call, shape, NULL, &pass->dx[WEIGHT]);
     cu_pointer dw = cuda_at(&pass->dx[WEIGHT]);
     int64_t n = c * o * places;
+    char name[CUDA_NAME];
 
     if (!st)
-        st = cuda_scratch(call, (size_t)n * sizeof(float), &packed);
+        st = cuda_scratch(call, (size_t)n * dtype_bytes(stored), &packed);
     if (st)
         return st;
     at.w = (cu_pointer)(uintptr_t)buffer_data(packed);
     job.way = WAY_WEIGHTS;
     st = cuda_job_do(call, &job, &at);
     if (!st)
-        st = CUDA_LAUNCH(call, "gradient", "unpack_turned",
+        st = CUDA_LAUNCH(call, "gradient",
+                         cuda_kernel_name(name, "unpack_turned", stored),
                          cuda_grid_for(call->cuda->device, (size_t)n, 2), at.w,
                          dw, c, o, places, n);
     buffer_release(packed);
@@ -219,12 +239,12 @@ static enum assay_status back_turned_weight(struct cuda_call *call,
 enum assay_status cuda_back_conv_transpose2d(struct cuda_call *call,
                                              const struct op_backward *pass)
 {
-    const struct layout *layout = cuda_map_layout();
+    const struct layout *layout = cuda_own_layout(call->cuda, 4);
     const int64_t *x_dims = pass->inputs[X]->shape.dims;
     const int64_t *w = pass->inputs[WEIGHT]->shape.dims;
     int64_t rows = x_dims[0] * x_dims[2] * x_dims[3];
-    struct cuda_job job =
-        cuda_product_job(call, DTYPE_F32, rows, x_dims[1], w[1] * w[2] * w[3]);
+    struct cuda_job job = cuda_product_job(call, layout->stored, rows,
+                                           x_dims[1], w[1] * w[2] * w[3]);
     struct cuda_operands at = {0};
     struct buffer *windows = NULL;
     struct tensor dy = {0}, x = {0};
@@ -237,7 +257,7 @@ enum assay_status cuda_back_conv_transpose2d(struct cuda_call *call,
     if (!st)
         at.y = (cu_pointer)(uintptr_t)buffer_data(windows);
     if (!st && op_wants(pass, X))
-        st = cuda_packed(call, WEIGHT, 0, PACKED_TURNED, DTYPE_F32, &at.w);
+        st = cuda_packed(call, WEIGHT, 0, PACKED_TURNED, layout->stored, &at.w);
     if (!st && op_wants(pass, X))
         st = back_data(call, pass, job, at, layout);
     if (!st && op_wants(pass, WEIGHT))
@@ -246,8 +266,8 @@ enum assay_status cuda_back_conv_transpose2d(struct cuda_call *call,
     if (!st && op_wants(pass, WEIGHT))
         st = back_turned_weight(call, pass, job, at);
     if (!st && op_wants(pass, BIAS))
-        st = cuda_channel_sums(call, cuda_at(&dy), rows * w[2] * w[3], w[1],
-                               &pass->dx[BIAS]);
+        st = cuda_channel_sums(call, cuda_at(&dy), layout->stored,
+                               rows * w[2] * w[3], w[1], &pass->dx[BIAS]);
     buffer_release(windows);
     tensor_release(&x);
     tensor_release(&dy);

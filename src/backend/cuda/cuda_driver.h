@@ -44,6 +44,7 @@ enum {
     CU_ATTRIBUTE_L2_BYTES = 38,
     CU_ATTRIBUTE_MAJOR = 75,
     CU_ATTRIBUTE_MINOR = 76,
+    CU_ATTRIBUTE_CAN_MAP = 102, /* memory at addresses that were reserved */
 };
 
 enum {
@@ -52,6 +53,31 @@ enum {
     CU_EVENT_NO_TIMING = 2,
     CU_CAPTURE_RELAXED = 2,
     CU_FUNCTION_MAX_DYNAMIC_SHARED = 8,
+};
+
+/* What is mapped at reserved addresses. */
+enum {
+    CU_ALLOCATION_PINNED = 1,
+    CU_LOCATION_DEVICE = 1,
+    CU_ACCESS_READ_WRITE = 3,
+};
+
+typedef unsigned long long cu_allocation_handle;
+
+struct cu_location {
+    int type, id;
+};
+
+struct cu_allocation { /* CUmemAllocationProp */
+    int type, handle_types;
+    struct cu_location location;
+    void *windows;
+    unsigned char flags[8];
+};
+
+struct cu_access { /* CUmemAccessDesc */
+    struct cu_location location;
+    int flags;
 };
 
 #define DRIVER_LIST(X)                                                         \
@@ -70,6 +96,17 @@ enum {
     X(cuMemGetInfo_v2, (size_t * free, size_t * total))                        \
     X(cuMemAlloc_v2, (cu_pointer * at, size_t bytes))                          \
     X(cuMemFree_v2, (cu_pointer at))                                           \
+    X(cuMemAddressReserve, (cu_pointer * at, size_t bytes, size_t alignment,   \
+                            cu_pointer wanted, unsigned long long flags))      \
+    X(cuMemCreate,                                                             \
+      (cu_allocation_handle * handle, size_t bytes,                            \
+       const struct cu_allocation *wanted, unsigned long long flags))          \
+    X(cuMemMap, (cu_pointer at, size_t bytes, size_t offset,                   \
+                 cu_allocation_handle handle, unsigned long long flags))       \
+    X(cuMemSetAccess,                                                          \
+      (cu_pointer at, size_t bytes, const struct cu_access *access, size_t n)) \
+    X(cuMemUnmap, (cu_pointer at, size_t bytes))                               \
+    X(cuMemRelease, (cu_allocation_handle handle))                             \
     X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags))               \
     X(cuMemFreeHost, (void *at))                                               \
     X(cuMemcpyHtoDAsync_v2,                                                    \

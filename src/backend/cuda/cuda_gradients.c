@@ -61,6 +61,7 @@ enum assay_status cuda_pass_between(struct cuda_call *call,
     int64_t n = (int64_t)tensor_elements(dy);
     enum assay_status st = both_bring(call, layout, y, dy, &both);
     cu_pointer of, from, to;
+    char name[CUDA_NAME];
 
     *out = (struct tensor){0};
     if (!st)
@@ -69,9 +70,11 @@ enum assay_status cuda_pass_between(struct cuda_call *call,
     from = cuda_at(&both.dy);
     to = cuda_at(out);
     if (!st && n)
-        st = CUDA_LAUNCH(call, "gradient", "pass_between",
-                         cuda_grid_for(call->cuda->device, (size_t)n, 8), of,
-                         from, to, low, high, n);
+        st = CUDA_LAUNCH(
+            call, "gradient",
+            cuda_kernel_name(name, "pass_between", cuda_stored(&both.dy)),
+            cuda_grid_for(call->cuda->device, (size_t)n, 8), of, from, to, low,
+            high, n);
     both_release(&both);
     if (st)
         tensor_release(out);
@@ -131,6 +134,7 @@ enum assay_status cuda_back_activation(struct cuda_call *call,
     enum assay_status st =
         both_bring(call, read->layout, read, pass->dy[0], &both);
     cu_pointer of, dy, dx;
+    char name[CUDA_NAME];
 
     if (!st)
         st = place_for(call, &both.dy, pass->dy[0], &pass->dx[0]);
@@ -138,9 +142,11 @@ enum assay_status cuda_back_activation(struct cuda_call *call,
     dy = cuda_at(&both.dy);
     dx = cuda_at(&pass->dx[0]);
     if (!st)
-        st = CUDA_LAUNCH(call, "gradient", "pass_slope",
-                         cuda_grid_for(call->cuda->device, (size_t)n, 4), which,
-                         of, dy, dx, alpha, n);
+        st = CUDA_LAUNCH(
+            call, "gradient",
+            cuda_kernel_name(name, "pass_slope", cuda_stored(&both.dy)),
+            cuda_grid_for(call->cuda->device, (size_t)n, 4), which, of, dy, dx,
+            alpha, n);
     both_release(&both);
     return st;
 }
@@ -174,7 +180,7 @@ enum assay_status cuda_back_concat(struct cuda_call *call,
             st = cuda_copy_view(call, shape->rank, shape->dims, from,
                                 cuda_view_of(&pass->dx[i]));
         from.data += (cu_pointer)(shape->dims[axis] * from.strides[axis]) *
-                     sizeof(float);
+                     dtype_bytes(cuda_stored(dy));
     }
     return st;
 }
@@ -185,20 +191,23 @@ enum assay_status cuda_back_resize_nearest(struct cuda_call *call,
     const struct shape *shape = &pass->inputs[0]->shape;
     const int64_t *x = shape->dims, *y = pass->dy[0]->shape.dims;
     int64_t n = x[0], c = x[1], h = x[2], w = x[3], to_h = y[2], to_w = y[3];
+    const struct layout *layout = cuda_own_layout(call->cuda, 4);
     struct tensor own;
     cu_pointer dy, dx;
+    char name[CUDA_NAME];
     enum assay_status st;
 
     if (!op_wants(pass, 0))
         return ASSAY_OK;
-    st = cuda_in_layout(call, pass->dy[0], cuda_map_layout(), &own);
+    st = cuda_in_layout(call, pass->dy[0], layout, &own);
     if (!st)
-        st = cuda_tensor_new(call, shape, cuda_map_layout(), &pass->dx[0]);
+        st = cuda_tensor_new(call, shape, layout, &pass->dx[0]);
     dy = cuda_at(&own);
     dx = cuda_at(&pass->dx[0]);
     if (!st)
         st = CUDA_LAUNCH(
-            call, "gradient", "resize_nearest_back",
+            call, "gradient",
+            cuda_kernel_name(name, "resize_nearest_back", layout->stored),
             cuda_grid_for(call->cuda->device, tensor_elements(&pass->dx[0]), 1),
             dy, dx, n, h, w, c, to_h, to_w);
     tensor_release(&own);

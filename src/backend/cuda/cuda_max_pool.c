@@ -2,22 +2,20 @@
  * stored for it; cuda_pool.c has the rest. */
 #include "backend/cuda/cuda_ops.h"
 
+#include "backend/cuda/cuda_backward.h"
 #include "ops/pooling/max_pool2d.h"
 
-/* Sixteen bytes of channels at a time, and no place of a maximum is asked
- * for. */
-static bool max_pool_has_packs(const struct cuda_call *call)
+/* Sixteen bytes of channels at a time. */
+static bool max_pool_has_packs(const struct shape *x, const struct shape *y,
+                               const struct layout *layout)
 {
     enum { together = 16 };
-    const struct tensor *x = call->inputs[0];
-    const int64_t *dims = x->shape.dims;
-    size_t n = tensor_elements(&call->outputs[0]);
+    size_t n = 0, made = 0;
 
-    return !call->context->saved && cuda_order(x) == CUDA_CHANNELS_LAST &&
-           dims[1] > 0 &&
-           dims[1] * (int64_t)dtype_bytes(cuda_stored(x)) % together == 0 &&
-           n > 0 && n <= INT32_MAX && tensor_elements(x) <= INT32_MAX &&
-           !(cuda_at(x) % together);
+    return layout && layout->order == CUDA_CHANNELS_LAST && x->dims[1] > 0 &&
+           x->dims[1] * (int64_t)dtype_bytes(layout->stored) % together == 0 &&
+           shape_elements(x, &n) && shape_elements(y, &made) && made > 0 &&
+           n <= INT32_MAX && made <= INT32_MAX;
 }
 
 /* As kernels/pool_max.cu has it. */
@@ -27,37 +25,78 @@ struct max_pool {
     int n;
 };
 
-enum assay_status cuda_run_max_pool2d(struct cuda_call *call)
+/* n is left at 0. */
+static struct max_pool max_pool_of(const struct node *node,
+                                   const struct shape *x, const struct shape *y)
 {
-    const struct max_pool2d_attrs *attrs = call->node->attrs;
-    const struct tensor *input = call->inputs[0];
-    const int64_t *dims = input->shape.dims;
-    const int64_t *to = call->outputs[0].shape.dims;
-    struct max_pool pool = {.channels = (int)dims[1],
-                            .height = (int)dims[2],
-                            .width = (int)dims[3],
-                            .to_height = (int)to[2],
-                            .to_width = (int)to[3]};
-    size_t elements = tensor_elements(&call->outputs[0]);
-    char name[CUDA_NAME];
-    enum assay_status st;
-    cu_pointer x, y;
+    const struct max_pool2d_attrs *attrs = node->attrs;
+    struct max_pool pool = {.channels = (int)x->dims[1],
+                            .height = (int)x->dims[2],
+                            .width = (int)x->dims[3],
+                            .to_height = (int)y->dims[2],
+                            .to_width = (int)y->dims[3]};
 
-    if (!max_pool_has_packs(call))
-        return cuda_run_pool2d(call);
-    st = cuda_output(call, 0, input->layout);
     for (int i = 0; i < 2; i++) {
         pool.kernel[i] = (int)attrs->kernel[i];
         pool.stride[i] = (int)attrs->stride[i];
         pool.before[i] = (int)attrs->before[i];
     }
-    pool.n = (int)(elements * dtype_bytes(cuda_stored(input)) / 16);
-    x = cuda_at(input);
+    return pool;
+}
+
+static int max_pool_packs(const struct tensor *map)
+{
+    return (int)(tensor_elements(map) * dtype_bytes(cuda_stored(map)) / 16);
+}
+
+enum assay_status cuda_run_max_pool2d(struct cuda_call *call)
+{
+    const struct tensor *input = call->inputs[0];
+    struct shape shape = call->outputs[0].shape;
+    struct max_pool pool = max_pool_of(call->node, &input->shape, &shape);
+    char name[CUDA_NAME];
+    cu_pointer x = cuda_at(input), y, places;
+    enum assay_status st;
+
+    if (!max_pool_has_packs(&input->shape, &shape, input->layout) || x % 16)
+        return cuda_run_pool2d(call);
+    st = cuda_save_places(call, &places);
+    if (!st)
+        st = cuda_output(call, 0, input->layout);
+    pool.n = max_pool_packs(&call->outputs[0]);
     y = cuda_at(&call->outputs[0]);
     cuda_kernel_name(name, "max_pool", cuda_stored(input));
     return st ? st
               : CUDA_LAUNCH(
                     call, "pool_max", name,
                     cuda_grid_for(call->cuda->device, (size_t)pool.n, 1), pool,
-                    x, y);
+                    x, y, places);
+}
+
+enum assay_status cuda_back_max_pool2d(struct cuda_call *call,
+                                       const struct op_backward *pass)
+{
+    const struct shape *shape = &pass->inputs[0]->shape;
+    const struct layout *layout = cuda_own_layout(call->cuda, 4);
+    struct max_pool pool = max_pool_of(call->node, shape, &pass->dy[0]->shape);
+    struct tensor own;
+    cu_pointer dy, dx, places = cuda_at(pass->saved);
+    char name[CUDA_NAME];
+    enum assay_status st;
+
+    if (!max_pool_has_packs(shape, &pass->dy[0]->shape, layout))
+        return cuda_back_pool2d(call, pass);
+    st = cuda_in_layout(call, pass->dy[0], layout, &own);
+    if (!st)
+        st = cuda_tensor_new(call, shape, layout, &pass->dx[0]);
+    pool.n = max_pool_packs(&pass->dx[0]);
+    dy = cuda_at(&own);
+    dx = cuda_at(&pass->dx[0]);
+    cuda_kernel_name(name, "max_pool_back", layout->stored);
+    if (!st)
+        st = CUDA_LAUNCH(call, "pool_max", name,
+                         cuda_grid_for(call->cuda->device, (size_t)pool.n, 1),
+                         pool, dy, places, dx);
+    tensor_release(&own);
+    return st;
 }

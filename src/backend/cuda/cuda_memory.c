@@ -1,26 +1,12 @@
 /* backend/cuda/cuda_memory.c - see cuda_internal.h: memory of a GPU.
  *
- * The driver's memory is taken in large segments and handed out in pieces, best
- * fit, joined again when they come back. All work goes through one stream, so a
- * piece may have a new owner at once: what the new one queues runs after what
- * the old one queued. Segments go back to the driver only when it has no other
- * memory left. */
-#include "backend/cuda/cuda_internal.h"
+ * The driver's memory is handed out in pieces (cuda_ranges.h). All work goes
+ * through one stream, so a piece may have a new owner at once: what the new one
+ * queues runs after what the old one queued. */
+#include "backend/cuda/cuda_ranges.h"
 
 #include "backend/cuda/cuda_relay.h"
 #include "base/mem.h"
-
-enum { piece_bytes = 512 }; /* what sizes are rounded to */
-static const size_t segment_bytes = (size_t)64
-                                    << 20; /* least from the driver */
-
-/* A part of a segment, free or not; neighbours are in order of address. */
-struct piece {
-    cu_pointer at;
-    size_t bytes;
-    bool is_free, is_first; /* is_first: a segment begins here */
-    struct piece *next, *before;
-};
 
 /* Pinned memory that copies pass through, so that they need not wait. */
 struct staging {
@@ -30,181 +16,50 @@ struct staging {
 };
 
 struct cuda_memory {
-    struct piece *first;
-    struct cuda_memory_usage usage;
+    struct cuda_ranges ranges;
     struct staging staging[RELAY_BUFFERS];
     char *buffers[RELAY_BUFFERS]; /* their data */
     pthread_mutex_t lock;
 };
 
-/* ---- pieces -------------------------------------------------------------- */
+/* ---- taking and giving ----------------------------------------------------
+ */
 
-static size_t piece_size(size_t bytes)
+/* Gives back to the driver what nobody uses. */
+static void memory_trim(struct cuda_device *device)
 {
-    return (bytes + !bytes + piece_bytes - 1) / piece_bytes * piece_bytes;
-}
-
-static struct piece *find_piece(const struct cuda_memory *memory, size_t bytes)
-{
-    struct piece *best = NULL;
-
-    for (struct piece *at = memory->first; at; at = at->next) {
-        if (at->is_free && at->bytes >= bytes &&
-            (!best || at->bytes < best->bytes))
-            best = at;
-    }
-    return best;
-}
-
-static void piece_insert(struct cuda_memory *memory, struct piece *piece,
-                         struct piece *before)
-{
-    struct piece **link = before ? &before->next : &memory->first;
-
-    piece->before = before;
-    piece->next = *link;
-    if (piece->next)
-        piece->next->before = piece;
-    *link = piece;
-}
-
-static void piece_remove(struct cuda_memory *memory, struct piece *piece)
-{
-    *(piece->before ? &piece->before->next : &memory->first) = piece->next;
-    if (piece->next)
-        piece->next->before = piece->before;
-    mem_free(piece);
-}
-
-/* A segment from the driver as one free piece; NULL: it has none. */
-static struct piece *segment_add(struct cuda_memory *memory, size_t bytes)
-{
-    struct piece *piece = mem_zalloc(sizeof *piece), *before = NULL;
-    size_t wanted = bytes < segment_bytes ? segment_bytes : bytes;
-    cu_result result;
-
-    if (!piece)
-        return NULL;
-    wanted = (wanted + (2 << 20) - 1) >> 21 << 21; /* the driver's own pages */
-    result = cuda_driver()->cuMemAlloc_v2(&piece->at, wanted);
-    if (result && wanted > bytes) {
-        wanted = bytes;
-        result = cuda_driver()->cuMemAlloc_v2(&piece->at, wanted);
-    }
-    if (result) {
-        mem_free(piece);
-        return NULL;
-    }
-    piece->bytes = wanted;
-    piece->is_free = piece->is_first = true;
-    for (struct piece *at = memory->first; at && at->at < piece->at;
-         at = at->next)
-        before = at;
-    piece_insert(memory, piece, before);
-    memory->usage.held_bytes += wanted;
-    if (memory->usage.held_bytes > memory->usage.held_peak_bytes)
-        memory->usage.held_peak_bytes = memory->usage.held_bytes;
-    return piece;
-}
-
-static bool is_whole_segment(const struct piece *piece)
-{
-    return piece->is_free && piece->is_first &&
-           (!piece->next || piece->next->is_first);
-}
-
-/* Gives segments back that nobody uses. */
-static void segments_trim(struct cuda_device *device)
-{
-    struct cuda_memory *memory = device->memory;
-
     if (device->is_recording)
         return;
     (void)cuda_driver()->cuStreamSynchronize(device->stream);
-    for (struct piece *at = memory->first, *next; at; at = next) {
-        next = at->next;
-        if (is_whole_segment(at) && !cuda_driver()->cuMemFree_v2(at->at)) {
-            memory->usage.held_bytes -= at->bytes;
-            piece_remove(memory, at);
-        }
-    }
-}
-
-/* Cuts what is not needed off; without memory for its description it stays. */
-static void piece_cut(struct cuda_memory *memory, struct piece *piece,
-                      size_t bytes)
-{
-    struct piece *rest;
-
-    if (piece->bytes == bytes)
-        return;
-    rest = mem_zalloc(sizeof *rest);
-    if (!rest)
-        return;
-    *rest = (struct piece){.at = piece->at + bytes,
-                           .bytes = piece->bytes - bytes,
-                           .is_free = true};
-    piece->bytes = bytes;
-    piece_insert(memory, rest, piece);
+    ranges_trim(&device->memory->ranges);
 }
 
 static void *cuda_take(struct space *space, size_t bytes)
 {
     struct cuda_device *device = cuda_device_of(space);
     struct cuda_memory *memory;
-    struct piece *piece;
-    cu_pointer at = 0;
+    cu_pointer at;
 
     if (cuda_enter(device, NULL))
         return NULL;
     memory = device->memory;
-    bytes = piece_size(bytes);
     pthread_mutex_lock(&memory->lock);
-    piece = find_piece(memory, bytes);
-    if (!piece)
-        piece = segment_add(memory, bytes);
-    if (!piece) {
-        segments_trim(device);
-        piece = segment_add(memory, bytes);
-    }
-    if (piece) {
-        piece_cut(memory, piece, bytes);
-        piece->is_free = false;
-        memory->usage.live_bytes += piece->bytes;
-        at = piece->at;
+    at = ranges_take(device, &memory->ranges, bytes);
+    if (!at) {
+        memory_trim(device);
+        at = ranges_take(device, &memory->ranges, bytes);
     }
     pthread_mutex_unlock(&memory->lock);
     return (void *)(uintptr_t)at;
 }
 
-/* Joins a free piece with the one after it. */
-static void piece_join(struct cuda_memory *memory, struct piece *piece)
-{
-    struct piece *next = piece->next;
-
-    if (!next || !piece->is_free || !next->is_free || next->is_first)
-        return;
-    piece->bytes += next->bytes;
-    piece_remove(memory, next);
-}
-
 static void cuda_give(struct space *space, void *data, size_t bytes)
 {
     struct cuda_memory *memory = cuda_device_of(space)->memory;
-    struct piece *piece;
 
     (void)bytes;
     pthread_mutex_lock(&memory->lock);
-    piece = memory->first;
-    while (piece && piece->at != (cu_pointer)(uintptr_t)data)
-        piece = piece->next;
-    if (piece) {
-        piece->is_free = true;
-        memory->usage.live_bytes -= piece->bytes;
-        piece_join(memory, piece);
-        if (piece->before)
-            piece_join(memory, piece->before);
-    }
+    ranges_give(&memory->ranges, (cu_pointer)(uintptr_t)data);
     pthread_mutex_unlock(&memory->lock);
 }
 
@@ -383,11 +238,12 @@ static void cuda_trim(struct space *space)
     if (cuda_enter(device, NULL))
         return;
     pthread_mutex_lock(&device->memory->lock);
-    segments_trim(device);
+    memory_trim(device);
     pthread_mutex_unlock(&device->memory->lock);
 }
 
 const struct space cuda_space = {
+    .keeps = true,
     .room = cuda_room,
     .trim = cuda_trim,
     .take = cuda_take,
@@ -418,7 +274,7 @@ struct cuda_memory_usage cuda_memory_usage(struct cuda_device *device)
     if (!device->memory)
         return usage;
     pthread_mutex_lock(&device->memory->lock);
-    usage = device->memory->usage;
+    usage = device->memory->ranges.usage;
     pthread_mutex_unlock(&device->memory->lock);
     return usage;
 }

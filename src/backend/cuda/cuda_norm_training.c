@@ -24,16 +24,26 @@ struct division {
     struct rows_of map;
     struct cuda_grid grid, finish;
     int width, n_blocks; /* channels of a thread; blocks along the rows */
+    enum dtype stored;
 };
+
+/* Sixteen bytes for each thread, where that leaves work for all lanes. */
+static int channels_together(enum dtype stored, int64_t c)
+{
+    if (stored != DTYPE_F32 && c % 8 == 0 && c > 128)
+        return 8;
+    return c % 4 == 0 && c > 64 ? 4 : c % 2 == 0 ? 2 : 1;
+}
 
 /* fills: how often all blocks together fill the GPU. */
 static struct division norm_divide(const struct cuda_device *device,
-                                   int64_t rows, int64_t c, int64_t fills)
+                                   enum dtype stored, int64_t rows, int64_t c,
+                                   int64_t fills)
 {
-    struct division by = {.map = {.rows = rows, .c = (int)c}};
+    struct division by = {.map = {.rows = rows, .c = (int)c}, .stored = stored};
     int64_t across, most = fills * device->n_multiprocessors, down;
 
-    by.width = c % 4 == 0 && c > 64 ? 4 : c % 2 == 0 ? 2 : 1;
+    by.width = channels_together(stored, c);
     across = (c + (int64_t)lanes * by.width - 1) / ((int64_t)lanes * by.width);
     down = (most + across - 1) / across;
     by.map.each = (rows + down - 1) / (down ? down : 1);
@@ -46,23 +56,25 @@ static struct division norm_divide(const struct cuda_device *device,
     return by;
 }
 
-static struct division divide_sums(const struct cuda_call *call, int64_t rows,
-                                   int64_t c)
+static struct division divide_sums(const struct cuda_call *call,
+                                   enum dtype stored, int64_t rows, int64_t c)
 {
-    return norm_divide(call->cuda->device, rows, c, 4);
+    return norm_divide(call->cuda->device, stored, rows, c, 4);
 }
 
-static struct division divide_places(const struct cuda_call *call, int64_t rows,
-                                     int64_t c)
+static struct division divide_places(const struct cuda_call *call,
+                                     enum dtype stored, int64_t rows, int64_t c)
 {
-    return norm_divide(call->cuda->device, rows, c, 16);
+    return norm_divide(call->cuda->device, stored, rows, c, 16);
 }
 
 static const char *wide_name(char text[CUDA_NAME], const char *name,
                              const struct division *by)
 {
-    snprintf(text, CUDA_NAME, "%s_%d", name, by->width);
-    return text;
+    char wide[CUDA_NAME];
+
+    snprintf(wide, sizeof wide, "%.40s_%d", name, by->width);
+    return cuda_kernel_name(text, wide, by->stored);
 }
 
 /* Two sums for each block and channel. */
@@ -78,9 +90,10 @@ static enum assay_status take_sums(struct cuda_call *call,
 }
 
 enum assay_status cuda_channel_sums(struct cuda_call *call, cu_pointer x,
-                                    int64_t rows, int64_t c, struct tensor *out)
+                                    enum dtype stored, int64_t rows, int64_t c,
+                                    struct tensor *out)
 {
-    struct division by = divide_sums(call, rows, c);
+    struct division by = divide_sums(call, stored, rows, c);
     struct shape shape = shape_of(1, c);
     struct buffer *scratch = NULL;
     cu_pointer sums, y;
@@ -118,13 +131,18 @@ static enum assay_status as_map(struct cuda_call *call, const struct tensor *x,
                                 struct tensor *out)
 {
     struct shape shape = map_shape(&x->shape);
-    struct tensor flat;
+    const struct layout *layout = cuda_own_layout(call->cuda, 4);
+    struct tensor dense, flat;
     enum assay_status st;
 
     if (x->shape.rank == 4)
-        return cuda_in_layout(call, x, cuda_map_layout(), out);
-    flat = tensor_reshape(x, &shape);
-    st = cuda_in_layout(call, &flat, cuda_map_layout(), out);
+        return cuda_in_layout(call, x, layout, out);
+    st = cuda_in_layout(call, x, NULL, &dense);
+    if (st)
+        return st;
+    flat = tensor_reshape(&dense, &shape);
+    tensor_release(&dense);
+    st = cuda_in_layout(call, &flat, layout, out);
     tensor_release(&flat);
     return st;
 }
@@ -135,7 +153,7 @@ static enum assay_status new_map(struct cuda_call *call, const struct shape *of,
 {
     struct shape shape = of->rank == 4 ? *of : map_shape(of);
 
-    return cuda_tensor_new(call, &shape, cuda_map_layout(), out);
+    return cuda_tensor_new(call, &shape, cuda_own_layout(call->cuda, 4), out);
 }
 
 /* Takes the map over, also on failure. */
@@ -175,7 +193,7 @@ static enum assay_status norm_find_moments(struct cuda_call *call,
 {
     const struct normalize_attrs *attrs = call->node->attrs;
     int64_t rows = rows_in(&map->shape), c = map->shape.dims[1];
-    struct division by = divide_sums(call, rows, c);
+    struct division by = divide_sums(call, cuda_stored(map), rows, c);
     struct buffer *scratch = NULL;
     cu_pointer x = cuda_at(map), to = cuda_at(saved), sums;
     double n = (double)rows;
@@ -187,8 +205,9 @@ static enum assay_status norm_find_moments(struct cuda_call *call,
         st = CUDA_LAUNCH(call, "channels", wide_name(name, "moments", &by),
                          by.grid, by.map, x, sums);
     if (!st)
-        st = CUDA_LAUNCH(call, "channels", "moments_finish", by.finish, sums,
-                         by.n_blocks, by.map.c, n, x, eps, to);
+        st = CUDA_LAUNCH(call, "channels",
+                         cuda_kernel_name(name, "moments_finish", by.stored),
+                         by.finish, sums, by.n_blocks, by.map.c, n, x, eps, to);
     buffer_release(scratch);
     return st;
 }
@@ -251,8 +270,8 @@ static enum assay_status write_norm(struct cuda_call *call,
                                     const struct tensor *to)
 {
     const struct normalize_attrs *attrs = call->node->attrs;
-    struct division by =
-        divide_places(call, rows_in(&map->shape), map->shape.dims[1]);
+    struct division by = divide_places(
+        call, cuda_stored(map), rows_in(&map->shape), map->shape.dims[1]);
     cu_pointer x = cuda_at(map), residual = cuda_at(plus), y = cuda_at(to);
     cu_pointer saved = cuda_at(kept);
     cu_pointer weight = cuda_at(call->inputs[BATCH_NORM_WEIGHT]);
@@ -275,9 +294,8 @@ bool cuda_can_batch_norm_training(const struct cuda *cuda,
         if (inputs[i] && inputs[i]->dtype != DTYPE_F32)
             return false;
     }
-    return tensor_elements(inputs[BATCH_NORM_X]) > 0 &&
-           (cuda->precision == PRECISION_FP32 ||
-            cuda->precision == PRECISION_TF32);
+    (void)cuda;
+    return tensor_elements(inputs[BATCH_NORM_X]) > 0;
 }
 
 enum assay_status cuda_run_batch_norm_training(struct cuda_call *call)
@@ -354,7 +372,7 @@ static enum assay_status step_sums(struct norm_step *step)
     struct cuda_call *call = step->call;
     const struct op_backward *pass = step->pass;
     int64_t rows = rows_in(&step->dy.shape), c = step->dy.shape.dims[1];
-    struct division by = divide_sums(call, rows, c);
+    struct division by = divide_sums(call, cuda_stored(&step->dy), rows, c);
     struct shape shape = shape_of(2, (int64_t)2, c);
     cu_pointer x = cuda_at(&step->x), y = cuda_at(&step->y);
     cu_pointer dy = cuda_at(&step->dy), saved = cuda_at(&step->saved);
@@ -396,7 +414,7 @@ static enum assay_status step_spread(struct norm_step *step,
     struct cuda_call *call = step->call;
     const struct op_backward *pass = step->pass;
     int64_t rows = rows_in(&step->dy.shape), c = step->dy.shape.dims[1];
-    struct division by = divide_places(call, rows, c);
+    struct division by = divide_places(call, cuda_stored(&step->dy), rows, c);
     cu_pointer x = cuda_at(&step->x), y = cuda_at(&step->y);
     cu_pointer dy = cuda_at(&step->dy), saved = cuda_at(&step->saved);
     cu_pointer weight = cuda_at(pass->inputs[BATCH_NORM_WEIGHT]);

@@ -67,9 +67,7 @@ static struct pool2d pool2d_over(const struct node *node,
     return pool;
 }
 
-/* For a backward pass: a byte for each maximum, in the order of a map whose
- * channels are last. */
-static enum assay_status pool2d_save(struct cuda_call *call, cu_pointer *places)
+enum assay_status cuda_save_places(struct cuda_call *call, cu_pointer *places)
 {
     const struct op_context *context = call->context;
     enum assay_status st = ASSAY_OK;
@@ -95,12 +93,13 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
     struct cuda_view from, made;
     size_t n = tensor_elements(&call->outputs[0]);
     char name[CUDA_NAME];
-    enum assay_status st = pool2d_save(call, &places);
+    enum assay_status st = cuda_save_places(call, &places);
 
     if (!st)
-        st = cuda_in_layout(
-            call, call->inputs[0],
-            places ? cuda_map_layout() : call->inputs[0]->layout, &own);
+        st = cuda_in_layout(call, call->inputs[0],
+                            places ? cuda_own_layout(call->cuda, 4)
+                                   : call->inputs[0]->layout,
+                            &own);
     if (!st)
         st = cuda_output(call, 0, own.layout);
     if (!st && n) {
@@ -125,17 +124,18 @@ enum assay_status cuda_back_pool2d(struct cuda_call *call,
     const struct shape *shape = &pass->inputs[0]->shape;
     struct pool2d pool = pool2d_over(call->node, shape, &pass->dy[0]->shape);
     struct tensor own;
+    const struct layout *layout = cuda_own_layout(call->cuda, 4);
     cu_pointer dy, dx, places = cuda_at(pass->saved);
-    enum assay_status st =
-        cuda_in_layout(call, pass->dy[0], cuda_map_layout(), &own);
+    char name[CUDA_NAME];
+    enum assay_status st = cuda_in_layout(call, pass->dy[0], layout, &own);
 
     if (!st)
-        st = cuda_tensor_new(call, shape, cuda_map_layout(), &pass->dx[0]);
+        st = cuda_tensor_new(call, shape, layout, &pass->dx[0]);
     dy = cuda_at(&own);
     dx = cuda_at(&pass->dx[0]);
     if (!st && tensor_elements(&pass->dx[0]))
         st = CUDA_LAUNCH(
-            call, "pool", "pool2d_back",
+            call, "pool", cuda_kernel_name(name, "pool2d_back", layout->stored),
             cuda_grid_for(call->cuda->device, tensor_elements(&pass->dx[0]), 1),
             pool, dy, places, dx);
     tensor_release(&own);

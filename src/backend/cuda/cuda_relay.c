@@ -158,11 +158,21 @@ static void relay_drive(struct relay *relay)
 /* ---- the whole ------------------------------------------------------------
  */
 
+/* A bus is faster than one thread copies; half of many processors are left to
+ * those who load the next pictures. */
+static int relay_threads(void)
+{
+    enum { few = 4, many = 8 };
+    int n = processor_count();
+
+    if (n <= 2 * few)
+        return n < few ? n : few;
+    return n / 2 < many ? n / 2 : many;
+}
+
 static enum assay_status relay_run(struct relay *relay)
 {
-    enum { most_threads = 4 };
-    int threads = processor_count() < most_threads ? processor_count()
-                                                   : (int)most_threads;
+    int threads = relay_threads();
 
     relay->n_slices = (relay->bytes + slice_bytes - 1) / slice_bytes;
     relay->n_parts = (relay->bytes + RELAY_BYTES - 1) / RELAY_BYTES;

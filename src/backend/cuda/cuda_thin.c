@@ -26,7 +26,7 @@ bool thin_plan_make(const struct cuda_device *device,
 
     *plan = (struct cuda_plan){0};
     if (job->way != WAY_WEIGHTS || !cuda_job_is_product(job) ||
-        job->stored != DTYPE_F32 || job->o > most_columns)
+        job->o > most_columns)
         return false;
     *plan = (struct cuda_plan){
         .kind = PLAN_THIN,
@@ -48,13 +48,15 @@ enum assay_status thin_plan_run(struct cuda_call *call,
     struct cuda_grid grid = {
         (unsigned)((job->c + thin_threads - 1) / thin_threads),
         (unsigned)blocks, 1, thin_threads, 0};
-    enum assay_status st =
-        CUDA_LAUNCH(call, "gradient", "thin_weights", grid, at.x, at.y, rows,
-                    each, c, n_out, at.workspace);
+    enum dtype stored = (enum dtype)job->stored;
+    char name[CUDA_NAME];
+    enum assay_status st = CUDA_LAUNCH(
+        call, "gradient", cuda_kernel_name(name, "thin_weights", stored), grid,
+        at.x, at.y, rows, each, c, n_out, at.workspace);
 
     if (st)
         return st;
-    return CUDA_LAUNCH(call, "gradient", "thin_finish",
-                       cuda_grid_for(device, (size_t)n, 1), at.workspace,
-                       n_blocks, n, at.w);
+    return CUDA_LAUNCH(
+        call, "gradient", cuda_kernel_name(name, "thin_finish", stored),
+        cuda_grid_for(device, (size_t)n, 1), at.workspace, n_blocks, n, at.w);
 }

@@ -28,10 +28,11 @@ extern "C" __global__ void convert(const void *x, int from, void *y, int to,
 
 extern "C" __global__ void sgd(float *parameter, const float *gradient,
                                float *velocity, float rate, float momentum,
-                               float decay, int is_nesterov, int64_t n)
+                               float decay, int is_nesterov, float unscale,
+                               int64_t n)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
-        float slope = gradient[i] + decay * parameter[i];
+        float slope = unscale * gradient[i] + decay * parameter[i];
 
         if (velocity) {
             velocity[i] = momentum * velocity[i] + slope;
@@ -45,10 +46,11 @@ extern "C" __global__ void adamw(float *parameter, const float *gradient,
                                  float *first, float *second, float keep,
                                  float beta1, float beta2, float rest1,
                                  float rest2, float step_size,
-                                 float root_correction2, float eps, int64_t n)
+                                 float root_correction2, float eps,
+                                 float unscale, int64_t n)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
-        float slope = gradient[i];
+        float slope = unscale * gradient[i];
         float m = beta1 * first[i] + rest1 * slope;
         float v = beta2 * second[i] + rest2 * slope * slope;
 

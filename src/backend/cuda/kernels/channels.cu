@@ -34,10 +34,25 @@ template <int V> __device__ inline share share_of(const rows_of &m)
     return s;
 }
 
-template <int V>
-__device__ inline pack<float, V> at_place(const float *x, int64_t i)
+template <int V, typename T>
+__device__ inline pack<float, V> at_place(const T *x, int64_t i)
 {
-    return *(const pack<float, V> *)(x + i);
+    pack<T, V> stored = *(const pack<T, V> *)(x + i);
+    pack<float, V> p;
+
+    for (int v = 0; v < V; v++)
+        p.items[v] = load(stored.items[v]);
+    return p;
+}
+
+template <int V, typename T>
+__device__ inline void put_place(T *y, int64_t i, const pack<float, V> &p)
+{
+    pack<T, V> stored;
+
+    for (int v = 0; v < V; v++)
+        stored.items[v] = store<T>(p.items[v]);
+    *(pack<T, V> *)(y + i) = stored;
 }
 
 /* sums[block][2][c] of what the threads of a block have. */
@@ -90,24 +105,30 @@ __device__ void take_sums(const float *sums, int n_blocks, int c, int channel,
     *b = parts[1][0][lane];
 }
 
+/* moments_4_f32() for channels in fours, stored as float, and so on. */
 #define FOR_WIDTHS(name, parameters, arguments)                                \
-    extern "C" __global__ void name##_1 parameters                             \
+    FOR_WIDTH(name, 1, parameters, arguments)                                  \
+    FOR_WIDTH(name, 2, parameters, arguments)                                  \
+    FOR_WIDTH(name, 4, parameters, arguments)                                  \
+    FOR_WIDTH(name, 8, parameters, arguments)
+#define FOR_WIDTH(name, width, parameters, arguments)                          \
+    FOR_MAP(name, width, f32, float, parameters, arguments)                    \
+    FOR_MAP(name, width, f16, half, parameters, arguments)                     \
+    FOR_MAP(name, width, bf16, bfloat, parameters, arguments)
+#define FOR_MAP(name, width, stored, type, parameters, arguments)              \
+    namespace of_##name##_##width##_##stored                                   \
     {                                                                          \
-        name##_kernel<1> arguments;                                            \
+    typedef type T;                                                            \
+    extern "C" __global__ void name##_##width##_##stored parameters            \
+    {                                                                          \
+        name##_kernel<width> arguments;                                        \
     }                                                                          \
-    extern "C" __global__ void name##_2 parameters                             \
-    {                                                                          \
-        name##_kernel<2> arguments;                                            \
-    }                                                                          \
-    extern "C" __global__ void name##_4 parameters                             \
-    {                                                                          \
-        name##_kernel<4> arguments;                                            \
     }
 
 /* ---- plain sums ------------------------------------------------------------ */
 
-template <int V>
-__device__ void plain_sums_kernel(const rows_of &m, const float *x, float *sums)
+template <int V, typename T>
+__device__ void plain_sums_kernel(const rows_of &m, const T *x, float *sums)
 {
     share s = share_of<V>(m);
     float a[V] = {0}, b[V] = {0};
@@ -121,7 +142,7 @@ __device__ void plain_sums_kernel(const rows_of &m, const float *x, float *sums)
     put_sums<V>(m, s, a, b, sums);
 }
 
-FOR_WIDTHS(plain_sums, (rows_of m, const float *x, float *sums), (m, x, sums))
+FOR_WIDTHS(plain_sums, (rows_of m, const T *x, float *sums), (m, x, sums))
 
 extern "C" __global__ void plain_finish(const float *sums, int n_blocks, int c,
                                         float *y)
@@ -138,8 +159,8 @@ extern "C" __global__ void plain_finish(const float *sums, int n_blocks, int c,
 
 /* Sums of x and of its squares, both less the first row's: a mean far from 0
  * would spoil the variance otherwise. */
-template <int V>
-__device__ void moments_kernel(const rows_of &m, const float *x, float *sums)
+template <int V, typename T>
+__device__ void moments_kernel(const rows_of &m, const T *x, float *sums)
 {
     share s = share_of<V>(m);
     float a[V] = {0}, b[V] = {0};
@@ -159,12 +180,13 @@ __device__ void moments_kernel(const rows_of &m, const float *x, float *sums)
     put_sums<V>(m, s, a, b, sums);
 }
 
-FOR_WIDTHS(moments, (rows_of m, const float *x, float *sums), (m, x, sums))
+FOR_WIDTHS(moments, (rows_of m, const T *x, float *sums), (m, x, sums))
 
 /* saved [3,c]: means, 1 / deviations, variances. The running ones may be 0. */
-extern "C" __global__ void moments_finish(const float *sums, int n_blocks,
-                                          int c, double n, const float *x,
-                                          float eps, float *saved)
+template <typename T>
+__device__ void moments_finish_kernel(const float *sums, int n_blocks, int c,
+                                      double n, const T *x, float eps,
+                                      float *saved)
 {
     int channel = blockIdx.x * LANES + threadIdx.x % LANES;
     double a, b, mean, variance;
@@ -175,10 +197,15 @@ extern "C" __global__ void moments_finish(const float *sums, int n_blocks,
     mean = a / n;
     variance = b / n - mean * mean;
     variance = variance < 0 ? 0 : variance;
-    saved[channel] = (float)(mean + x[channel]);
+    saved[channel] = (float)(mean + load(x[channel]));
     saved[c + channel] = (float)(1 / sqrt(variance + (double)eps));
     saved[2 * c + channel] = (float)variance;
 }
+
+FOR_STORED(moments_finish,
+           (const float *sums, int n_blocks, int c, double n, const T *x,
+            float eps, float *saved),
+           (sums, n_blocks, c, n, x, eps, saved))
 
 /* The new running mean and variance; where they are not asked for, 0. */
 extern "C" __global__ void run_on(const float *saved, int c, float keep,
@@ -227,9 +254,9 @@ template <int V> struct affine {
     }
 };
 
-template <int V>
-__device__ void norm_kernel(const rows_of &m, const float *x,
-                            const float *residual, float *y, const float *saved,
+template <int V, typename T>
+__device__ void norm_kernel(const rows_of &m, const T *x, const T *residual,
+                            T *y, const float *saved,
                             const float *weight, const float *bias,
                             int has_relu, float limit)
 {
@@ -251,12 +278,12 @@ __device__ void norm_kernel(const rows_of &m, const float *x,
                 z = z < 0 ? 0 : z > limit ? limit : z; /* NaNs stay */
             p.items[v] = z;
         }
-        *(pack<float, V> *)(y + at) = p;
+        put_place<V>(y, at, p);
     }
 }
 
 FOR_WIDTHS(norm,
-           (rows_of m, const float *x, const float *residual, float *y,
+           (rows_of m, const T *x, const T *residual, T *y,
             const float *saved, const float *weight, const float *bias,
             int has_relu, float limit),
            (m, x, residual, y, saved, weight, bias, has_relu, limit))
@@ -277,9 +304,9 @@ __device__ inline float passed(const gate &g, float y, float dy)
 }
 
 /* Sums of dy and of dy times x less its mean. */
-template <int V>
-__device__ void slopes_kernel(const rows_of &m, const gate &g, const float *x,
-                              const float *y, const float *dy,
+template <int V, typename T>
+__device__ void slopes_kernel(const rows_of &m, const gate &g, const T *x,
+                              const T *y, const T *dy,
                               const float *saved, const float *weight,
                               const float *bias, float *sums)
 {
@@ -310,7 +337,7 @@ __device__ void slopes_kernel(const rows_of &m, const gate &g, const float *x,
 }
 
 FOR_WIDTHS(slopes,
-           (rows_of m, gate g, const float *x, const float *y, const float *dy,
+           (rows_of m, gate g, const T *x, const T *y, const T *dy,
             const float *saved, const float *weight, const float *bias,
             float *sums),
            (m, g, x, y, dy, saved, weight, bias, sums))
@@ -340,13 +367,12 @@ extern "C" __global__ void slopes_finish(const float *sums, int n_blocks, int c,
 
 /* means 0: the statistics were given. dx may be dy; of_residual 0: not asked
  * for. */
-template <int V>
+template <int V, typename T>
 __device__ void norm_back_kernel(const rows_of &m, const gate &g,
-                                 const float *x, const float *y,
-                                 const float *dy, const float *saved,
-                                 const float *weight, const float *bias,
-                                 const float *means, float *dx,
-                                 float *of_residual)
+                                 const T *x, const T *y, const T *dy,
+                                 const float *saved, const float *weight,
+                                 const float *bias, const float *means, T *dx,
+                                 T *of_residual)
 {
     share s = share_of<V>(m);
     affine<V> by(s, m.c, saved, weight, bias);
@@ -376,14 +402,14 @@ __device__ void norm_back_kernel(const rows_of &m, const gate &g,
             d.items[v] = off * by.scale[v];
         }
         if (of_residual)
-            *(pack<float, V> *)(of_residual + at) = q;
+            put_place<V>(of_residual, at, q);
         if (dx)
-            *(pack<float, V> *)(dx + at) = d;
+            put_place<V>(dx, at, d);
     }
 }
 
 FOR_WIDTHS(norm_back,
-           (rows_of m, gate g, const float *x, const float *y, const float *dy,
+           (rows_of m, gate g, const T *x, const T *y, const T *dy,
             const float *saved, const float *weight, const float *bias,
-            const float *means, float *dx, float *of_residual),
+            const float *means, T *dx, T *of_residual),
            (m, g, x, y, dy, saved, weight, bias, means, dx, of_residual))

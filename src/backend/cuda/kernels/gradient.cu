@@ -11,24 +11,34 @@
 
 /* dx = dy where y lies between low and high (or is no number), and else 0; dx
  * may be dy. */
-extern "C" __global__ void pass_between(const float *y, const float *dy,
-                                        float *dx, float low, float high,
-                                        int64_t n)
+template <typename T>
+__device__ void pass_between_kernel(const T *y, const T *dy, T *dx, float low,
+                                    float high, int64_t n)
 {
-    int64_t n_packs = n / 4;
+    enum { N = 16 / sizeof(T) };
+    int64_t n_packs = n / N;
 
     for (int64_t i = FIRST; i < n_packs; i += STEP) {
-        pack<float, 4> of = ((const pack<float, 4> *)y)[i];
-        pack<float, 4> d = ((const pack<float, 4> *)dy)[i];
+        pack<T, N> of = ((const pack<T, N> *)y)[i];
+        pack<T, N> d = ((const pack<T, N> *)dy)[i];
 
-        for (int k = 0; k < 4; k++)
-            d.items[k] =
-                of.items[k] <= low || of.items[k] >= high ? 0 : d.items[k];
-        ((pack<float, 4> *)dx)[i] = d;
+        for (int k = 0; k < N; k++) {
+            float v = load(of.items[k]);
+
+            d.items[k] = v <= low || v >= high ? store<T>(0) : d.items[k];
+        }
+        ((pack<T, N> *)dx)[i] = d;
     }
-    for (int64_t i = n_packs * 4 + FIRST; i < n; i += STEP)
-        dx[i] = y[i] <= low || y[i] >= high ? 0 : dy[i];
+    for (int64_t i = n_packs * N + FIRST; i < n; i += STEP) {
+        float v = load(y[i]);
+
+        dx[i] = v <= low || v >= high ? store<T>(0) : dy[i];
+    }
 }
+
+FOR_STORED(pass_between,
+           (const T *y, const T *dy, T *dx, float low, float high, int64_t n),
+           (y, dy, dx, low, high, n))
 
 /* In the order of enum slope in cuda_gradients.c. */
 enum { SIGMOID, TANH, HARD_SIGMOID, SILU, HARD_SWISH, LEAKY_RELU };
@@ -56,13 +66,17 @@ __device__ inline float slope_at(int which, float v, float alpha)
     }
 }
 
-extern "C" __global__ void pass_slope(int which, const float *v,
-                                      const float *dy, float *dx, float alpha,
-                                      int64_t n)
+template <typename T>
+__device__ void pass_slope_kernel(int which, const T *v, const T *dy, T *dx,
+                                  float alpha, int64_t n)
 {
     for (int64_t i = FIRST; i < n; i += STEP)
-        dx[i] = dy[i] * slope_at(which, v[i], alpha);
+        dx[i] = store<T>(load(dy[i]) * slope_at(which, load(v[i]), alpha));
 }
+
+FOR_STORED(pass_slope,
+           (int which, const T *v, const T *dy, T *dx, float alpha, int64_t n),
+           (which, v, dy, dx, alpha, n))
 
 /* The last step of SplitMix64: see ops/norm/dropout_training.c. */
 __device__ inline uint64_t mix(uint64_t key)
@@ -85,36 +99,47 @@ extern "C" __global__ void drop(const float *x, float *y, uint64_t key,
 /* ---- weights --------------------------------------------------------------- */
 
 /* [o,places,c] to [o,c,places], with a factor for each o; scale may be 0. */
-extern "C" __global__ void unpack_weight(const float *x, const float *scale,
-                                         float *y, int64_t c, int64_t places,
-                                         int64_t n)
+template <typename T>
+__device__ void unpack_weight_kernel(const T *x, const float *scale, float *y,
+                                     int64_t c, int64_t places, int64_t n)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
         int64_t place = i % places, channel = i / places % c;
         int64_t o = i / places / c;
-        float w = x[(o * places + place) * c + channel];
+        float w = load(x[(o * places + place) * c + channel]);
 
         y[i] = scale ? w * scale[o] : w;
     }
 }
 
+FOR_STORED(unpack_weight,
+           (const T *x, const float *scale, float *y, int64_t c, int64_t places,
+            int64_t n),
+           (x, scale, y, c, places, n))
+
 /* [places,o,c] to [c,o,places]: those of a transposed convolution. */
-extern "C" __global__ void unpack_turned(const float *x, float *y, int64_t c,
-                                         int64_t o, int64_t places, int64_t n)
+template <typename T>
+__device__ void unpack_turned_kernel(const T *x, float *y, int64_t c, int64_t o,
+                                     int64_t places, int64_t n)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
         int64_t place = i % places, out = i / places % o;
         int64_t channel = i / places / o;
 
-        y[i] = x[(place * o + out) * c + channel];
+        y[i] = load(x[(place * o + out) * c + channel]);
     }
 }
 
+FOR_STORED(unpack_turned,
+           (const T *x, float *y, int64_t c, int64_t o, int64_t places,
+            int64_t n),
+           (x, y, c, o, places, n))
+
 /* The other way round than spread() in kernels/convolution.cu: from [n,h kh,w
  * kw,o] to [n,h,w,(kh,kw,o)]. */
-extern "C" __global__ void collect(const float *dy, float *y, int64_t h,
-                                   int64_t w, int64_t kh, int64_t kw, int64_t o,
-                                   int64_t n)
+template <typename T>
+__device__ void collect_kernel(const T *dy, T *y, int64_t h, int64_t w,
+                               int64_t kh, int64_t kw, int64_t o, int64_t n)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
         int64_t out = i % o, tap = i / o % (kh * kw), place = i / o / (kh * kw);
@@ -124,6 +149,11 @@ extern "C" __global__ void collect(const float *dy, float *y, int64_t h,
         y[i] = dy[((image * h * kh + row) * w * kw + column) * o + out];
     }
 }
+
+FOR_STORED(collect,
+           (const T *dy, T *y, int64_t h, int64_t w, int64_t kh, int64_t kw,
+            int64_t o, int64_t n),
+           (dy, y, h, w, kh, kw, o, n))
 
 /* As struct cuda_job has it. */
 struct job {
@@ -242,10 +272,10 @@ __device__ inline void shown_by(int64_t r, int64_t from, int64_t to,
     *end = *end > to ? to : *end;
 }
 
-extern "C" __global__ void resize_nearest_back(const float *dy, float *dx,
-                                               int64_t n, int64_t h, int64_t w,
-                                               int64_t c, int64_t to_h,
-                                               int64_t to_w)
+template <typename T>
+__device__ void resize_nearest_back_kernel(const T *dy, T *dx, int64_t n,
+                                           int64_t h, int64_t w, int64_t c,
+                                           int64_t to_h, int64_t to_w)
 {
     for (int64_t i = FIRST; i < n * h * w * c; i += STEP) {
         int64_t channel = i % c, column = i / c % w, row = i / c / w % h;
@@ -258,12 +288,18 @@ extern "C" __global__ void resize_nearest_back(const float *dy, float *dx,
             for (int64_t k = left; source_of(r, h, to_h) == row && k < right;
                  k++) {
                 if (source_of(k, w, to_w) == column)
-                    sum += dy[((image * to_h + r) * to_w + k) * c + channel];
+                    sum += load(
+                        dy[((image * to_h + r) * to_w + k) * c + channel]);
             }
         }
-        dx[i] = sum;
+        dx[i] = store<T>(sum);
     }
 }
+
+FOR_STORED(resize_nearest_back,
+           (const T *dy, T *dx, int64_t n, int64_t h, int64_t w, int64_t c,
+            int64_t to_h, int64_t to_w),
+           (dy, dx, n, h, w, c, to_h, to_w))
 
 /* ---- products with few columns ---------------------------------------------- */
 
@@ -272,9 +308,9 @@ enum { MOST_THIN = 16 };
 /* sums[block][o][c] of the products of dy [rows,o] and x [rows,c]: a thread for
  * each c, blocks along the rows in y. Libraries add up all rows in one place
  * where o is small. */
-extern "C" __global__ void thin_weights(const float *x, const float *dy,
-                                        int64_t rows, int64_t each, int c,
-                                        int n_out, float *sums)
+template <typename T>
+__device__ void thin_weights_kernel(const T *x, const T *dy, int64_t rows,
+                                    int64_t each, int c, int n_out, float *sums)
 {
     int channel = blockIdx.x * blockDim.x + threadIdx.x;
     int64_t begin = blockIdx.y * each;
@@ -285,12 +321,12 @@ extern "C" __global__ void thin_weights(const float *x, const float *dy,
         return;
 #pragma unroll 4
     for (int64_t r = begin; r < end; r++) {
-        float v = x[r * c + channel];
+        float v = load(x[r * c + channel]);
 
 #pragma unroll
         for (int o = 0; o < MOST_THIN; o++) {
             if (o < n_out)
-                own[o] += v * dy[r * n_out + o];
+                own[o] += v * load(dy[r * n_out + o]);
         }
     }
 #pragma unroll
@@ -300,9 +336,15 @@ extern "C" __global__ void thin_weights(const float *x, const float *dy,
     }
 }
 
+FOR_STORED(thin_weights,
+           (const T *x, const T *dy, int64_t rows, int64_t each, int c,
+            int n_out, float *sums),
+           (x, dy, rows, each, c, n_out, sums))
+
 /* n sums of each block. */
-extern "C" __global__ void thin_finish(const float *sums, int n_blocks,
-                                       int64_t n, float *y)
+template <typename T>
+__device__ void thin_finish_kernel(const float *sums, int n_blocks, int64_t n,
+                                   T *y)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
         double sum = 0;
@@ -310,6 +352,9 @@ extern "C" __global__ void thin_finish(const float *sums, int n_blocks,
 #pragma unroll 8
         for (int k = 0; k < n_blocks; k++)
             sum += sums[k * n + i];
-        y[i] = (float)sum;
+        y[i] = store<T>((float)sum);
     }
 }
+
+FOR_STORED(thin_finish, (const float *sums, int n_blocks, int64_t n, T *y),
+           (sums, n_blocks, n, y))

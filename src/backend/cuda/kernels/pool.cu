@@ -143,8 +143,9 @@ __device__ inline void place_of(int64_t i, const int64_t (&dims)[3],
 }
 
 /* One element of dx a thread; both are [n,h,w,c]. */
-extern "C" __global__ void pool2d_back(pool2d p, const float *dy,
-                                       const uint8_t *places, float *dx)
+template <typename T>
+__device__ void pool2d_back_kernel(const pool2d &p, const T *dy,
+                                   const uint8_t *places, T *dx)
 {
     int64_t total = p.n * p.c * p.height * p.width;
     const int64_t dims[3] = {p.height, p.width, p.c};
@@ -168,17 +169,21 @@ extern "C" __global__ void pool2d_back(pool2d p, const float *dy,
                 int64_t first, last, down, across;
 
                 if (p.mode == MAX) {
-                    sum += places[at] == place ? dy[at] : 0;
+                    sum += places[at] == place ? load(dy[at]) : 0;
                     continue;
                 }
                 reach_of(p, 0, r, &first, &last, &down);
                 reach_of(p, 1, k, &first, &last, &across);
-                sum += dy[at] / (float)(down * across);
+                sum += load(dy[at]) / (float)(down * across);
             }
         }
-        dx[i] = sum;
+        dx[i] = store<T>(sum);
     }
 }
+
+FOR_STORED(pool2d_back,
+           (pool2d p, const T *dy, const uint8_t *places, T *dx),
+           (p, dy, places, dx))
 
 /* ---- in 1 to 3 dimensions, dense -------------------------------------------- */
 
