@@ -47,7 +47,7 @@ struct pool {
     uint64_t n_given_back;
     size_t limit_bytes; /* of what is held; 0: none */
     size_t most_bytes;  /* live at any time, whatever the peak is reset to */
-    bool is_thrifty;
+    bool is_thrifty, is_exact;
     bool is_at_peak; /* the shares of the peak are those of now */
 };
 
@@ -180,6 +180,13 @@ size_t pool_owner_count(const struct pool *pool)
 
 /* ---- buffers ----------------------------------------------------------- */
 
+/* Memory that does not wait here. What stays for good on a device is not put
+ * into what passes left: memory around it could not go back. */
+static bool pool_passes_on(const struct pool *pool, uint32_t owner)
+{
+    return pool->is_exact || (!pool->space->is_host && owner == OWNER_PACKED);
+}
+
 enum assay_status pool_new(struct pool **out, struct error *err)
 {
     return pool_new_in(&space_host, out, err);
@@ -293,6 +300,11 @@ bool pool_set_thrifty(struct pool *pool, bool is_thrifty)
 
     pool->is_thrifty = is_thrifty;
     return before;
+}
+
+void pool_set_exact(struct pool *pool)
+{
+    pool->is_exact = true;
 }
 
 void pool_free(struct pool *pool)
@@ -410,18 +422,22 @@ static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
     struct buffer *buffer;
     size_t capacity;
     unsigned class;
+    uint32_t whose;
 
     *out = NULL;
     if (bytes > SIZE_MAX / 4)
         return error_nomem(err, bytes, what);
     class = size_class(bytes, &capacity);
     pthread_mutex_lock(&pool->lock);
-    buffer = pool_reuse(pool, class);
+    whose = owner ? *owner : pool->owner;
+    if (pool->is_exact)
+        capacity = (bytes + !bytes + min_bytes - 1) / min_bytes * min_bytes;
+    buffer = pool_passes_on(pool, whose) ? NULL : pool_reuse(pool, class);
     if (!buffer)
         buffer = pool_obtain(pool, capacity);
     if (buffer) {
         buffer->bytes = bytes;
-        buffer->owner = owner ? *owner : pool->owner;
+        buffer->owner = whose;
         count_taken(pool, buffer);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -474,6 +490,8 @@ static void pool_take_back(struct buffer *buffer)
     pool->shares[buffer->owner].bytes -= buffer->bytes;
     pool->usage.live_bytes -= buffer->capacity;
     pool->usage.cached_bytes += buffer->capacity;
+    if (pool_passes_on(pool, buffer->owner))
+        pool_drop(pool, &pool->free_lists[class]);
     pthread_mutex_unlock(&pool->lock);
 }
 

@@ -123,5 +123,8 @@ void pool_set_limit(struct pool *pool, size_t bytes);
  * back, what waited longest first. For a first pass, of which nobody knows
  * whether another follows, and for training. Gives what it was until now. */
 bool pool_set_thrifty(struct pool *pool, bool is_thrifty);
+/* An exact pool keeps nothing: sizes are not rounded up to classes, and what
+ * comes back goes to its space at once. For spaces that join what is free. */
+void pool_set_exact(struct pool *pool);
 
 #endif

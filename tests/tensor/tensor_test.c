@@ -182,6 +182,21 @@ TEST(a_thrifty_pool_holds_little_more_than_was_live_at_most)
     pool_free(pool);
 }
 
+TEST(an_exact_pool_holds_what_was_asked_for_and_nothing_that_came_back)
+{
+    struct pool *pool = new_pool();
+    struct buffer *buffer;
+
+    pool_set_exact(pool);
+    CHECK_INT(pool_take(pool, (1 << 20) + 1, "x", &buffer, &err), ASSAY_OK);
+    CHECK_INT(pool_usage(pool).held_bytes, (1 << 20) + 512);
+    CHECK_INT(pool_usage(pool).live_bytes, (1 << 20) + 512);
+    buffer_release(buffer);
+    CHECK_INT(pool_usage(pool).held_bytes, 0);
+    CHECK_INT(pool_usage(pool).cached_bytes, 0);
+    pool_free(pool);
+}
+
 TEST(a_thrifty_pool_gives_back_what_waited_longest)
 {
     enum { large = 48 << 20, larger = 60 << 20, n = 3 };

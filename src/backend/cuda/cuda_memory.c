@@ -4,21 +4,29 @@
  * fit, joined again when they come back. All work goes through one stream, so a
  * piece may have a new owner at once: what the new one queues runs after what
  * the old one queued. Segments go back to the driver only when it has no other
- * memory left. */
+ * memory left, or when they are asked for.
+ *
+ * A recorded pass reads and writes at the same addresses for as long as it
+ * lives: what it was given is a zone of its own, and so are weights, which
+ * would otherwise stand in the way of what passes leave. */
 #include "backend/cuda/cuda_internal.h"
 
 #include "backend/cuda/cuda_relay.h"
 #include "base/mem.h"
 
 enum { piece_bytes = 512 }; /* what sizes are rounded to */
-static const size_t segment_bytes = (size_t)64
-                                    << 20; /* least from the driver */
+/* Least from the driver, and least for what lasts. */
+static const size_t segment_bytes = (size_t)64 << 20;
+static const size_t lasting_bytes = (size_t)16 << 20;
+
+enum { ZONE_PASSING, ZONE_LASTING, ZONE_RECORDED }; /* and those after it */
 
 /* A part of a segment, free or not; neighbours are in order of address. */
 struct piece {
     cu_pointer at;
     size_t bytes;
     bool is_free, is_first; /* is_first: a segment begins here */
+    uint32_t zone;
     struct piece *next, *before;
 };
 
@@ -32,6 +40,8 @@ struct staging {
 struct cuda_memory {
     struct piece *first;
     struct cuda_memory_usage usage;
+    uint32_t zone, n_zones; /* of what `taker` takes */
+    pthread_t taker;
     struct staging staging[RELAY_BUFFERS];
     char *buffers[RELAY_BUFFERS]; /* their data */
     pthread_mutex_t lock;
@@ -44,12 +54,13 @@ static size_t piece_size(size_t bytes)
     return (bytes + !bytes + piece_bytes - 1) / piece_bytes * piece_bytes;
 }
 
-static struct piece *find_piece(const struct cuda_memory *memory, size_t bytes)
+static struct piece *find_piece(const struct cuda_memory *memory, size_t bytes,
+                                uint32_t zone)
 {
     struct piece *best = NULL;
 
     for (struct piece *at = memory->first; at; at = at->next) {
-        if (at->is_free && at->bytes >= bytes &&
+        if (at->is_free && at->zone == zone && at->bytes >= bytes &&
             (!best || at->bytes < best->bytes))
             best = at;
     }
@@ -77,10 +88,12 @@ static void piece_remove(struct cuda_memory *memory, struct piece *piece)
 }
 
 /* A segment from the driver as one free piece; NULL: it has none. */
-static struct piece *segment_add(struct cuda_memory *memory, size_t bytes)
+static struct piece *segment_add(struct cuda_memory *memory, size_t bytes,
+                                 uint32_t zone)
 {
     struct piece *piece = mem_zalloc(sizeof *piece), *before = NULL;
-    size_t wanted = bytes < segment_bytes ? segment_bytes : bytes;
+    size_t least = zone == ZONE_LASTING ? lasting_bytes : segment_bytes;
+    size_t wanted = bytes < least ? least : bytes;
     cu_result result;
 
     if (!piece)
@@ -96,6 +109,7 @@ static struct piece *segment_add(struct cuda_memory *memory, size_t bytes)
         return NULL;
     }
     piece->bytes = wanted;
+    piece->zone = zone;
     piece->is_free = piece->is_first = true;
     for (struct piece *at = memory->first; at && at->at < piece->at;
          at = at->next)
@@ -109,7 +123,7 @@ static struct piece *segment_add(struct cuda_memory *memory, size_t bytes)
 
 static bool is_whole_segment(const struct piece *piece)
 {
-    return piece->is_free && piece->is_first &&
+    return piece->is_free && piece->is_first && piece->zone < ZONE_RECORDED &&
            (!piece->next || piece->next->is_first);
 }
 
@@ -143,9 +157,18 @@ static void piece_cut(struct cuda_memory *memory, struct piece *piece,
         return;
     *rest = (struct piece){.at = piece->at + bytes,
                            .bytes = piece->bytes - bytes,
+                           .zone = piece->zone,
                            .is_free = true};
     piece->bytes = bytes;
     piece_insert(memory, rest, piece);
+}
+
+/* What a thread takes that records, or packs weights, is of that zone. */
+static uint32_t memory_zone(const struct cuda_memory *memory)
+{
+    return memory->zone && pthread_equal(memory->taker, pthread_self())
+               ? memory->zone
+               : ZONE_PASSING;
 }
 
 static void *cuda_take(struct space *space, size_t bytes)
@@ -154,18 +177,20 @@ static void *cuda_take(struct space *space, size_t bytes)
     struct cuda_memory *memory;
     struct piece *piece;
     cu_pointer at = 0;
+    uint32_t zone;
 
     if (cuda_enter(device, NULL))
         return NULL;
     memory = device->memory;
     bytes = piece_size(bytes);
     pthread_mutex_lock(&memory->lock);
-    piece = find_piece(memory, bytes);
+    zone = memory_zone(memory);
+    piece = find_piece(memory, bytes, zone);
     if (!piece)
-        piece = segment_add(memory, bytes);
+        piece = segment_add(memory, bytes, zone);
     if (!piece) {
         segments_trim(device);
-        piece = segment_add(memory, bytes);
+        piece = segment_add(memory, bytes, zone);
     }
     if (piece) {
         piece_cut(memory, piece, bytes);
@@ -182,7 +207,8 @@ static void piece_join(struct cuda_memory *memory, struct piece *piece)
 {
     struct piece *next = piece->next;
 
-    if (!next || !piece->is_free || !next->is_free || next->is_first)
+    if (!next || !piece->is_free || !next->is_free || next->is_first ||
+        next->zone != piece->zone)
         return;
     piece->bytes += next->bytes;
     piece_remove(memory, next);
@@ -204,6 +230,55 @@ static void cuda_give(struct space *space, void *data, size_t bytes)
         piece_join(memory, piece);
         if (piece->before)
             piece_join(memory, piece->before);
+    }
+    pthread_mutex_unlock(&memory->lock);
+}
+
+static uint32_t memory_set_zone(struct cuda_device *device, uint32_t zone)
+{
+    struct cuda_memory *memory = device->memory;
+    uint32_t before;
+
+    pthread_mutex_lock(&memory->lock);
+    before = memory_zone(memory);
+    memory->zone = zone;
+    memory->taker = pthread_self();
+    pthread_mutex_unlock(&memory->lock);
+    return before;
+}
+
+uint32_t cuda_memory_lasts(struct cuda_device *device)
+{
+    return memory_set_zone(device, ZONE_LASTING);
+}
+
+void cuda_memory_passes(struct cuda_device *device, uint32_t before)
+{
+    (void)memory_set_zone(device, before);
+}
+
+uint32_t cuda_memory_record(struct cuda_device *device)
+{
+    uint32_t zone = ZONE_RECORDED + device->memory->n_zones++;
+
+    (void)memory_set_zone(device, zone);
+    return zone;
+}
+
+void cuda_memory_forget(struct cuda_device *device, uint32_t zone)
+{
+    struct cuda_memory *memory = device->memory;
+
+    pthread_mutex_lock(&memory->lock);
+    for (struct piece *at = memory->first; at; at = at->next) {
+        if (at->zone == zone)
+            at->zone = ZONE_PASSING;
+    }
+    for (struct piece *at = memory->first; at;) {
+        struct piece *next = at->next;
+
+        piece_join(memory, at);
+        at = at->next == next ? next : at;
     }
     pthread_mutex_unlock(&memory->lock);
 }
@@ -388,6 +463,7 @@ static void cuda_trim(struct space *space)
 }
 
 const struct space cuda_space = {
+    .keeps_recorded = true,
     .room = cuda_room,
     .trim = cuda_trim,
     .take = cuda_take,
