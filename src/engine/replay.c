@@ -426,18 +426,19 @@ static enum assay_status replay_make(struct engine *engine,
     struct pool *pool = engine->pools[PLACE_DEVICE];
     enum assay_status st = pool_new_in(pool_space(pool), &replay->pool, err);
 
-    if (!st) {
-        pool_report(replay->pool, true);
-        if (pool_space(pool)->keeps_recorded)
-            pool_set_exact(replay->pool);
-        st = replay_make_inputs(engine, replay, err);
-    }
     if (st)
         return st;
-    /* What passes that are launched one by one need, and choosing kernels. */
+    pool_report(replay->pool, true);
+    if (pool_space(pool)->keeps_recorded)
+        pool_set_exact(replay->pool);
+    /* What passes that are launched one by one need, and choosing kernels: it
+     * goes first, so that nothing that stays is put into it. */
     pool_trim(pool);
     if (pool_space(pool)->trim)
         pool_space(pool)->trim(pool_space(pool));
+    st = replay_make_inputs(engine, replay, err);
+    if (st)
+        return st;
     engine->pools[PLACE_DEVICE] = replay->pool;
     st = record_counting(engine, replay, err);
     engine->pools[PLACE_DEVICE] = pool;
