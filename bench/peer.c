@@ -192,5 +192,8 @@ void bench_ratio(const char *what, struct pairs *pairs, double bar,
     snprintf(text, sizeof text, "%s, PyTorch's", what);
     bench_note(text, theirs * scale, unit);
     snprintf(text, sizeof text, "%s / PyTorch's", what);
-    bench_at_most(text, ratio, bar, "x");
+    if (bar > 0)
+        bench_at_most(text, ratio, bar, "x");
+    else
+        bench_note(text, ratio, "x");
 }

@@ -51,7 +51,7 @@ struct pairs {
 void pairs_add(struct pairs *pairs, double ours, double theirs);
 /* The ratio of the medians, and both of them. Sorts the measurements. */
 double pairs_ratio(struct pairs *pairs, double *ours, double *theirs);
-/* A row for that ratio, after both medians. */
+/* A row for that ratio, after both medians; without a bar where that is 0. */
 void bench_ratio(const char *what, struct pairs *pairs, double bar,
                  double scale, const char *unit);
 

@@ -99,7 +99,8 @@ struct device_look {
 /* Its best, measured; NaN: unknown. */
 struct device_peaks {
     double fp32_gflops, tf32_gflops, fp16_gflops;
-    double copy_gbs; /* reads plus writes */
+    double copy_gbs;    /* reads plus writes */
+    double cache_bytes; /* of the cache before its memory */
 };
 
 static inline struct device_look device_look_unknown(void)

@@ -222,11 +222,14 @@ static const char *train_pictures(const struct train_errand *errand)
  * measuring them would take longer than a short training. */
 static bool train_look_at_machine(struct train_errand *errand)
 {
-    struct machine_options wanted =
-        look_options(device_cpu(), errand->config.training.threads,
-                     MACHINE_CACHED, &errand->peaks);
+    const struct device *device = device_cpu();
+    struct machine_options wanted;
     struct error ignored = {0};
 
+    (void)train_device(&errand->config, &device, &ignored);
+    wanted = look_options(device, errand->config.training.threads,
+                          MACHINE_CACHED, &errand->peaks);
+    wanted.precision = (enum precision)errand->config.training.precision;
     return !machine_look(&wanted, &errand->machine, &ignored);
 }
 

@@ -18,7 +18,7 @@ void machine_gpu_look(const struct device *device, struct machine_gpu *gpu)
     if (class->look)
         class->look(device, &gpu->look);
     if (class->measure && class->measure(device, &gpu->peaks, &ignored))
-        gpu->peaks = (struct device_peaks){NAN, NAN, NAN, NAN};
+        gpu->peaks = (struct device_peaks){NAN, NAN, NAN, NAN, NAN};
 }
 
 /* ---- the screen ---------------------------------------------------------- */

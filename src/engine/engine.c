@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/tape.h"
+#include "run/device_balance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -298,6 +299,23 @@ static enum assay_status hand_over(struct engine *engine,
     return st;
 }
 
+/* The same, with a span of its own where a device has to be waited for. */
+static enum assay_status
+engine_deliver(struct engine *engine, struct tensor *outputs, struct error *err)
+{
+    bool is_apart = engine_is_far(engine) && !engine->tape;
+    enum assay_status st;
+
+    if (is_apart)
+        assay_begin_class("results", RUN_RESULTS_CLASS);
+    engine_launching(engine, assay_scope_here());
+    st = hand_over(engine, outputs, err);
+    engine_launching(engine, 0);
+    if (is_apart)
+        assay_end();
+    return st;
+}
+
 /* Whether the sizes that the model fixes are those of the input. */
 static bool fits(const struct shape *declared, const struct shape *given)
 {
@@ -384,10 +402,8 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     st = engine_run_nodes(engine, err);
     if (!st)
         engine_replay_note(engine, inputs);
-    engine_launching(engine, assay_scope_here());
     if (!st)
-        st = hand_over(engine, outputs, err);
-    engine_launching(engine, 0);
+        st = engine_deliver(engine, outputs, err);
     /* The first pass reads most of the weights, and keeps copies of them. */
     st = engine->has_run ? file_guards_hold(st, err)
                          : file_guards_check(st, err);

@@ -33,6 +33,7 @@ struct replay {
         *counts; /* of lists, on the host, while they are handed out */
     struct value_rows *rows; /* one per value; NULL: no list is among them */
     struct pool *pool;
+    size_t pass_bytes; /* what a pass has at most; 0: unknown */
     struct backend_recording *recording;
 };
 
@@ -326,6 +327,19 @@ static enum assay_status gather_few(struct engine *engine,
     return st;
 }
 
+/* Memory for all of the pass in one piece, which its values then share: in
+ * several pieces, what is free at the end of each would be lost. */
+static void reserve_pass(struct engine *engine, const struct replay *replay)
+{
+    struct space *space = pool_space(engine->pools[PLACE_DEVICE]);
+    void *all = NULL;
+
+    if (space->keeps_recorded && replay->pass_bytes)
+        all = space->take(space, replay->pass_bytes);
+    if (all)
+        space->give(space, all, replay->pass_bytes);
+}
+
 /* Runs the pass while the backend records what is queued. */
 static enum assay_status record_pass(struct engine *engine,
                                      struct replay *replay, struct error *err)
@@ -335,6 +349,7 @@ static enum assay_status record_pass(struct engine *engine,
 
     if (st)
         return st;
+    reserve_pass(engine, replay);
     engine_begin_run(engine, replay->inputs);
     st = engine_run_nodes(engine, err);
     if (!st)
@@ -356,15 +371,19 @@ static enum assay_status replay_rehearse(struct engine *engine,
                                          const struct tensor *inputs,
                                          struct error *err)
 {
+    struct pool *pool = engine->pools[PLACE_DEVICE];
+    size_t before = pool_usage(pool).live_bytes;
     struct tensor together = {0};
     enum assay_status st;
 
+    pool_reset_peak(pool);
     engine_begin_run(engine, inputs);
     st = engine_run_nodes(engine, err);
     if (!st)
         st = gather_few(engine, replay, &together, err);
     tensor_release(&together);
     engine_forget_values(engine);
+    replay->pass_bytes = pool_usage(pool).peak_bytes - before;
     return st;
 }
 
@@ -407,13 +426,19 @@ static enum assay_status replay_make(struct engine *engine,
     struct pool *pool = engine->pools[PLACE_DEVICE];
     enum assay_status st = pool_new_in(pool_space(pool), &replay->pool, err);
 
-    if (!st) {
-        pool_report(replay->pool, true);
-        st = replay_make_inputs(engine, replay, err);
-    }
     if (st)
         return st;
-    pool_trim(pool); /* what passes that are launched one by one need */
+    pool_report(replay->pool, true);
+    if (pool_space(pool)->keeps_recorded)
+        pool_hold_nothing(replay->pool);
+    /* What passes that are launched one by one need, and choosing kernels: it
+     * goes first, so that nothing that stays is put into it. */
+    pool_trim(pool);
+    if (pool_space(pool)->trim)
+        pool_space(pool)->trim(pool_space(pool));
+    st = replay_make_inputs(engine, replay, err);
+    if (st)
+        return st;
     engine->pools[PLACE_DEVICE] = replay->pool;
     st = record_counting(engine, replay, err);
     engine->pools[PLACE_DEVICE] = pool;
@@ -426,7 +451,6 @@ static enum assay_status replay_record(struct engine *engine,
                                        struct error *err)
 {
     const struct backend_class *class = engine->backend->class;
-    struct space *space = pool_space(engine->pools[PLACE_DEVICE]);
     enum assay_status st = replay_make_tables(engine, replay, err);
 
     if (replay->rows)
@@ -437,9 +461,6 @@ static enum assay_status replay_record(struct engine *engine,
         st = replay_make(engine, replay, err);
     if (replay->rows)
         class->keep_rooms(engine->backend, false);
-    /* What choosing kernels needed, and passes that are launched one by one. */
-    if (!st && space->trim)
-        space->trim(space);
     return st;
 }
 

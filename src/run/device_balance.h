@@ -58,5 +58,7 @@ double run_device_scale(const struct run *run);
 /* A kernel, as a scope of its own below the module that launched it: what the
  * host did is the module's alone. */
 #define RUN_KERNEL_CLASS "kernel"
+/* And of what a model's results wait for a device and are copied in. */
+#define RUN_RESULTS_CLASS "Results"
 
 #endif

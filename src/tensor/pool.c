@@ -181,6 +181,14 @@ size_t pool_owner_count(const struct pool *pool)
 
 /* ---- buffers ----------------------------------------------------------- */
 
+/* Memory that does not wait here. What stays for good on a device is not put
+ * into what passes left: memory around it could not go back. */
+static bool pool_passes_on(const struct pool *pool, uint32_t owner)
+{
+    return pool->holds_nothing ||
+           (!pool->space->is_host && owner == OWNER_PACKED);
+}
+
 enum assay_status pool_new(struct pool **out, struct error *err)
 {
     return pool_new_in(&space_host, out, err);
@@ -418,20 +426,22 @@ static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
     struct buffer *buffer;
     size_t capacity;
     unsigned class;
+    uint32_t whose;
 
     *out = NULL;
     if (bytes > SIZE_MAX / 4)
         return error_nomem(err, bytes, what);
     class = size_class(bytes, &capacity);
     pthread_mutex_lock(&pool->lock);
+    whose = owner ? *owner : pool->owner;
     if (pool->holds_nothing)
         capacity = (bytes + !bytes + min_bytes - 1) / min_bytes * min_bytes;
-    buffer = pool_reuse(pool, class);
+    buffer = pool_passes_on(pool, whose) ? NULL : pool_reuse(pool, class);
     if (!buffer)
         buffer = pool_obtain(pool, capacity);
     if (buffer) {
         buffer->bytes = bytes;
-        buffer->owner = owner ? *owner : pool->owner;
+        buffer->owner = whose;
         count_taken(pool, buffer);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -484,7 +494,7 @@ static void pool_take_back(struct buffer *buffer)
     pool->shares[buffer->owner].bytes -= buffer->bytes;
     pool->usage.live_bytes -= buffer->capacity;
     pool->usage.cached_bytes += buffer->capacity;
-    if (pool->holds_nothing)
+    if (pool_passes_on(pool, buffer->owner))
         pool_drop(pool, &pool->free_lists[class]);
     pthread_mutex_unlock(&pool->lock);
 }

@@ -125,7 +125,8 @@ void pool_set_limit(struct pool *pool, size_t bytes);
 bool pool_set_thrifty(struct pool *pool, bool is_thrifty);
 /* From now on what comes back goes to the space at once, where that keeps it:
  * it joins neighbours, which a list of sizes cannot. For training, whose pieces
- * have many sizes; not for a pool that a recorded pass works in. */
+ * have many sizes, and for a recorded pass if the space keeps its memory for
+ * it (keeps_recorded). */
 void pool_hold_nothing(struct pool *pool);
 
 #endif

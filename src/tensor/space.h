@@ -18,9 +18,12 @@
 enum { SPACE_ALIGNMENT = 64 }; /* a cache line, an AVX-512 register */
 
 struct space {
-    const char *name;            /* "host", "cuda:0" */
-    bool is_host;                /* its addresses are the host's */
-    bool keeps;                  /* what it is given, for the next to take */
+    const char *name; /* "host", "cuda:0" */
+    bool is_host;     /* its addresses are the host's */
+    bool keeps;       /* what it is given, for the next to take */
+    /* What is given back by who records a pass is kept for that recording, in
+     * pieces that are joined: a pool need not hold it. */
+    bool keeps_recorded;
     atomic_size_t wrapped_bytes; /* of others, in buffers: see buffer_wrap() */
 
     /* Aligned to SPACE_ALIGNMENT, not initialised; NULL: no memory left. */

@@ -105,6 +105,18 @@ train_annotate_state_model(struct run *run, const struct trainer *trainer,
     return run_fact_set(run, "machine.library", library, err);
 }
 
+/* The model of the device, if it is not the host. */
+static enum assay_status
+state_device(struct run *run, const struct backend *backend, struct error *err)
+{
+    struct device_look look = device_look_unknown();
+
+    if (backend->class->look)
+        backend->class->look(backend->device, &look);
+    return look.model[0] ? run_fact_set(run, "machine.gpu", look.model, err)
+                         : ASSAY_OK;
+}
+
 static enum assay_status state_training(struct run *run,
                                         const struct trainer *trainer,
                                         struct error *err)
@@ -150,6 +162,8 @@ train_annotate_state_facts(struct run *run, const struct trainer *trainer,
         st = state_training(run, trainer, err);
     if (!st && options->machine)
         st = machine_set_facts(options->machine, run, err);
+    if (!st)
+        st = state_device(run, engine_backend(trainer->engine), err);
     if (!st && options->facts.state)
         st = options->facts.state(options->facts.context, run, err);
     return st;

@@ -33,6 +33,7 @@ static void class_rows_add(struct class_row *into, const struct row *row)
 {
     into->n_nodes++;
     into->row.total_ns += row->self_ns;
+    into->row.device_ns += row->device_ns;
     into->row.share = add_known(into->row.share, row->share);
     work_add(&into->row.work, &row->work);
     bound_add(&into->row.bound, &row->bound);

@@ -49,9 +49,14 @@ bool stages_find(const struct rows *rows, struct stages *stages)
     return stages->row[STAGE_MODEL] && n > 1;
 }
 
+static bool balance_is(const struct row *row, const char *class_name)
+{
+    return row->class_name && strcmp(row->class_name, class_name) == 0;
+}
+
 static bool balance_is_kernel(const struct row *row)
 {
-    return row->class_name && strcmp(row->class_name, RUN_KERNEL_CLASS) == 0;
+    return balance_is(row, RUN_KERNEL_CLASS);
 }
 
 /* Called, and nothing below it was but kernels. */
@@ -69,7 +74,7 @@ bool balance_find(const struct rows *rows, struct balance *balance)
 {
     size_t at = stage_row(rows, stage_name(STAGE_MODEL));
     const struct row *model = &rows->items[at];
-    double ops = 0, gaps = 0;
+    double ops = 0, gaps = 0, results = 0;
 
     if (at == 0 || !model->is_called || balance_is_op(rows, at))
         return false;
@@ -77,13 +82,18 @@ bool balance_find(const struct rows *rows, struct balance *balance)
          i++) {
         const struct row *row = &rows->items[i];
 
-        if (row->is_called && !row->is_outside && !balance_is_kernel(row))
-            *(balance_is_op(rows, i) ? &ops : &gaps) += row->self_ns;
+        if (!row->is_called || row->is_outside || balance_is_kernel(row))
+            continue;
+        *(balance_is(row, RUN_RESULTS_CLASS) ? &results
+          : balance_is_op(rows, i)           ? &ops
+                                             : &gaps) += row->self_ns;
     }
     *balance = (struct balance){
         .ops_ns = rows_each(rows, model, ops),
         .gaps_ns = rows_each(rows, model, gaps),
-        .residual_ns = rows_each(rows, model, model->total_ns - ops - gaps),
+        .results_ns = rows_each(rows, model, results),
+        .residual_ns =
+            rows_each(rows, model, model->total_ns - ops - gaps - results),
         .model_ns = rows_each(rows, model, model->total_ns)};
     return true;
 }

@@ -124,11 +124,16 @@ void summary_balance(const struct summary *summary, const struct rows *rows)
 
     if (!balance_find(rows, &balance))
         return;
-    st = str_printf(&text, "ops %s + gaps %s + residual %s = model %s %s",
+    st = str_printf(&text, "ops %s + gaps %s",
                     units_ms(ops, balance.ops_ns * scale),
-                    units_ms(gaps, balance.gaps_ns * scale),
-                    units_ms(rest, balance.residual_ns * scale),
-                    units_ms(all, balance.model_ns * scale), unit.name);
+                    units_ms(gaps, balance.gaps_ns * scale));
+    if (!st && balance.results_ns > 0)
+        st = str_printf(&text, " + results %s",
+                        units_ms(ops, balance.results_ns * scale));
+    if (!st)
+        st = str_printf(&text, " + residual %s = model %s %s",
+                        units_ms(rest, balance.residual_ns * scale),
+                        units_ms(all, balance.model_ns * scale), unit.name);
     summary_stages_put_sentence(summary, &line, &text, st);
     summary_stages_add_cost(summary->run, &line);
     line_end(&line);
@@ -202,10 +207,12 @@ enum assay_status summary_device(const struct summary *summary,
                     units_ms(all, balance.span_ns), balance.iteration);
     if (!st)
         st = summary_idle_text(&reasons, &balance);
+    line.is_single = false; /* what it waited for belongs to the sum */
     summary_stages_put_sentence(summary, &line, &text, st);
     line.is_single = false; /* why it waits is worth a line */
     if (balance.idle_ns > 0)
         line_item(&line, str_text(&reasons));
+    line.is_single = summary->is_brief;
     if (timed_by)
         line_printf(&line, "timed by %s", timed_by);
     summary_device_facts(summary, &line);

@@ -252,6 +252,8 @@ static void view_json_write_balance(struct json_writer *json,
     json_object_begin(json);
     json_member_double(json, "ops_ms", balance.ops_ns / 1e6);
     json_member_double(json, "gaps_ms", balance.gaps_ns / 1e6);
+    if (balance.results_ns > 0)
+        json_member_double(json, "results_ms", balance.results_ns / 1e6);
     json_member_double(json, "residual_ms", balance.residual_ns / 1e6);
     json_member_double(json, "model_ms", balance.model_ns / 1e6);
     json_member_double(json, "recording_cost_share",

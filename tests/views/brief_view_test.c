@@ -187,6 +187,57 @@ TEST(many_modules_side_by_side_are_summarised_by_class)
     }
 }
 
+/* Thirty convolutions of 1 GMAC that a device takes 2 ms each for, and results
+ * that are waited for. */
+static struct run *device_run(void)
+{
+    struct scope_work work = scope_work_unknown();
+    uint32_t model, thread, queue;
+    struct run *run;
+    char name[16];
+
+    work.macs = 1e9;
+    OK(run_new(&run, &err));
+    OK(run_thread_add(run, "main", THREAD_CPU, &thread, &err));
+    OK(run_thread_add(run, "cuda:0", THREAD_DEVICE, &queue, &err));
+    model = made_scope(run, RUN_ROOT, "model", "");
+    for (uint32_t i = 0; i < 30; i++) {
+        uint32_t scope;
+
+        snprintf(name, sizeof name, "node_%u", i);
+        scope = made_scope(run, model, name, "Conv2d");
+        made_call(run, scope, thread, 0, 1, 1);
+        made_call(run, scope, queue, 0, 2, 2);
+        OK(run_work_set(run, scope, &work, &err));
+    }
+    made_call(run, made_scope(run, model, "results", "Results"), thread, 0, 11,
+              11);
+    made_call(run, model, thread, 0, 42, 1);
+    made_call(run, RUN_ROOT, thread, 0, 44, 2);
+    OK(run_seal(run, &err));
+    return run;
+}
+
+TEST(the_rate_of_a_class_is_that_of_the_device)
+{
+    struct view_options options = options_of_brief();
+    struct str text = brief_of(device_run(), &options);
+
+    CHECK_HAS(str_text(&text), "Conv2d ");
+    CHECK_HAS(str_text(&text), "  30.0     1000"); /* 60 GFLOP in 60 ms */
+    str_release(&text);
+}
+
+TEST(waiting_for_results_is_a_part_of_the_balance)
+{
+    struct view_options options = options_of_brief();
+    struct str text = brief_of(device_run(), &options);
+
+    CHECK_HAS(str_text(&text), "balance  ops 30.0 + gaps 0.0 + results 11.0 + "
+                               "residual 1.0 = model 42.0 ms");
+    str_release(&text);
+}
+
 TEST(a_few_modules_are_shown_as_modules)
 {
     struct view_options options = options_of_brief();

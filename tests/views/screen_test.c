@@ -484,5 +484,10 @@ TEST(the_line_of_a_device_has_what_else_is_known_of_it)
     CHECK_HAS(str_text(&text), "2 other processes on it, with 3072 MiB");
     CHECK_HAS(str_text(&text), "slowed down: power limit");
     str_release(&text);
+    /* What it waited for is told also where most lines are cut. */
+    options = options_for(80);
+    text = view_text(view_brief, run, &options);
+    CHECK_HAS(str_text(&text), "idle for: ");
+    str_release(&text);
     run_free(run);
 }

@@ -358,6 +358,42 @@ static const char *cuda_kernel(const struct backend *backend,
                              : launch_text(&cuda->launched[at]);
 }
 
+static double bytes_in(const struct tensor *x, enum dtype stored)
+{
+    return (double)(tensor_elements(x) * dtype_bytes(stored));
+}
+
+/* Values that are stored in fewer bits move fewer bytes than their type says,
+ * and so do parameters that were packed for an output like that. */
+static void cuda_executed(const struct backend *backend,
+                          const struct node *node, size_t at,
+                          const struct tensor *const *inputs,
+                          const struct tensor *outputs, struct cost *cost)
+{
+    const struct graph *graph = cuda_of(backend)->graph;
+    double whole = 0, moved = 0;
+
+    (void)at;
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        whole += bytes_in(&outputs[i], outputs[i].dtype);
+        moved += bytes_in(&outputs[i], cuda_stored(&outputs[i]));
+    }
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        bool is_packed;
+
+        if (!inputs[i])
+            continue;
+        is_packed =
+            graph_value(graph, node->inputs[i])->kind == VALUE_PARAMETER &&
+            inputs[i]->dtype == outputs[0].dtype;
+        whole += bytes_in(inputs[i], inputs[i]->dtype);
+        moved += bytes_in(inputs[i],
+                          cuda_stored(is_packed ? &outputs[0] : inputs[i]));
+    }
+    if (moved < whole)
+        cost->done_bytes = (uint64_t)((double)cost->done_bytes * moved / whole);
+}
+
 static enum assay_status cuda_mark(struct backend *backend, bool is_end,
                                    struct error *err)
 {
@@ -437,6 +473,7 @@ const struct backend_class backend_cuda = {
     .settle = cuda_settle,
     .explain = cuda_explain,
     .kernel = cuda_kernel,
+    .executed = cuda_executed,
     .precision = cuda_precision,
     .look = cuda_look,
     .measure = cuda_measure,

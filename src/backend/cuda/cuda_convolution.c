@@ -90,6 +90,57 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
     return job;
 }
 
+/* Photographs have three channels, which no tensor core reads. */
+static bool conv_is_narrow(const struct cuda_job *job)
+{
+    enum { worthwhile = 16 }; /* outputs */
+
+    return job->c < 4 && job->groups == 1 && job->kh * job->kw > 1 &&
+           job->o >= worthwhile && job->precision != PRECISION_FP32;
+}
+
+/* x with more channels, of zeros. */
+static enum assay_status conv_widen(struct cuda_call *call,
+                                    const struct layout *layout,
+                                    struct tensor *out)
+{
+    const struct tensor *x = call->inputs[CONV2D_X];
+    const int64_t *dims = x->shape.dims;
+    int wide = (int)cuda_wide(stored_of(layout)), c = (int)dims[1];
+    struct shape shape = shape_of(4, dims[0], (int64_t)wide, dims[2], dims[3]);
+    int64_t plane = dims[2] * dims[3], n = dims[0] * plane;
+    int is_by_rows = cuda_order(x) == CUDA_ROWS;
+    char from_name[CUDA_NAME], name[CUDA_NAME];
+    enum assay_status st = cuda_tensor_new(call, &shape, layout, out);
+    cu_pointer from = cuda_at(x), to = cuda_at(out);
+
+    if (st)
+        return st;
+    cuda_kernel_name(from_name, "widen", cuda_stored(x));
+    cuda_kernel_name(name, from_name, stored_of(layout));
+    return CUDA_LAUNCH(call, "reorder", name,
+                       cuda_grid_for(call->cuda->device, (size_t)n, 1), from,
+                       to, n, plane, c, wide, is_by_rows);
+}
+
+static enum assay_status conv_bring(struct cuda_call *call,
+                                    const struct layout *layout, bool is_narrow,
+                                    struct job_tensors *out)
+{
+    const struct tensor *residual = cuda_input(call, CONV2D_RESIDUAL);
+    enum assay_status st;
+
+    if (!is_narrow)
+        return tensors_bring(call, layout, call->inputs[CONV2D_X], residual,
+                             out);
+    st = conv_widen(call, layout, &out->x);
+    if (!st && residual)
+        st = cuda_in_layout(call, residual, layout, &out->residual);
+    out->at.x = cuda_at(&out->x);
+    out->at.residual = cuda_at(&out->residual);
+    return st;
+}
+
 /* What libraries do not fuse follows in place. */
 static enum assay_status conv_activate(struct cuda_call *call)
 {
@@ -106,15 +157,18 @@ enum assay_status cuda_run_conv2d(struct cuda_call *call)
 {
     const struct layout *layout = cuda_own_layout(call->cuda, 4);
     struct cuda_job job = cuda_conv_job(call, layout, &call->outputs[0].shape);
+    bool is_narrow = conv_is_narrow(&job);
     struct job_tensors tensors = {0};
     enum assay_status st = cuda_output(call, 0, layout);
 
+    if (is_narrow)
+        job.c = cuda_wide(stored_of(layout));
     if (!st && tensor_elements(&call->outputs[0])) {
-        st = tensors_bring(call, layout, call->inputs[CONV2D_X],
-                           cuda_input(call, CONV2D_RESIDUAL), &tensors);
+        st = conv_bring(call, layout, is_narrow, &tensors);
         tensors.at.y = cuda_at(&call->outputs[0]);
         if (!st)
-            st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE, PACKED_WEIGHT,
+            st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE,
+                             is_narrow ? PACKED_WIDE : PACKED_WEIGHT,
                              stored_of(layout), &tensors.at.w);
         if (!st)
             st = cuda_packed(call, CONV2D_BIAS, 0, PACKED_ROWS,

@@ -106,6 +106,7 @@ struct cu_access { /* CUmemAccessDesc */
     X(cuMemSetAccess,                                                          \
       (cu_pointer at, size_t bytes, const struct cu_access *access, size_t n)) \
     X(cuMemUnmap, (cu_pointer at, size_t bytes))                               \
+    X(cuMemAddressFree, (cu_pointer at, size_t bytes))                         \
     X(cuMemRelease, (cu_allocation_handle handle))                             \
     X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags))               \
     X(cuMemFreeHost, (void *at))                                               \

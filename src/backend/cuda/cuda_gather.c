@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda_ops.h"
 
 #include "backend/cuda/cuda_walk.h"
+#include "ops/math/cast.h"
 #include "ops/movement/gather.h"
 #include "ops/ops.h"
 
@@ -103,6 +104,16 @@ enum assay_status cuda_run_gather_nd(struct cuda_call *call)
 }
 
 /* ---- Cast ---------------------------------------------------------------- */
+
+/* Types of 8 bits and less that are not integers of C are the host's. */
+bool cuda_can_cast(const struct cuda *cuda, const struct node *node,
+                   const struct tensor *const *inputs)
+{
+    const struct cast_attrs *attrs = node->attrs;
+
+    (void)cuda;
+    return inputs[0]->dtype <= DTYPE_BOOL && attrs->dtype <= DTYPE_BOOL;
+}
 
 enum assay_status cuda_run_cast(struct cuda_call *call)
 {

@@ -80,6 +80,7 @@ struct cuda_device {
     struct cuda_timing *timing;
     struct cuda_module *modules; /* one per file of kernels */
     bool is_recording;           /* what is queued becomes a graph */
+    uint32_t recording_zone;     /* its memory */
     int64_t *fault; /* the host's, for kernels to write: cuda_fault_word() */
 };
 
@@ -112,6 +113,15 @@ struct cuda_memory_usage {
 };
 
 struct cuda_memory_usage cuda_memory_usage(struct cuda_device *device);
+
+/* What this thread takes from now on stays for good; until
+ * cuda_memory_passes() with what this gave. */
+uint32_t cuda_memory_lasts(struct cuda_device *device);
+void cuda_memory_passes(struct cuda_device *device, uint32_t before);
+/* What it takes is a recording's, also once it was given back, until
+ * cuda_memory_forget(). */
+uint32_t cuda_memory_record(struct cuda_device *device);
+void cuda_memory_forget(struct cuda_device *device, uint32_t zone);
 
 /* cuda_fault.c: where a kernel says that an index was outside: 1, the index,
  * the size of the axis. */

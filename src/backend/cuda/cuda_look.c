@@ -244,18 +244,30 @@ static double look_copy_gbs(struct look_probe *probe)
     return 2 * (double)bytes / 1e6 / ms;
 }
 
+static double look_cache_bytes(const struct cuda_device *device)
+{
+    int bytes = 0;
+
+    return cuda_driver()->cuDeviceGetAttribute(&bytes, CU_ATTRIBUTE_L2_BYTES,
+                                               device->handle) ||
+                   bytes <= 0
+               ? NAN
+               : (double)bytes;
+}
+
 enum assay_status cuda_measure(const struct device *base,
                                struct device_peaks *peaks, struct error *err)
 {
     struct look_probe probe = {.device = look_device(base)};
     enum assay_status st = cuda_enter(probe.device, err);
 
-    *peaks = (struct device_peaks){NAN, NAN, NAN, NAN};
+    *peaks = (struct device_peaks){NAN, NAN, NAN, NAN, NAN};
     if (!st)
         st = look_prepare(&probe, err);
     if (!st)
         st = look_fill(&probe, false, err);
     if (!st) {
+        peaks->cache_bytes = look_cache_bytes(probe.device);
         peaks->copy_gbs = look_copy_gbs(&probe);
         peaks->fp32_gflops = look_gflops(&probe, PRECISION_FP32);
         if (probe.device->major >= 8)

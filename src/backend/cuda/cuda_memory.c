@@ -1,9 +1,9 @@
 /* backend/cuda/cuda_memory.c - see cuda_internal.h: memory of a GPU.
  *
- * The driver's memory is handed out in pieces (cuda_ranges.h). All work goes
+ * The driver's memory is handed out in pieces (cuda_zones.h). All work goes
  * through one stream, so a piece may have a new owner at once: what the new one
  * queues runs after what the old one queued. */
-#include "backend/cuda/cuda_ranges.h"
+#include "backend/cuda/cuda_zones.h"
 
 #include "backend/cuda/cuda_relay.h"
 #include "base/mem.h"
@@ -16,7 +16,9 @@ struct staging {
 };
 
 struct cuda_memory {
-    struct cuda_ranges ranges;
+    struct cuda_zones zones;
+    uint32_t zone; /* of what `taker` takes */
+    pthread_t taker;
     struct staging staging[RELAY_BUFFERS];
     char *buffers[RELAY_BUFFERS]; /* their data */
     pthread_mutex_t lock;
@@ -25,13 +27,12 @@ struct cuda_memory {
 /* ---- taking and giving ----------------------------------------------------
  */
 
-/* Gives back to the driver what nobody uses. */
-static void memory_trim(struct cuda_device *device)
+/* What a thread takes that records, or packs weights, is of that zone. */
+static uint32_t memory_zone(const struct cuda_memory *memory)
 {
-    if (device->is_recording)
-        return;
-    (void)cuda_driver()->cuStreamSynchronize(device->stream);
-    ranges_trim(&device->memory->ranges);
+    return memory->zone && pthread_equal(memory->taker, pthread_self())
+               ? memory->zone
+               : ZONE_PASSING;
 }
 
 static void *cuda_take(struct space *space, size_t bytes)
@@ -44,22 +45,59 @@ static void *cuda_take(struct space *space, size_t bytes)
         return NULL;
     memory = device->memory;
     pthread_mutex_lock(&memory->lock);
-    at = ranges_take(device, &memory->ranges, bytes);
-    if (!at) {
-        memory_trim(device);
-        at = ranges_take(device, &memory->ranges, bytes);
-    }
+    at = zones_take(device, &memory->zones, memory_zone(memory), bytes);
     pthread_mutex_unlock(&memory->lock);
     return (void *)(uintptr_t)at;
 }
 
 static void cuda_give(struct space *space, void *data, size_t bytes)
 {
-    struct cuda_memory *memory = cuda_device_of(space)->memory;
+    struct cuda_device *device = cuda_device_of(space);
+    struct cuda_memory *memory = device->memory;
 
     (void)bytes;
     pthread_mutex_lock(&memory->lock);
-    ranges_give(&memory->ranges, (cu_pointer)(uintptr_t)data);
+    zones_give(device, &memory->zones, (cu_pointer)(uintptr_t)data);
+    pthread_mutex_unlock(&memory->lock);
+}
+
+static uint32_t memory_set_zone(struct cuda_device *device, uint32_t zone)
+{
+    struct cuda_memory *memory = device->memory;
+    uint32_t before;
+
+    pthread_mutex_lock(&memory->lock);
+    before = memory_zone(memory);
+    memory->zone = zone;
+    memory->taker = pthread_self();
+    pthread_mutex_unlock(&memory->lock);
+    return before;
+}
+
+uint32_t cuda_memory_lasts(struct cuda_device *device)
+{
+    return memory_set_zone(device, ZONE_LASTING);
+}
+
+void cuda_memory_passes(struct cuda_device *device, uint32_t before)
+{
+    (void)memory_set_zone(device, before);
+}
+
+uint32_t cuda_memory_record(struct cuda_device *device)
+{
+    uint32_t zone = ZONE_RECORDED + device->memory->zones.n_recorded++;
+
+    (void)memory_set_zone(device, zone);
+    return zone;
+}
+
+void cuda_memory_forget(struct cuda_device *device, uint32_t zone)
+{
+    struct cuda_memory *memory = device->memory;
+
+    pthread_mutex_lock(&memory->lock);
+    zones_forget(device, &memory->zones, zone);
     pthread_mutex_unlock(&memory->lock);
 }
 
@@ -238,12 +276,13 @@ static void cuda_trim(struct space *space)
     if (cuda_enter(device, NULL))
         return;
     pthread_mutex_lock(&device->memory->lock);
-    memory_trim(device);
+    zones_trim(device, &device->memory->zones);
     pthread_mutex_unlock(&device->memory->lock);
 }
 
 const struct space cuda_space = {
     .keeps = true,
+    .keeps_recorded = true,
     .room = cuda_room,
     .trim = cuda_trim,
     .take = cuda_take,
@@ -274,7 +313,7 @@ struct cuda_memory_usage cuda_memory_usage(struct cuda_device *device)
     if (!device->memory)
         return usage;
     pthread_mutex_lock(&device->memory->lock);
-    usage = device->memory->ranges.usage;
+    usage = device->memory->zones.usage;
     pthread_mutex_unlock(&device->memory->lock);
     return usage;
 }

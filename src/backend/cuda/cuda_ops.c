@@ -123,7 +123,7 @@ static const struct cuda_op cuda_ops[] = {
     {&op_gather, cuda_run_gather, cuda_can_gather, 0},
     {&op_gather_elements, cuda_run_gather_elements, cuda_can_gather, 0},
     {&op_gather_nd, cuda_run_gather_nd, cuda_can_gather, 0},
-    {&op_cast, cuda_run_cast, cuda_can_move, CUDA_ALL_INPUTS},
+    {&op_cast, cuda_run_cast, cuda_can_cast, CUDA_ALL_INPUTS},
     {&op_top_k, cuda_run_top_k, cuda_can_top_k, 0},
     /* numbers of 8 bits */
     {&op_quantize_linear, cuda_run_quantize, cuda_can_quantize, 0},

@@ -60,6 +60,7 @@ cuda_run cuda_run_concat, cuda_run_split, cuda_run_slice, cuda_run_transpose,
 cuda_run cuda_run_gather, cuda_run_gather_elements, cuda_run_gather_nd,
     cuda_run_cast;
 cuda_can cuda_can_move, cuda_can_concat, cuda_can_gather, cuda_can_resize;
+cuda_can cuda_can_cast;
 
 /* ---- cuda_detection.c, cuda_nms.c, cuda_select.c: detection ---------------
  */

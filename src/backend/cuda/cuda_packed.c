@@ -34,6 +34,16 @@ static struct packed_parameter *packed_find(struct cuda *cuda,
     return NULL;
 }
 
+static size_t packed_elements(const struct tensor *from,
+                              const struct packed_parameter *packed)
+{
+    size_t n = tensor_elements(from);
+
+    return packed->kind == PACKED_WIDE ? n / (size_t)from->shape.dims[1] *
+                                             (size_t)cuda_wide(packed->stored)
+                                       : n;
+}
+
 static enum assay_status packed_launch(struct cuda_call *call,
                                        const struct tensor *from,
                                        const struct tensor *scale_input,
@@ -43,8 +53,8 @@ static enum assay_status packed_launch(struct cuda_call *call,
     const int64_t *dims = from->shape.dims;
     cu_pointer x = cuda_at(from), scale = cuda_at(scale_input);
     cu_pointer y = (cu_pointer)(uintptr_t)buffer_data(packed->buffer);
-    int64_t n = (int64_t)tensor_elements(from);
-    int64_t c = dims[1], places = 1, o = dims[1];
+    int64_t n = (int64_t)packed_elements(from, packed);
+    int64_t c = dims[1], places = 1, o = dims[1], wide = c;
     struct cuda_grid grid = cuda_grid_for(device, (size_t)n, 4);
     char name[CUDA_NAME];
 
@@ -55,10 +65,12 @@ static enum assay_status packed_launch(struct cuda_call *call,
         cuda_kernel_name(name, "cast_f32", packed->stored);
         return CUDA_LAUNCH(call, "reorder", name, grid, x, y, n);
     }
-    if (packed->kind == PACKED_WEIGHT) {
+    if (packed->kind == PACKED_WEIGHT || packed->kind == PACKED_WIDE) {
+        if (packed->kind == PACKED_WIDE)
+            wide = cuda_wide(packed->stored);
         cuda_kernel_name(name, "pack_weight", packed->stored);
         return CUDA_LAUNCH(call, "convolution", name, grid, x, scale, y, c,
-                           places, n);
+                           wide, places, n);
     }
     c = dims[0];
     cuda_kernel_name(name, "pack_turned", packed->stored);
@@ -73,11 +85,13 @@ static enum assay_status packed_make(struct cuda_call *call,
 {
     struct cuda *cuda = call->cuda;
     struct pool *pool = call->context->pool;
-    size_t bytes = tensor_elements(from) * dtype_bytes(packed.stored);
+    size_t bytes = packed_elements(from, &packed) * dtype_bytes(packed.stored);
     uint32_t owner = pool_set_owner(pool, OWNER_PACKED);
+    uint32_t zone = cuda_memory_lasts(cuda->device);
     enum assay_status st =
         pool_take(pool, bytes, "weights", &packed.buffer, call->err);
 
+    cuda_memory_passes(cuda->device, zone);
     pool_set_owner(pool, owner);
     if (!st && tensor_elements(from))
         st = packed_launch(call, from, scale, &packed);

@@ -148,9 +148,17 @@ void cuda_choices_close(struct cuda *cuda);
 
 enum packed_kind {
     PACKED_WEIGHT, /* [o,c,kh,kw] as [o,kh,kw,c], scaled */
+    PACKED_WIDE,   /* the same with zeros up to cuda_wide() channels */
     PACKED_ROWS,   /* in its order: biases, weights of products */
     PACKED_TURNED  /* [c,o,kh,kw] of transposed convolutions as [kh,kw,o,c] */
 };
+
+/* How many channels maps of fewer are given, for tensor cores to read 16 bytes
+ * at a time. */
+static inline int64_t cuda_wide(enum dtype stored)
+{
+    return 16 / (int64_t)dtype_bytes(stored);
+}
 
 /* A parameter as kernels want it, in the stored type; kept until the parameters
  * change. scale: NULL, or one factor for each output channel. */

@@ -17,11 +17,17 @@ static size_t round_up(size_t bytes, size_t to)
 
 static void count_held(struct cuda_ranges *ranges, size_t bytes)
 {
-    struct cuda_memory_usage *usage = &ranges->usage;
+    struct cuda_memory_usage *usage = ranges->usage;
 
     usage->held_bytes += bytes;
     if (usage->held_bytes > usage->held_peak_bytes)
         usage->held_peak_bytes = usage->held_bytes;
+}
+
+static void count_live(struct cuda_ranges *ranges, size_t bytes)
+{
+    ranges->live_bytes += bytes;
+    ranges->usage->live_bytes += bytes;
 }
 
 /* ---- addresses that are mapped ------------------------------------------- */
@@ -125,7 +131,7 @@ static void range_trim(struct cuda_ranges *ranges, struct cuda_range *range)
             return;
         pieces_shrink(&range->pieces, bytes);
         range->n_chunks--;
-        ranges->usage.held_bytes -= bytes;
+        ranges->usage->held_bytes -= bytes;
     }
 }
 
@@ -183,7 +189,7 @@ static void segments_trim(struct cuda_ranges *ranges)
             continue;
         }
         *at = segment->next;
-        ranges->usage.held_bytes -= bytes;
+        ranges->usage->held_bytes -= bytes;
         pieces_release(&segment->pieces);
         mem_free(segment);
     }
@@ -199,7 +205,8 @@ cu_pointer ranges_take(struct cuda_device *device, struct cuda_ranges *ranges,
     bytes = pieces_round(bytes);
     at = ranges_reserve(device, ranges) ? range_take(device, ranges, bytes)
                                         : segments_take(ranges, bytes);
-    ranges->usage.live_bytes += at ? bytes : 0;
+    if (at)
+        count_live(ranges, bytes);
     return at;
 }
 
@@ -208,9 +215,10 @@ static bool range_has(const struct cuda_range *range, cu_pointer at)
     return at >= range->pieces.begin && at < range->pieces.end;
 }
 
-void ranges_give(struct cuda_ranges *ranges, cu_pointer at)
+bool ranges_give(struct cuda_ranges *ranges, cu_pointer at)
 {
     struct cuda_range *range = ranges->segments;
+    size_t bytes;
 
     if (range_has(&ranges->small, at))
         range = &ranges->small;
@@ -218,8 +226,12 @@ void ranges_give(struct cuda_ranges *ranges, cu_pointer at)
         range = &ranges->large;
     while (range && !range_has(range, at))
         range = range->next;
-    if (range)
-        ranges->usage.live_bytes -= pieces_give(&range->pieces, at);
+    if (!range)
+        return false;
+    bytes = pieces_give(&range->pieces, at);
+    ranges->live_bytes -= bytes;
+    ranges->usage->live_bytes -= bytes;
+    return true;
 }
 
 void ranges_trim(struct cuda_ranges *ranges)
@@ -227,4 +239,21 @@ void ranges_trim(struct cuda_ranges *ranges)
     range_trim(ranges, &ranges->small);
     range_trim(ranges, &ranges->large);
     segments_trim(ranges);
+}
+
+static void range_release(struct cuda_range *range)
+{
+    if (range->base)
+        (void)cuda_driver()->cuMemAddressFree(range->base,
+                                              range->reserved_bytes);
+    pieces_release(&range->pieces);
+    mem_free(range->chunks);
+}
+
+void ranges_release(struct cuda_ranges *ranges)
+{
+    ranges_trim(ranges);
+    range_release(&ranges->small);
+    range_release(&ranges->large);
+    *ranges = (struct cuda_ranges){.usage = ranges->usage};
 }

@@ -4,8 +4,8 @@
  * Addresses are reserved once and memory is mapped behind the last of them as
  * it is needed, so that pieces that come back are neighbours: two ranges, one
  * for small pieces, which live long. A GPU whose addresses cannot be mapped
- * gives segments. Memory goes back to the driver only by ranges_trim(). Not
- * thread-safe.
+ * gives segments. Memory goes back to the driver only by ranges_trim() and
+ * ranges_release(). Not thread-safe.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BACKEND_CUDA_CUDA_RANGES_H
@@ -27,15 +27,20 @@ struct cuda_ranges {
     struct cuda_range small, large;
     struct cuda_range *segments;
     bool is_reserved, is_refused; /* the addresses */
-    struct cuda_memory_usage usage;
+    size_t live_bytes;
+    struct cuda_memory_usage *usage; /* of the GPU: what is here counts there */
 };
 
 /* 0: the driver has no more. */
 cu_pointer ranges_take(struct cuda_device *device, struct cuda_ranges *ranges,
                        size_t bytes);
-void ranges_give(struct cuda_ranges *ranges, cu_pointer at);
+/* False: it is none of theirs. */
+bool ranges_give(struct cuda_ranges *ranges, cu_pointer at);
 /* Gives what nobody uses back to the driver, as far as it is at an end; the
  * device must be idle. */
 void ranges_trim(struct cuda_ranges *ranges);
+/* Gives all back, also the addresses; nothing of it is in use, and the device
+ * is idle. */
+void ranges_release(struct cuda_ranges *ranges);
 
 #endif

@@ -7,6 +7,7 @@
 struct backend_recording {
     cu_graph_exec exec;
     size_t n_nodes;
+    uint32_t zone; /* of the memory that it reads and writes */
 };
 
 enum assay_status cuda_recording_begin(struct backend *backend,
@@ -21,6 +22,8 @@ enum assay_status cuda_recording_begin(struct backend *backend,
                             device->stream, CU_CAPTURE_RELAXED),
                         "recording a pass", err);
     device->is_recording = !st;
+    if (!st)
+        device->recording_zone = cuda_memory_record(device);
     return st;
 }
 
@@ -39,6 +42,7 @@ static enum assay_status recording_make(struct cuda_device *device,
     st = cuda_check(device,
                     cu->cuGraphInstantiateWithFlags(&made->exec, graph, 0),
                     "recording a pass", err);
+    made->zone = device->recording_zone;
     if (st)
         mem_free(made);
     else
@@ -58,8 +62,11 @@ enum assay_status cuda_recording_end(struct backend *backend,
                    "recording a pass", err);
 
     device->is_recording = false;
+    cuda_memory_passes(device, 0);
     if (!st && out)
         st = recording_make(device, graph, out, err);
+    if (st || !out)
+        cuda_memory_forget(device, device->recording_zone);
     if (graph)
         (void)cu->cuGraphDestroy(graph);
     return st;
@@ -90,6 +97,7 @@ void cuda_recording_free(struct backend *backend,
     if (!cuda_enter(device, NULL)) {
         (void)cuda_driver()->cuStreamSynchronize(device->stream);
         (void)cuda_driver()->cuGraphExecDestroy(recording->exec);
+        cuda_memory_forget(device, recording->zone);
     }
     mem_free(recording);
 }

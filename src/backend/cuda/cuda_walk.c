@@ -7,7 +7,11 @@
 
 struct cuda_view cuda_view_of(const struct tensor *x)
 {
-    struct cuda_view view = {.data = cuda_at(x), .type = (int)cuda_stored(x)};
+    enum dtype stored = cuda_stored(x);
+    /* Types that kernels do not know are bytes that they move. */
+    struct cuda_view view = {
+        .data = cuda_at(x),
+        .type = (int)(stored > DTYPE_BOOL ? DTYPE_U8 : stored)};
     const int64_t *dims = x->shape.dims;
     int64_t step = 1;
 

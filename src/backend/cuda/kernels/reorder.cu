@@ -44,6 +44,21 @@ __device__ void turn_elements(const A *x, B *y, int64_t n, int64_t rows,
     }
 }
 
+/* Places of c channels, by rows or channels last, with zeros up to `wide`. */
+template <typename A, typename B>
+__device__ void widen_elements(const A *x, B *y, int64_t n, int64_t plane,
+                               int c, int wide, int is_by_rows)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        const A *from = is_by_rows ? x + i / plane * c * plane + i % plane
+                                   : x + i * c;
+
+        for (int k = 0; k < wide; k++)
+            y[i * wide + k] =
+                store<B>(k < c ? load(from[is_by_rows ? k * plane : k]) : 0.0f);
+    }
+}
+
 #define PAIR(from, A, to, B)                                                   \
     extern "C" __global__ void cast_##from##_##to(const A *x, B *y, int64_t n) \
     {                                                                          \
@@ -53,6 +68,12 @@ __device__ void turn_elements(const A *x, B *y, int64_t n, int64_t rows,
         const A *x, B *y, int64_t n, int64_t rows, int64_t columns)            \
     {                                                                          \
         turn_elements(x, y, n, rows, columns);                                 \
+    }                                                                          \
+    extern "C" __global__ void widen_##from##_##to(                            \
+        const A *x, B *y, int64_t n, int64_t plane, int c, int wide,           \
+        int is_by_rows)                                                        \
+    {                                                                          \
+        widen_elements(x, y, n, plane, c, wide, is_by_rows);                   \
     }
 
 PAIR(f32, float, f32, float)
