@@ -49,13 +49,13 @@ struct pairs {
 };
 
 void pairs_add(struct pairs *pairs, double ours, double theirs);
+/* The ratio of the times that a tenth of the turns stays below, and both of
+ * them: for what takes a few milliseconds on all processors, where in most
+ * turns something else needs one of them. Sorts the measurements. */
+double pairs_quiet_ratio(struct pairs *pairs, double *ours, double *theirs);
 /* The ratio of the medians, and both of them. Sorts the measurements. */
 double pairs_ratio(struct pairs *pairs, double *ours, double *theirs);
-/* The same of the times that a tenth of the turns stays below, for what takes a
- * few milliseconds on all processors: in most turns something else needs one of
- * them. */
-double pairs_quiet_ratio(struct pairs *pairs, double *ours, double *theirs);
-/* A row for the ratio of the medians, after both of them. */
+/* A row for that ratio, after both medians. */
 void bench_ratio(const char *what, struct pairs *pairs, double bar,
                  double scale, const char *unit);
 
