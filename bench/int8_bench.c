@@ -52,7 +52,7 @@ static enum assay_status open_detector(struct subject *ours, const char *path,
 
 static void show_row(const char *model, struct pairs *pairs)
 {
-    double ours, theirs, ratio = pairs_ratio(pairs, &ours, &theirs);
+    double ours, theirs, ratio = pairs_quiet_ratio(pairs, &ours, &theirs);
     char text[path_size];
 
     snprintf(text, sizeof text, "%s, ours", model);

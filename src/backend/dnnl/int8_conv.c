@@ -383,8 +383,9 @@ static void finish_pixels(const struct integer_job *job,
 
 /* How sums become bytes where nothing but a ReLU is between. */
 struct integer_steps {
-    const float *scale, *bias; /* in steps */
-    float low, high;           /* the range, minus the zero */
+    const float *scale; /* of the sums, in steps */
+    const float *bias;  /* in the unit of the sums, where it is an integer */
+    float low, high;    /* the range, minus the zero */
     int32_t zero;
 };
 
@@ -401,7 +402,7 @@ struct integer_steps {
                                                                                \
         for (int64_t c = 0; c < n; c++) {                                      \
             float value =                                                      \
-                ((float)sums[c] + moves[c] * all) * scale[c] + bias[c];        \
+                ((float)sums[c] + moves[c] * all + bias[c]) * scale[c];        \
                                                                                \
             value = value > low ? value : low; /* low for a NaN */             \
             value = value < high ? value : high;                               \
@@ -411,14 +412,17 @@ struct integer_steps {
 FINISH_STEPS(finish_sums_steps, int32_t)
 FINISH_STEPS(finish_floats_steps, float)
 
-/* The scales and biases of the result, divided by its step. */
-static void finish_take_numbers(struct integer_job *job, double step)
+/* Sums and biases are added as integers, so that one rounding is left. */
+static void finish_take_steps(struct integer_job *job, double step)
 {
+    const double least = 1e-30; /* a channel whose weights are all 0 */
     struct integer_numbers *numbers = job->numbers;
 
     for (int64_t c = 0; c < numbers->channels; c++) {
-        numbers->scales[c] = (float)(integer_scale(job, c) / step);
-        numbers->bias[c] = (float)(integer_bias_at(job, c) / step);
+        double scale = fmax(integer_scale(job, c), least);
+
+        numbers->scales[c] = (float)(scale / step);
+        numbers->bias[c] = (float)(integer_bias_at(job, c) / scale);
     }
 }
 
@@ -434,7 +438,7 @@ static void finish_to_bytes(struct integer_job *job, const struct tensor *sums,
     struct integer_steps to = {
         .scale = numbers->scales, .bias = numbers->bias, .zero = zero};
 
-    finish_take_numbers(job, step);
+    finish_take_steps(job, step);
     to.low = (float)((y->dtype == DTYPE_I8 ? -128 : 0) - zero);
     to.high = to.low + 255;
     if (finish->has_relu)
@@ -473,7 +477,10 @@ static void finish_all(struct integer_job *job, const struct tensor *sums,
         finish_to_bytes(job, sums, y);
         return;
     }
-    finish_take_numbers(job, 1);
+    for (int64_t c = 0; c < n; c++) {
+        numbers->scales[c] = (float)integer_scale(job, c);
+        numbers->bias[c] = (float)integer_bias_at(job, c);
+    }
 #pragma omp parallel for
     for (int64_t first = 0; first < pixels; first += each) {
         int64_t end = first + each < pixels ? first + each : pixels;
