@@ -184,6 +184,24 @@ def watch_copies(patches, torch, arrived):
                     _copying(getattr(torch.Tensor, name), name, copy_of))
 
 
+def watch_waits(patches, torch):
+    """What makes the host wait for a GPU: values of tensors, and asking to."""
+    for name in ("item", "tolist"):
+        patches.set(torch.Tensor, name,
+                    _waiting(getattr(torch.Tensor, name)))
+    patches.set(torch.cuda, "synchronize",
+                _named_span("wait")(torch.cuda.synchronize))
+
+
+def _waiting(original):
+    waiting = _named_span("wait")(original)
+
+    @functools.wraps(original)
+    def method(self):
+        return waiting(self) if self.is_cuda else original(self)
+    return method
+
+
 def _copying(original, home, copy_of):
     @functools.wraps(original)
     def method(self, *args, **kwargs):

@@ -54,6 +54,7 @@ class Recording:
         self._books = Books(torch)
         attach.watch_optimizers(self._patches, torch, self._books)
         attach.watch_copies(self._patches, torch, self._reach_device)
+        attach.watch_waits(self._patches, torch)
         loader_watch.watch_loaders(self._patches)
         if self.backward:
             attach.watch_backward(self._patches, torch,

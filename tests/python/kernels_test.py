@@ -311,6 +311,25 @@ def test_a_gpu_is_timed_once_a_tensor_is_on_it(tmp_path, device):
     assert run["facts"]["device.timed_by"] == "CUPTI 130001"
 
 
+def test_waiting_for_a_gpu_is_a_part_of_the_step(tmp_path, device,
+                                                 monkeypatch):
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: time.sleep(0.002))
+    model = nn.Sequential(Launch(100))
+
+    def step():
+        with torch.no_grad():
+            model(torch.ones(1))
+        assert torch.ones(1).as_subclass(Far).item() == 1
+        assert torch.ones(1).item() == 1  # of the host: nobody waits
+        torch.cuda.synchronize()
+
+    found, _ = record(tmp_path, step)
+    assert found["wait"]["calls"] == 6
+    assert found["wait"]["total_ms"] > 6
+    assert torch.cuda.synchronize.__name__ == "<lambda>"
+    assert "item" not in vars(torch.Tensor)
+
+
 def stand_in(**changes):
     """As much of torch as attach.open_device() asks for, with a GPU."""
     return types.SimpleNamespace(
