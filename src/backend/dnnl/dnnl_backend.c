@@ -209,7 +209,7 @@ static int64_t dnnl_work(const struct node *node,
  * for it. */
 static void dnnl_enter_for(struct onednn *dn, int64_t work)
 {
-    static const int64_t each = 1 << 18;
+    static const int64_t each = 1 << 19;
 
     onednn_enter(dn);
     if (!dn->options.is_training && work / each < dn->n_threads)
