@@ -185,11 +185,13 @@ static bool dn_can_run(const struct backend *backend, const struct node *node,
             onednn_has_kernel(dn, node));
 }
 
+enum { work_of_element = 4 }; /* to be read or written */
+
 /* Products, or what takes as long. Unknown is much. */
 static int64_t dnnl_work(const struct node *node,
                          const struct tensor *const *inputs, int64_t results)
 {
-    static const int64_t of_element = 4, much = INT64_MAX;
+    static const int64_t much = INT64_MAX;
     size_t found = dnnl_find_kernel(node), input;
     const struct tensor *weight;
 
@@ -197,7 +199,8 @@ static int64_t dnnl_work(const struct node *node,
         return much;
     input = kernels[found].weight_input;
     if (input == 0)
-        return of_element * (results + (int64_t)tensor_elements(inputs[0]));
+        return work_of_element *
+               (results + (int64_t)tensor_elements(inputs[0]));
     weight = inputs[input];
     if (tensor_elements(weight) == 0)
         return much;
@@ -287,11 +290,14 @@ static enum assay_status dn_to_dense(struct backend *backend,
                                      struct tensor *out, struct error *err)
 {
     struct onednn *dn = self(backend);
+    enum assay_status st;
 
-    onednn_enter(dn);
-    return layout_convert(
+    dnnl_enter_for(dn, 2 * work_of_element * (int64_t)tensor_elements(tensor));
+    st = layout_convert(
         dn, context->pool, tensor,
         layout_typed(dn, tensor->dtype, &tensor->shape, ORDER_DENSE), out, err);
+    set_threads(dn);
+    return st;
 }
 
 static void dn_pass_over(struct backend *backend)
