@@ -13,8 +13,8 @@
 bool bf16_takes(const struct node *node)
 {
     static const struct op_class *const ops[] = {
-        &op_conv2d,         &op_linear,    &op_max_pool2d,
-        &op_resize_nearest, &op_roi_align, &op_add};
+        &op_conv2d,    &op_linear, &op_max_pool2d, &op_resize_nearest,
+        &op_roi_align, &op_add,    &op_anchor_grid};
     size_t i = 0;
 
     while (i < sizeof ops / sizeof *ops && ops[i] != node->op)
@@ -29,6 +29,8 @@ static void bf16_mark(struct onednn *dn, int *balance)
         const struct node *node = graph_node(dn->graph, i);
         int step = bf16_takes(node) && node->op != &op_linear ? 1 : -1;
 
+        if (node->op == &op_anchor_grid)
+            continue; /* reads no data */
         for (size_t k = 0; k < node->n_inputs; k++) {
             if (node->inputs[k] != GRAPH_NONE)
                 balance[node->inputs[k]] += step;

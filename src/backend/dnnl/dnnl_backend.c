@@ -43,6 +43,7 @@ static const struct {
     {&op_resize_nearest, forward_resize_nearest, 0},
     {&op_resize, forward_resize, 0},
     {&op_roi_align, forward_roi_align, 0},
+    {&op_anchor_grid, forward_anchor_grid, 0},
 };
 
 enum { n_kernels = sizeof kernels / sizeof *kernels };
@@ -119,6 +120,7 @@ static enum assay_status dn_make(const struct device *device,
         mem_array(N_DIRECTIONS * graph_node_count(graph), sizeof *dn->kernels);
     dn->x_layouts = mem_array(graph_node_count(graph), sizeof *dn->x_layouts);
     set_threads(dn);
+    dn->n_threads = omp_get_max_threads();
     if (!dn->kernels || !dn->x_layouts)
         st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
     else
@@ -183,6 +185,40 @@ static bool dn_can_run(const struct backend *backend, const struct node *node,
             onednn_has_kernel(dn, node));
 }
 
+enum { work_of_element = 4 }; /* to be read or written */
+
+/* Products, or what takes as long. Unknown is much. */
+static int64_t dnnl_work(const struct node *node,
+                         const struct tensor *const *inputs, int64_t results)
+{
+    static const int64_t much = INT64_MAX;
+    size_t found = dnnl_find_kernel(node), input;
+    const struct tensor *weight;
+
+    if (found == n_kernels || inputs[0]->dtype != DTYPE_F32)
+        return much;
+    input = kernels[found].weight_input;
+    if (input == 0)
+        return work_of_element *
+               (results + (int64_t)tensor_elements(inputs[0]));
+    weight = inputs[input];
+    if (tensor_elements(weight) == 0)
+        return much;
+    return results * ((int64_t)tensor_elements(weight) / weight->shape.dims[0]);
+}
+
+/* As many threads as have something to do: waiting for sixteen takes longer
+ * than a small layer. The same number for the same shapes, as kernels are made
+ * for it. */
+static void dnnl_enter_for(struct onednn *dn, int64_t work)
+{
+    static const int64_t each = 1 << 19;
+
+    onednn_enter(dn);
+    if (!dn->options.is_training && work / each < dn->n_threads)
+        omp_set_num_threads(work < 2 * each ? 1 : (int)(work / each));
+}
+
 static enum assay_status dnnl_run(struct onednn *dn, struct job *job,
                                   const struct tensor *const *inputs,
                                   struct tensor *outputs, struct error *err)
@@ -232,10 +268,13 @@ static enum assay_status dn_forward(struct backend *backend,
         return tensor_new(context->pool, outputs[0].dtype, &job.y, outputs,
                           err);
     dn->x_layouts[at] = inputs[0]->layout;
-    onednn_enter(dn);
-    if (dn->narrow && !bf16_takes(node))
-        return dnnl_run_widened(dn, &job, inputs, outputs, err);
-    return dnnl_run(dn, &job, inputs, outputs, err);
+    dnnl_enter_for(
+        dn, dnnl_work(node, inputs, (int64_t)tensor_elements(&outputs[0])));
+    st = dn->narrow && !bf16_takes(node)
+             ? dnnl_run_widened(dn, &job, inputs, outputs, err)
+             : dnnl_run(dn, &job, inputs, outputs, err);
+    set_threads(dn);
+    return st;
 }
 
 /* The graph's own data is no longer what a file holds, either. */
@@ -251,11 +290,14 @@ static enum assay_status dn_to_dense(struct backend *backend,
                                      struct tensor *out, struct error *err)
 {
     struct onednn *dn = self(backend);
+    enum assay_status st;
 
-    onednn_enter(dn);
-    return layout_convert(
+    dnnl_enter_for(dn, 2 * work_of_element * (int64_t)tensor_elements(tensor));
+    st = layout_convert(
         dn, context->pool, tensor,
         layout_typed(dn, tensor->dtype, &tensor->shape, ORDER_DENSE), out, err);
+    set_threads(dn);
+    return st;
 }
 
 static void dn_pass_over(struct backend *backend)

@@ -141,6 +141,7 @@ struct onednn {
     struct packed *packed;
     size_t n_packed, packed_capacity;
     size_t scratch_bytes; /* what the greediest kernel asked for */
+    int n_threads;
     struct choices *choices;
     int64_t tuning_left_ns;
     unsigned float_settings; /* of the caller, while denormals are flushed */
@@ -562,7 +563,8 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_relu, forward_activation, forward_clip, forward_sigmoid,
     forward_add, forward_sum, forward_mul, forward_batch_norm,
     forward_batch_norm_training, forward_resize_nearest, forward_resize,
-    forward_roi_align, forward_concat, forward_pick_channels, forward_dropout;
+    forward_roi_align, forward_anchor_grid, forward_concat,
+    forward_pick_channels, forward_dropout;
 
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,

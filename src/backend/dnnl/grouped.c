@@ -262,6 +262,7 @@ void grouped_run(const struct job *job, const struct kernel *kernel,
                  const struct operands *operands)
 {
     enum { piece = 192, most_lanes = 16 }; /* pixels at a time */
+    static const int64_t few_products = 1 << 18;
     const struct grouped *plan = kernel->grouped;
     int64_t width = plan->width, pixels = job->y.dims[2] * job->y.dims[3];
     int64_t in_blocks = (job->x->shape.dims[1] + width - 1) / width;
@@ -270,7 +271,8 @@ void grouped_run(const struct job *job, const struct kernel *kernel,
     float high =
         job->has_relu && job->relu_limit > 0 ? job->relu_limit : INFINITY;
 
-#pragma omp parallel for collapse(2) if (n * pixels * width > parallel_elements)
+#pragma omp parallel for collapse(                                             \
+    2) if (n * pixels * width * job->weight->shape.dims[1] > few_products)
     for (int64_t i = 0; i < n; i++) {
         for (int64_t p = 0; p < pixels; p += piece) {
             int64_t image = i / plan->n_blocks, b = i % plan->n_blocks;

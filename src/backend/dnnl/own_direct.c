@@ -62,9 +62,10 @@ static bool find_direct(const struct onednn *dn, const struct job *job,
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     const int64_t *w = job->weight->shape.dims;
 
-    if (dn->options.is_plain || job->direction != DIRECTION_FORWARD ||
-        job->is_training || job->is_band || job->node->op != &op_conv2d ||
-        !direct_lanes() || !is_square(job))
+    if (dn->options.is_plain || dn->narrow ||
+        job->direction != DIRECTION_FORWARD || job->is_training ||
+        job->is_band || job->node->op != &op_conv2d || !direct_lanes() ||
+        !is_square(job))
         return false;
     *kind =
         attrs->groups == 1 && w[2] == 1 ? DIRECT_POINTWISE : DIRECT_DEPTHWISE;

@@ -1,5 +1,5 @@
-/* backend/dnnl/roi_features.c - RoiAlign, both ways, by the op's own kernels on
- * maps as convolutions leave them. */
+/* backend/dnnl/roi_features.c - RoiAlign, both ways, and AnchorGrid, by the
+ * ops' own kernels on maps as convolutions leave them. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/detection/roi_align.h"
@@ -60,6 +60,19 @@ enum assay_status forward_roi_align(struct onednn *dn, struct job *job,
     for (size_t i = 0; i < n_owned; i++)
         tensor_release(&own[i]);
     return st;
+}
+
+/* Reads the shapes of maps alone. */
+enum assay_status forward_anchor_grid(struct onednn *dn, struct job *job,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *y, struct error *err)
+{
+    enum assay_status st =
+        tensor_new(job->context->pool, y->dtype, &job->y, y, err);
+
+    (void)dn;
+    return st ? st
+              : job->node->op->forward(job->context, job->node, inputs, y, err);
 }
 
 /* ---- backward ------------------------------------------------------------ */

@@ -124,7 +124,7 @@ static bool is_worth_it(const struct onednn *dn, const char *name,
     if (wishes_gemm(dn))
         return strstr(name, "gemm") != NULL;
     if (dn->narrow)
-        return true;
+        return strncmp(name, "ref", 3) != 0 && !strstr(name, "gemm");
     return dn->options.tries_last_resorts || !is_last_resort(name, y);
 }
 
@@ -197,7 +197,8 @@ static enum assay_status list_candidates(struct onednn *dn,
                                   .list = list};
         struct operation operation;
 
-        if (dn->options.tries_last_resorts && listing.most < MAX_CANDIDATES)
+        if ((dn->options.tries_last_resorts || dn->narrow) &&
+            listing.most < MAX_CANDIDATES)
             listing.most++;
         if (!is_wanted(dn, algorithms[i].name, list) ||
             !describe(dn, job, &operation))

@@ -3,6 +3,7 @@
 
 #include "ops/attr_fields.h"
 #include "ops/detection/boxes.h"
+#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 
@@ -63,25 +64,31 @@ static struct box base_anchor(float size, float ratio)
     return (struct box){-x, -y, x, y};
 }
 
-static struct box *write_level(const struct anchor_grid_attrs *attrs,
+static struct box *write_level(const struct op_context *context,
+                               const struct anchor_grid_attrs *attrs,
                                size_t level, const int64_t *batch,
                                const int64_t *dims, struct box *to)
 {
+    static const int64_t few = 1 << 14;
+    int64_t n = dims[3] * (int64_t)attrs->n_ratios; /* of a row */
     int64_t down = batch[2] / dims[2], across = batch[3] / dims[3];
     struct box base[ANCHOR_MAX_RATIOS];
 
     for (size_t i = 0; i < attrs->n_ratios; i++)
         base[i] = base_anchor(attrs->sizes[level], attrs->ratios[i]);
+#pragma omp parallel for num_threads(op_threads(context)) if (dims[2] * n > few)
     for (int64_t row = 0; row < dims[2]; row++) {
+        struct box *at = to + row * n;
+
         for (int64_t col = 0; col < dims[3]; col++) {
             float x = (float)(col * across), y = (float)(row * down);
 
             for (size_t i = 0; i < attrs->n_ratios; i++)
-                *to++ = (struct box){x + base[i].x1, y + base[i].y1,
+                *at++ = (struct box){x + base[i].x1, y + base[i].y1,
                                      x + base[i].x2, y + base[i].y2};
         }
     }
-    return to;
+    return to + dims[2] * n;
 }
 
 static enum assay_status anchor_grid_forward(const struct op_context *context,
@@ -93,9 +100,9 @@ static enum assay_status anchor_grid_forward(const struct op_context *context,
     const struct anchor_grid_attrs *attrs = node->attrs;
     struct box *to = tensor_boxes(&outputs[0]);
 
-    (void)context, (void)err;
+    (void)err;
     for (size_t i = 0; i < attrs->n_levels; i++)
-        to = write_level(attrs, i, inputs[0]->shape.dims,
+        to = write_level(context, attrs, i, inputs[0]->shape.dims,
                          inputs[1 + i]->shape.dims, to);
     return ASSAY_OK;
 }
