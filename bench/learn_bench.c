@@ -1,5 +1,7 @@
 /* bench/learn_bench.c - whether a small detector learns, and how fast: trained
- * on synthetic shapes, evaluated on others. */
+ * on synthetic shapes, evaluated on others.
+ *
+ *   learn_bench [DEVICE [PRECISION]]     cpu and auto unless given */
 #include "bench.h"
 #include "peer.h"
 
@@ -10,11 +12,19 @@
 static const char model[] = "fasterrcnn_resnet18_fpn";
 static const char steps[] = "160";
 
+static const char *program(void)
+{
+    const char *other = getenv("ASSAY_BENCH_ASSAY"); /* built elsewhere */
+
+    return other ? other : BENCH_ASSAY;
+}
+
 /* Seconds of the training, which leaves its weights next to the run. */
-static enum assay_status train(const char *run, double *seconds,
+static enum assay_status train(const char *device, const char *precision,
+                               const char *run, double *seconds,
                                struct error *err)
 {
-    const char *words[] = {BENCH_ASSAY,
+    const char *words[] = {program(),
                            "train",
                            "--synthetic",
                            "--min-size",
@@ -27,6 +37,10 @@ static enum assay_status train(const char *run, double *seconds,
                            "model.name=fasterrcnn_resnet18_fpn",
                            "--set",
                            "optimizer.learning_rate=0.02",
+                           "--device",
+                           device,
+                           "--precision",
+                           precision,
                            "-o",
                            run,
                            NULL};
@@ -48,7 +62,7 @@ static enum assay_status evaluate(const char *weights, double *map_50,
     snprintf(command, sizeof command,
              "%s metrics %s --weights %s --classes 4 --min-size 128 "
              "--dataset synthetic --limit 100 --only eval_map_50 --csv",
-             BENCH_ASSAY, model, weights);
+             program(), model, weights);
     from = popen(command, "r");
     if (!from)
         return error_set(err, ASSAY_IO, "cannot start assay metrics");
@@ -62,8 +76,10 @@ static enum assay_status evaluate(const char *weights, double *map_50,
     return ASSAY_OK;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const char *device = argc > 1 ? argv[1] : "cpu";
+    const char *precision = argc > 2 ? argv[2] : "auto";
     char folder[] = "/var/tmp/assay-learn-XXXXXX";
     char run[64], weights[64];
     double seconds = 0, map_50 = 0;
@@ -76,7 +92,7 @@ int main(void)
     }
     snprintf(run, sizeof run, "%s/run.assay", folder);
     snprintf(weights, sizeof weights, "%s/run.safetensors", folder);
-    st = train(run, &seconds, &err);
+    st = train(device, precision, run, &seconds, &err);
     if (!st)
         st = evaluate(weights, &map_50, &err);
     if (!st) {

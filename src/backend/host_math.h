@@ -59,6 +59,12 @@ struct backend_math {
                              const struct sgd_factors *factors,
                              const struct optimizer_tensors *tensors,
                              struct error *err);
+    /* Optional (they are taken one by one): n parameters in few launches. */
+    enum assay_status (*sgd_list)(struct backend *backend,
+                                  const struct op_context *context,
+                                  const struct sgd_factors *factors,
+                                  const struct optimizer_tensors *tensors,
+                                  size_t n, struct error *err);
     /* As torch.optim.AdamW. */
     enum assay_status (*adamw)(struct backend *backend,
                                const struct op_context *context,

@@ -296,6 +296,17 @@ static void train_report_stop(const struct train_errand *errand)
         message_note("stopped before the first step; nothing was written");
 }
 
+/* In float16: steps that looked for a scale of the losses. */
+static void train_report_unscaled(const struct train_errand *errand)
+{
+    uint64_t n = errand->report.n_unscaled;
+
+    if (n)
+        message_note("%" PRIu64 " step%s skipped, with gradients that float16 "
+                     "cannot hold: losses are scaled less since",
+                     n, n == 1 ? " was" : "s were");
+}
+
 /* After a failure: what is left to continue from. */
 static void train_report_failure(const struct train_errand *errand)
 {
@@ -460,6 +471,7 @@ static enum assay_status run_train(const struct arguments *arguments,
             train_report_failure(&errand);
         else
             train_report_stop(&errand);
+        train_report_unscaled(&errand);
     }
     if (!st && errand.run_made)
         st = train_show_result(&errand, err);

@@ -209,18 +209,25 @@ enum assay_status optimizer_restore(struct optimizer *optimizer, uint32_t value,
 
 /* ---- changing ----------------------------------------------------------- */
 
-static enum assay_status change_sgd(const struct optimizer *optimizer,
-                                    const struct optimizer_tensors *tensors,
-                                    double learning_rate, struct error *err)
+static struct sgd_factors sgd_factors_of(const struct optimizer *optimizer,
+                                         double learning_rate)
 {
     const struct optimizer_options *options = &optimizer->options;
-    const struct sgd_factors factors = {
+
+    return (struct sgd_factors){
         .learning_rate = (float)learning_rate,
         .momentum = (float)options->momentum,
         .weight_decay = (float)options->weight_decay,
         .is_nesterov = options->is_nesterov,
         .unscale = (float)(1 / engine_loss_scale(optimizer->engine)),
     };
+}
+
+static enum assay_status change_sgd(const struct optimizer *optimizer,
+                                    const struct optimizer_tensors *tensors,
+                                    double learning_rate, struct error *err)
+{
+    const struct sgd_factors factors = sgd_factors_of(optimizer, learning_rate);
     struct engine *engine = optimizer->engine;
 
     return backend_math(engine->backend)
@@ -252,28 +259,45 @@ static enum assay_status change_adamw(const struct optimizer *optimizer,
         ->adamw(engine->backend, &engine->context, &factors, tensors, err);
 }
 
+/* What one step of a parameter needs; counts it. */
+static enum assay_status begin_change(struct optimizer *optimizer,
+                                      uint32_t value,
+                                      const struct tensor *gradient,
+                                      struct optimizer_tensors *tensors,
+                                      struct error *err)
+{
+    struct memory *memory = &optimizer->memories[value];
+    enum assay_status st = make_states(optimizer, value, err);
+
+    *tensors = (struct optimizer_tensors){.gradient = gradient};
+    if (!st)
+        st = engine_parameter(optimizer->engine, value, &tensors->parameter,
+                              err);
+    if (st)
+        return st;
+    assert(!gradient->layout &&
+           tensor_elements(gradient) == tensor_elements(tensors->parameter));
+    for (size_t i = 0; i < OPTIMIZER_MAX_STATES; i++)
+        tensors->states[i] =
+            memory->states[i].buffer ? &memory->states[i] : NULL;
+    memory->steps++;
+    return ASSAY_OK;
+}
+
 enum assay_status optimizer_change(struct optimizer *optimizer, uint32_t value,
                                    const struct tensor *gradient,
                                    double learning_rate, struct error *err)
 {
-    struct memory *memory = &optimizer->memories[value];
-    struct optimizer_tensors tensors = {.gradient = gradient};
-    enum assay_status st = make_states(optimizer, value, err);
+    struct optimizer_tensors tensors;
+    enum assay_status st =
+        begin_change(optimizer, value, gradient, &tensors, err);
 
-    if (!st)
-        st =
-            engine_parameter(optimizer->engine, value, &tensors.parameter, err);
     if (st)
         return st;
-    assert(!gradient->layout &&
-           tensor_elements(gradient) == tensor_elements(tensors.parameter));
-    for (size_t i = 0; i < OPTIMIZER_MAX_STATES; i++)
-        tensors.states[i] =
-            memory->states[i].buffer ? &memory->states[i] : NULL;
-    memory->steps++;
     return optimizer->options.kind == OPTIMIZER_SGD
                ? change_sgd(optimizer, &tensors, learning_rate, err)
-               : change_adamw(optimizer, &tensors, memory->steps, learning_rate,
+               : change_adamw(optimizer, &tensors,
+                              optimizer->memories[value].steps, learning_rate,
                               err);
 }
 
@@ -330,11 +354,11 @@ static void report_change(const struct optimizer *optimizer, uint64_t n)
     engine_report_cost(&cost);
 }
 
-enum assay_status optimizer_step(struct optimizer *optimizer,
-                                 double learning_rate, struct error *err)
+/* One after the other, with a span for each module. */
+static enum assay_status step_each(struct optimizer *optimizer,
+                                   double learning_rate, struct error *err)
 {
     struct engine *engine = optimizer->engine;
-    const struct backend_class *class = engine->backend->class;
     struct scope_walk walk = scope_walk_start(&optimizer->modules);
     enum assay_status st = ASSAY_OK;
 
@@ -350,6 +374,52 @@ enum assay_status optimizer_step(struct optimizer *optimizer,
             report_change(optimizer, tensor_elements(gradient));
     }
     scope_walk_finish(&walk);
+    return st;
+}
+
+/* All in few launches, which belong to no module. */
+static enum assay_status step_together(struct optimizer *optimizer,
+                                       double learning_rate, struct error *err)
+{
+    struct engine *engine = optimizer->engine;
+    const struct sgd_factors factors = sgd_factors_of(optimizer, learning_rate);
+    size_t n_values = graph_value_count(optimizer->graph), n = 0;
+    struct optimizer_tensors *list = mem_array(n_values, sizeof *list);
+    enum assay_status st = ASSAY_OK;
+    uint64_t elements = 0;
+
+    if (!list)
+        return error_nomem(err, n_values * sizeof *list, "an optimizer");
+    for (uint32_t i = 0; !st && i < n_values; i++) {
+        const struct tensor *gradient = gradient_of(optimizer, i);
+
+        if (!gradient)
+            continue;
+        st = begin_change(optimizer, i, gradient, &list[n++], err);
+        elements += tensor_elements(gradient);
+    }
+    engine->context.tag = assay_scope_here();
+    if (!st)
+        st = backend_math(engine->backend)
+                 ->sgd_list(engine->backend, &engine->context, &factors, list,
+                            n, err);
+    if (!st)
+        report_change(optimizer, elements);
+    mem_free(list);
+    return st;
+}
+
+enum assay_status optimizer_step(struct optimizer *optimizer,
+                                 double learning_rate, struct error *err)
+{
+    struct engine *engine = optimizer->engine;
+    const struct backend_class *class = engine->backend->class;
+    bool is_together = optimizer->options.kind == OPTIMIZER_SGD &&
+                       backend_math(engine->backend)->sgd_list;
+    enum assay_status st = is_together
+                               ? step_together(optimizer, learning_rate, err)
+                               : step_each(optimizer, learning_rate, err);
+
     if (class->parameters_changed)
         class->parameters_changed(engine->backend);
     return st;

@@ -372,6 +372,14 @@ static void find_losses(struct tape *tape, const struct graph *graph)
     }
 }
 
+/* A layout of 16 bits takes less than its type says. */
+static size_t stored_bytes(const struct tensor *made)
+{
+    size_t bytes = tensor_bytes(made), taken = buffer_bytes(made->buffer);
+
+    return taken < bytes ? taken : bytes;
+}
+
 /* A view that is kept keeps the memory of the value that it is one of: it is
  * counted for the node that made that, unless it is kept itself. */
 static void count_view(struct engine *engine, const struct node *view)
@@ -389,7 +397,7 @@ static void count_view(struct engine *engine, const struct node *view)
         engine->values[view->outputs[0]].made.buffer &&
         !tape_keeps(tape, value))
         tape->nodes[made].kept_bytes +=
-            tensor_bytes(&engine->values[view->outputs[0]].made);
+            stored_bytes(&engine->values[view->outputs[0]].made);
 }
 
 void tape_count(struct engine *engine)
@@ -407,7 +415,7 @@ void tape_count(struct engine *engine)
             uint32_t value = node->outputs[k];
 
             if (tape_keeps(tape, value) && engine->values[value].made.buffer)
-                entry->kept_bytes += tensor_bytes(&engine->values[value].made);
+                entry->kept_bytes += stored_bytes(&engine->values[value].made);
             if (tape->values[value].is_spared)
                 tape->recomputed.bytes +=
                     tensor_bytes(&tape->values[value].form);

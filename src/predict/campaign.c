@@ -11,6 +11,7 @@
 struct campaign {
     const struct campaign_config *config;
     const struct campaign_options *options;
+    const struct campaign_tests *tests;
     struct campaign_log *log;
     struct campaign_progress *progress;
     bool *is_full;  /* per series: a batch did not fit into memory */
@@ -63,6 +64,39 @@ static enum assay_status try_test(struct campaign *campaign,
     return st;
 }
 
+/* The test of the same network for the other variable; NULL: nobody asks for
+ * it. */
+static const struct campaign_test *find_twin(const struct campaign *campaign,
+                                             const struct campaign_test *test)
+{
+    for (size_t i = 0; i < campaign->tests->n; i++) {
+        const struct campaign_test *twin = &campaign->tests->items[i];
+
+        if (twin->target != test->target && twin->batch == test->batch &&
+            twin->stage == test->stage && strcmp(twin->file, test->file) == 0)
+            return is_mine(campaign->options, twin) ? twin : NULL;
+    }
+    return NULL;
+}
+
+/* The list comes to it later, and finds it in the log. */
+static enum assay_status add_twin(struct campaign *campaign,
+                                  const struct campaign_test *test,
+                                  const struct campaign_result *result,
+                                  struct error *err)
+{
+    const struct campaign_test *twin =
+        result->has_both ? find_twin(campaign, test) : NULL;
+    struct campaign_result before = {0};
+    enum assay_status st =
+        twin ? campaign_log_find(campaign->log, twin, &before, err) : ASSAY_OK;
+
+    if (st || !twin || before.n_rounds)
+        return st;
+    campaign->progress->n_answered++;
+    return campaign_log_add(campaign->log, twin, result, false, err);
+}
+
 static enum assay_status run_test(struct campaign *campaign,
                                   const struct campaign_test *test,
                                   struct error *err)
@@ -84,6 +118,8 @@ static enum assay_status run_test(struct campaign *campaign,
     if (!st)
         st = campaign_log_add(campaign->log, test, &result,
                               campaign->config->profile.save, err);
+    if (!st)
+        st = add_twin(campaign, test, &result, err);
     if (st)
         return st;
     campaign->is_full[test->series] |= campaign_is_nomem(&result);
@@ -138,7 +174,10 @@ static enum assay_status campaign_visit(struct campaign *campaign,
     if (is_first) {
         campaign->is_full[test->series] |= campaign_is_nomem(&before);
         progress->n_done++;
-        progress->n_before++;
+        if (progress->n_answered)
+            progress->n_answered--; /* by a test of this run */
+        else
+            progress->n_before++;
     }
     progress->n_left--;
     return ASSAY_OK;
@@ -188,8 +227,11 @@ enum assay_status campaign_run(const struct campaign_config *config,
                                struct campaign_progress *progress,
                                struct error *err)
 {
-    struct campaign campaign = {
-        .config = config, .options = options, .log = log, .progress = progress};
+    struct campaign campaign = {.config = config,
+                                .options = options,
+                                .tests = tests,
+                                .log = log,
+                                .progress = progress};
     enum assay_status st;
 
     *progress = (struct campaign_progress){0};

@@ -1,9 +1,10 @@
 /* predict/campaign.h - a family of networks, measured on this device.
  *
  * A test measures one network at one level, batch and stage for one variable,
- * in a process of its own with a limit on memory and time. Each result goes
- * into a log (SQLite) at once; a campaign that was stopped, in whatever way,
- * continues where its log ends.
+ * in a process of its own with a limit on memory and time; on a GPU that
+ * process answers for both variables. Each result goes into a log (SQLite) at
+ * once; a campaign that was stopped, in whatever way, continues where its log
+ * ends.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_CAMPAIGN_H
@@ -67,6 +68,7 @@ enum assay_status campaign_write_tests(const struct campaign_config *config,
 struct campaign_result {
     bool is_passed;
     char reason[160]; /* if it failed */
+    bool has_both;    /* it answers the test of the other variable too */
     double latency_ms;
     double alloc_mb, reserved_mb, used_mb; /* of memory */
     double avail_mb, free_mb, capacity_mb; /* of the machine, before the test */
@@ -195,6 +197,7 @@ struct campaign_progress {
     size_t n_done, n_tests; /* in this run, including those already in the
                                log */
     size_t n_before;        /* already in the log */
+    size_t n_answered;      /* to come, and answered by another test */
     size_t n_failed, n_skipped;
     size_t round;        /* from 1; later rounds measure latency again */
     size_t n_left;       /* tests left to run, in all rounds */

@@ -532,27 +532,42 @@ TEST(classifiers_train_as_in_torchvision)
         });
 }
 
+struct gpu_case {
+    const char *model, *of_them;
+    enum model_norm norm;
+};
+
 /* In fp32: the bars are those of the host. */
-TEST(a_gpu_trains_as_in_torchvision)
+static void check_on_gpu(const struct gpu_case *cases, size_t n)
 {
-    static const struct {
-        const char *model, *of_them;
-        enum model_norm norm;
-    } models[] = {
-        {"resnet18", "resnet18", NORM_BATCH},
-        {"mobilenet_v2", "mobilenet_v2", NORM_BATCH},
-        {"fasterrcnn_resnet18_fpn", "fasterrcnn-18-batch", NORM_BATCH},
-        {"fasterrcnn_resnet50_fpn", "fasterrcnn-50-frozen", NORM_FROZEN}};
     const struct device *gpu;
 
     if (device_find("cuda:0", &gpu, &err))
         SKIP("%s", err.text);
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+    for (size_t i = 0; i < n; i++)
         check_training(&(struct training){
-            .model = models[i].model,
-            .of_them = models[i].of_them,
-            .norm = models[i].norm,
+            .model = cases[i].model,
+            .of_them = cases[i].of_them,
+            .norm = cases[i].norm,
             .n_steps = 10,
             .device = gpu,
         });
+}
+
+TEST(a_gpu_trains_classifiers_as_in_torchvision)
+{
+    static const struct gpu_case cases[] = {
+        {"resnet18", "resnet18", NORM_BATCH},
+        {"mobilenet_v2", "mobilenet_v2", NORM_BATCH}};
+
+    check_on_gpu(cases, sizeof cases / sizeof *cases);
+}
+
+TEST(a_gpu_trains_detectors_as_in_torchvision)
+{
+    static const struct gpu_case cases[] = {
+        {"fasterrcnn_resnet18_fpn", "fasterrcnn-18-batch", NORM_BATCH},
+        {"fasterrcnn_resnet50_fpn", "fasterrcnn-50-frozen", NORM_FROZEN}};
+
+    check_on_gpu(cases, sizeof cases / sizeof *cases);
 }

@@ -311,6 +311,64 @@ TEST(larger_batches_are_skipped_after_memory_ran_out_if_configured)
     campaign_config_release(&config);
 }
 
+/* As a GPU does. The log is asked how often it was run: a line for each. */
+static enum assay_status answer_both(const struct campaign_test *test,
+                                     const struct campaign_limits *limits,
+                                     struct campaign_result *result,
+                                     struct error *error)
+{
+    FILE *file = fopen(test_path("runs.txt"), "a");
+
+    CHECK(file && fprintf(file, "%s\n", test->file) > 0);
+    fclose(file);
+    result->has_both = true;
+    result->alloc_mb = result->reserved_mb = 7;
+    return be_quick(test, limits, result, error);
+}
+
+static size_t count_lines(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    size_t n = 0;
+    int c;
+
+    CHECK(file);
+    while ((c = fgetc(file)) != EOF)
+        n += c == '\n';
+    fclose(file);
+    return n;
+}
+
+TEST(a_test_that_answers_for_both_variables_is_run_once)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+
+    make_config(&config, "stage= ['inference']\n"
+                         "profile_variables= ['memory', 'latency']\n");
+    make_tests(&config, &tests);
+    log = open_log("both.sqlite");
+    progress = run(&config, &tests, log, answer_both, 0, 0, 0);
+    CHECK_INT(progress.n_done, tests.n);
+    CHECK_INT(progress.n_before, 0);
+    CHECK_INT(progress.n_left, 0);
+    CHECK_INT(count_lines(test_path("runs.txt")), tests.n / 2);
+    for (size_t i = 0; i < tests.n; i++) {
+        struct campaign_result before;
+
+        CHECK_STATUS(campaign_log_find(log, &tests.items[i], &before, &err),
+                     ASSAY_OK, &err);
+        CHECK(before.is_passed);
+    }
+    progress = run(&config, &tests, log, answer_both, 0, 0, 0);
+    CHECK_INT(progress.n_before, tests.n);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
 /* Batch 2 has an unknown op, batch 4 would work. */
 static enum assay_status refuse_two(const struct campaign_test *test,
                                     const struct campaign_limits *limits,

@@ -88,6 +88,50 @@ static enum assay_status cuda_sgd(struct backend *backend,
                        unscale, n);
 }
 
+/* As kernels/arithmetic.cu has them. */
+enum { most_parameters = 96, sgd_blocks = 96 };
+
+struct sgd_items {
+    cu_pointer parameter[most_parameters], velocity[most_parameters];
+    cu_pointer gradient[most_parameters];
+    int64_t n[most_parameters];
+};
+
+struct sgd_by {
+    float rate, momentum, decay, unscale;
+    int is_nesterov;
+};
+
+static enum assay_status cuda_sgd_list(struct backend *backend,
+                                       const struct op_context *context,
+                                       const struct sgd_factors *factors,
+                                       const struct optimizer_tensors *tensors,
+                                       size_t n, struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    struct sgd_by by = {factors->learning_rate, factors->momentum,
+                        factors->weight_decay, factors->unscale,
+                        factors->is_nesterov};
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t done = 0; !st && done < n; done += most_parameters) {
+        size_t now = n - done < most_parameters ? n - done : most_parameters;
+        struct cuda_grid grid = {sgd_blocks, (unsigned)now, 1, 256, 0};
+        struct sgd_items items = {.n = {0}};
+
+        for (size_t i = 0; i < now; i++) {
+            const struct optimizer_tensors *one = &tensors[done + i];
+
+            items.parameter[i] = cuda_at(one->parameter);
+            items.velocity[i] = cuda_at(one->states[0]);
+            items.gradient[i] = cuda_at(one->gradient);
+            items.n[i] = (int64_t)tensor_elements(one->parameter);
+        }
+        st = CUDA_LAUNCH(&call, "arithmetic", "sgd_list", grid, items, by);
+    }
+    return st;
+}
+
 static enum assay_status cuda_adamw(struct backend *backend,
                                     const struct op_context *context,
                                     const struct adamw_factors *factors,
@@ -214,6 +258,7 @@ const struct backend_math cuda_math = {
     .convert = cuda_convert,
     .add = cuda_add,
     .sgd = cuda_sgd,
+    .sgd_list = cuda_sgd_list,
     .adamw = cuda_adamw,
     .square_sum = cuda_square_sum,
     .is_finite = cuda_is_finite,

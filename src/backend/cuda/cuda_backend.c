@@ -307,9 +307,15 @@ static enum assay_status cuda_make(const struct device *device,
     return ASSAY_OK;
 }
 
+/* In training much is kept between the passes: packed weights are not worth
+ * it, as each is packed in a moment. */
 static void cuda_pass_over(struct backend *backend)
 {
-    cuda_choices_store(cuda_of(backend));
+    struct cuda *cuda = cuda_of(backend);
+
+    cuda_choices_store(cuda);
+    if (cuda->options.is_training)
+        cuda_packed_forget(cuda);
 }
 
 static void cuda_choices(const struct backend *backend, struct sink *sink)

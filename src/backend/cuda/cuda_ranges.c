@@ -7,7 +7,6 @@
 static const size_t page_bytes = (size_t)2 << 20; /* the driver's own */
 static const size_t small_piece_bytes = (size_t)1 << 20;
 static const size_t small_chunk_bytes = (size_t)4 << 20;
-static const size_t large_chunk_bytes = (size_t)32 << 20;
 static const size_t segment_bytes = (size_t)64 << 20; /* at least */
 
 static size_t round_up(size_t bytes, size_t to)
@@ -103,7 +102,7 @@ static cu_pointer range_take(const struct cuda_device *device,
 {
     bool is_small = bytes <= small_piece_bytes;
     struct cuda_range *range = is_small ? &ranges->small : &ranges->large;
-    size_t chunk = is_small ? small_chunk_bytes : large_chunk_bytes;
+    size_t chunk = is_small ? small_chunk_bytes : page_bytes;
     cu_pointer at = pieces_take(&range->pieces, bytes);
     size_t missing;
 

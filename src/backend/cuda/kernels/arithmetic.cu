@@ -42,6 +42,55 @@ extern "C" __global__ void sgd(float *parameter, const float *gradient,
     }
 }
 
+enum { MOST_PARAMETERS = 96 };
+
+struct sgd_items {
+    float *parameter[MOST_PARAMETERS], *velocity[MOST_PARAMETERS];
+    const float *gradient[MOST_PARAMETERS];
+    int64_t n[MOST_PARAMETERS];
+};
+
+struct sgd_by {
+    float rate, momentum, decay, unscale;
+    int is_nesterov;
+};
+
+__device__ inline void sgd_at(const sgd_by &by, float gradient,
+                              float *parameter, float *velocity)
+{
+    float slope = by.unscale * gradient + by.decay * *parameter;
+
+    if (velocity) {
+        *velocity = by.momentum * *velocity + slope;
+        slope = by.is_nesterov ? slope + by.momentum * *velocity : *velocity;
+    }
+    *parameter -= by.rate * slope;
+}
+
+/* The same for several parameters, one for each y; four elements at a time. */
+extern "C" __global__ void sgd_list(sgd_items items, sgd_by by)
+{
+    typedef pack<float, 4> four;
+    int64_t n = items.n[blockIdx.y], packs = n / 4;
+    float *parameter = items.parameter[blockIdx.y];
+    float *velocity = items.velocity[blockIdx.y];
+    const float *gradient = items.gradient[blockIdx.y];
+
+    for (int64_t i = FIRST; i < packs; i += STEP) {
+        four p = ((four *)parameter)[i], g = ((const four *)gradient)[i], v;
+
+        if (velocity)
+            v = ((four *)velocity)[i];
+        for (int k = 0; k < 4; k++)
+            sgd_at(by, g.items[k], &p.items[k], velocity ? &v.items[k] : 0);
+        ((four *)parameter)[i] = p;
+        if (velocity)
+            ((four *)velocity)[i] = v;
+    }
+    for (int64_t i = packs * 4 + FIRST; i < n; i += STEP)
+        sgd_at(by, gradient[i], parameter + i, velocity ? velocity + i : 0);
+}
+
 extern "C" __global__ void adamw(float *parameter, const float *gradient,
                                  float *first, float *second, float keep,
                                  float beta1, float beta2, float rest1,
