@@ -54,6 +54,16 @@ static size_t piece_size(size_t bytes)
     return (bytes + !bytes + piece_bytes - 1) / piece_bytes * piece_bytes;
 }
 
+/* Whether it is small beside the maps of a recorded pass, of whose memory it
+ * takes the end: among them it would leave holes. */
+static bool is_small(size_t bytes, uint32_t zone)
+{
+    static const size_t small_bytes = (size_t)16 << 20;
+
+    return zone >= ZONE_RECORDED && bytes < small_bytes;
+}
+
+/* The one that fits best; of what is small, the last. */
 static struct piece *find_piece(const struct cuda_memory *memory, size_t bytes,
                                 uint32_t zone)
 {
@@ -61,7 +71,7 @@ static struct piece *find_piece(const struct cuda_memory *memory, size_t bytes,
 
     for (struct piece *at = memory->first; at; at = at->next) {
         if (at->is_free && at->zone == zone && at->bytes >= bytes &&
-            (!best || at->bytes < best->bytes))
+            (!best || is_small(bytes, zone) || at->bytes < best->bytes))
             best = at;
     }
     return best;
@@ -144,26 +154,40 @@ static void segments_trim(struct cuda_device *device)
     }
 }
 
-/* Cuts what is not needed off; without memory for its description it stays. */
-static void piece_cut(struct cuda_memory *memory, struct piece *piece,
-                      size_t bytes)
+/* Cuts a free piece in two; NULL: there is no memory for its description. */
+static struct piece *piece_split(struct cuda_memory *memory,
+                                 struct piece *piece, size_t bytes)
 {
-    struct piece *rest;
+    struct piece *rest = mem_zalloc(sizeof *rest);
 
-    if (piece->bytes == bytes)
-        return;
-    rest = mem_zalloc(sizeof *rest);
     if (!rest)
-        return;
+        return NULL;
     *rest = (struct piece){.at = piece->at + bytes,
                            .bytes = piece->bytes - bytes,
                            .zone = piece->zone,
                            .is_free = true};
     piece->bytes = bytes;
     piece_insert(memory, rest, piece);
+    return rest;
 }
 
-/* What a thread takes that records, or packs weights, is of that zone. */
+/* The part of a free piece that is taken; what is left stays free. */
+static struct piece *piece_cut(struct cuda_memory *memory, struct piece *piece,
+                               size_t bytes)
+{
+    struct piece *end;
+
+    if (piece->bytes == bytes)
+        return piece;
+    if (!is_small(bytes, piece->zone)) {
+        (void)piece_split(memory, piece, bytes);
+        return piece;
+    }
+    end = piece_split(memory, piece, piece->bytes - bytes);
+    return end ? end : piece;
+}
+
+/* What a thread takes that records is of that zone. */
 static uint32_t memory_zone(const struct cuda_memory *memory)
 {
     return memory->zone && pthread_equal(memory->taker, pthread_self())
@@ -171,20 +195,15 @@ static uint32_t memory_zone(const struct cuda_memory *memory)
                : ZONE_PASSING;
 }
 
-static void *cuda_take(struct space *space, size_t bytes)
+/* With the lock. */
+static void *memory_take(struct cuda_device *device, size_t bytes,
+                         uint32_t zone)
 {
-    struct cuda_device *device = cuda_device_of(space);
-    struct cuda_memory *memory;
+    struct cuda_memory *memory = device->memory;
     struct piece *piece;
     cu_pointer at = 0;
-    uint32_t zone;
 
-    if (cuda_enter(device, NULL))
-        return NULL;
-    memory = device->memory;
     bytes = piece_size(bytes);
-    pthread_mutex_lock(&memory->lock);
-    zone = memory_zone(memory);
     piece = find_piece(memory, bytes, zone);
     if (!piece)
         piece = segment_add(memory, bytes, zone);
@@ -193,13 +212,38 @@ static void *cuda_take(struct space *space, size_t bytes)
         piece = segment_add(memory, bytes, zone);
     }
     if (piece) {
-        piece_cut(memory, piece, bytes);
+        piece = piece_cut(memory, piece, bytes);
         piece->is_free = false;
         memory->usage.live_bytes += piece->bytes;
         at = piece->at;
     }
-    pthread_mutex_unlock(&memory->lock);
     return (void *)(uintptr_t)at;
+}
+
+static void *cuda_take(struct space *space, size_t bytes)
+{
+    struct cuda_device *device = cuda_device_of(space);
+    void *data;
+
+    if (cuda_enter(device, NULL))
+        return NULL;
+    pthread_mutex_lock(&device->memory->lock);
+    data = memory_take(device, bytes, memory_zone(device->memory));
+    pthread_mutex_unlock(&device->memory->lock);
+    return data;
+}
+
+static void *cuda_take_lasting(struct space *space, size_t bytes)
+{
+    struct cuda_device *device = cuda_device_of(space);
+    void *data;
+
+    if (cuda_enter(device, NULL))
+        return NULL;
+    pthread_mutex_lock(&device->memory->lock);
+    data = memory_take(device, bytes, ZONE_LASTING);
+    pthread_mutex_unlock(&device->memory->lock);
+    return data;
 }
 
 /* Joins a free piece with the one after it. */
@@ -234,35 +278,23 @@ static void cuda_give(struct space *space, void *data, size_t bytes)
     pthread_mutex_unlock(&memory->lock);
 }
 
-static uint32_t memory_set_zone(struct cuda_device *device, uint32_t zone)
-{
-    struct cuda_memory *memory = device->memory;
-    uint32_t before;
-
-    pthread_mutex_lock(&memory->lock);
-    before = memory_zone(memory);
-    memory->zone = zone;
-    memory->taker = pthread_self();
-    pthread_mutex_unlock(&memory->lock);
-    return before;
-}
-
-uint32_t cuda_memory_lasts(struct cuda_device *device)
-{
-    return memory_set_zone(device, ZONE_LASTING);
-}
-
-void cuda_memory_passes(struct cuda_device *device, uint32_t before)
-{
-    (void)memory_set_zone(device, before);
-}
-
 uint32_t cuda_memory_record(struct cuda_device *device)
 {
-    uint32_t zone = ZONE_RECORDED + device->memory->n_zones++;
+    struct cuda_memory *memory = device->memory;
+    uint32_t zone;
 
-    (void)memory_set_zone(device, zone);
+    pthread_mutex_lock(&memory->lock);
+    zone = memory->zone = ZONE_RECORDED + memory->n_zones++;
+    memory->taker = pthread_self();
+    pthread_mutex_unlock(&memory->lock);
     return zone;
+}
+
+void cuda_memory_recorded(struct cuda_device *device)
+{
+    pthread_mutex_lock(&device->memory->lock);
+    device->memory->zone = ZONE_PASSING;
+    pthread_mutex_unlock(&device->memory->lock);
 }
 
 void cuda_memory_forget(struct cuda_device *device, uint32_t zone)
@@ -467,6 +499,7 @@ const struct space cuda_space = {
     .room = cuda_room,
     .trim = cuda_trim,
     .take = cuda_take,
+    .take_lasting = cuda_take_lasting,
     .give = cuda_give,
     .copy_in = cuda_copy_in,
     .copy_out = cuda_copy_out,
