@@ -14,7 +14,7 @@ void machine_gpu_look(const struct device *device, struct machine_gpu *gpu)
 
     *gpu = (struct machine_gpu){.name = device->name,
                                 .look = device_look_unknown(),
-                                .peaks = {NAN, NAN, NAN, NAN}};
+                                .peaks = {NAN, NAN, NAN, NAN, NAN}};
     if (class->look)
         class->look(device, &gpu->look);
     if (class->measure && class->measure(device, &gpu->peaks, &ignored))

@@ -181,12 +181,17 @@ size_t pool_owner_count(const struct pool *pool)
 
 /* ---- buffers ----------------------------------------------------------- */
 
-/* Memory that does not wait here. What stays for good on a device is not put
- * into what passes left: memory around it could not go back. */
+static bool pool_is_lasting(const struct pool *pool, uint32_t owner)
+{
+    return pool->space->take_lasting &&
+           (owner == OWNER_WEIGHTS || owner == OWNER_PACKED);
+}
+
+/* Memory that does not wait here. What lasts is not put into what passes left:
+ * memory around it could not go back. */
 static bool pool_passes_on(const struct pool *pool, uint32_t owner)
 {
-    return pool->holds_nothing ||
-           (!pool->space->is_host && owner == OWNER_PACKED);
+    return pool->holds_nothing || pool_is_lasting(pool, owner);
 }
 
 enum assay_status pool_new(struct pool **out, struct error *err)
@@ -344,16 +349,19 @@ static bool is_within_limit(const struct pool *pool, size_t bytes)
            pool->usage.held_bytes + bytes <= pool->limit_bytes;
 }
 
-static struct buffer *pool_make(struct pool *pool, size_t capacity)
+static struct buffer *pool_make(struct pool *pool, uint32_t owner,
+                                size_t capacity)
 {
+    struct space *space = pool->space;
     struct buffer *buffer = mem_zalloc(sizeof *buffer);
 
     if (!buffer)
         return NULL;
-    buffer->space = pool->space;
-    buffer->data = is_within_limit(pool, capacity)
-                       ? pool->space->take(pool->space, capacity)
-                       : NULL;
+    buffer->space = space;
+    if (is_within_limit(pool, capacity))
+        buffer->data = pool_is_lasting(pool, owner)
+                           ? space->take_lasting(space, capacity)
+                           : space->take(space, capacity);
     buffer->capacity = capacity;
     if (!buffer->data) {
         mem_free(buffer);
@@ -363,7 +371,8 @@ static struct buffer *pool_make(struct pool *pool, size_t capacity)
 }
 
 /* New memory, where needed after giving back all that waits. */
-static struct buffer *pool_obtain(struct pool *pool, size_t capacity)
+static struct buffer *pool_obtain(struct pool *pool, uint32_t owner,
+                                  size_t capacity)
 {
     static const size_t large_bytes = 40 << 20;
     struct buffer *buffer;
@@ -371,10 +380,10 @@ static struct buffer *pool_obtain(struct pool *pool, size_t capacity)
     if (pool->is_thrifty && capacity >= large_bytes &&
         pool->usage.cached_bytes > capacity)
         make_room(pool, capacity);
-    buffer = pool_make(pool, capacity);
+    buffer = pool_make(pool, owner, capacity);
     if (!buffer && pool->usage.cached_bytes) {
         trim_locked(pool);
-        buffer = pool_make(pool, capacity);
+        buffer = pool_make(pool, owner, capacity);
     }
     if (buffer)
         pool->usage.held_bytes += buffer->capacity;
@@ -434,11 +443,11 @@ static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
     class = size_class(bytes, &capacity);
     pthread_mutex_lock(&pool->lock);
     whose = owner ? *owner : pool->owner;
-    if (pool->holds_nothing)
+    if (pool_passes_on(pool, whose))
         capacity = (bytes + !bytes + min_bytes - 1) / min_bytes * min_bytes;
     buffer = pool_passes_on(pool, whose) ? NULL : pool_reuse(pool, class);
     if (!buffer)
-        buffer = pool_obtain(pool, capacity);
+        buffer = pool_obtain(pool, whose, capacity);
     if (buffer) {
         buffer->bytes = bytes;
         buffer->owner = whose;

@@ -28,6 +28,9 @@ struct space {
 
     /* Aligned to SPACE_ALIGNMENT, not initialised; NULL: no memory left. */
     void *(*take)(struct space *space, size_t bytes);
+    /* Optional: the same for what stays as long as its model, weights, apart
+     * from what comes and goes. */
+    void *(*take_lasting)(struct space *space, size_t bytes);
     /* Optional: what it has and what is left of it, for messages. False:
      * unknown. */
     bool (*room)(struct space *space, size_t *free_bytes, size_t *total_bytes);

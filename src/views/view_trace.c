@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "run/bound.h"
 #include "views/views.h"
 
 #include <inttypes.h>
@@ -28,7 +29,8 @@ struct trace {
     struct kept_share share;
     const double *macs; /* of a call of each scope, with all below it; NaN:
                            unknown */
-    struct str path;    /* of the current slice */
+    struct bounds bounds;
+    struct str path; /* of the current slice */
     enum assay_status status;
 };
 
@@ -186,6 +188,24 @@ static void trace_write_iterations(struct trace *trace)
     }
 }
 
+/* What a device reached for the scope, per iteration, beside the peaks that
+ * bound it. */
+static void trace_write_rates(struct trace *trace, const struct sample *sample)
+{
+    const struct bound *bound = &trace->bounds.items[sample->scope];
+
+    if (!trace->bounds.is_known ||
+        run_thread(trace->run, sample->thread)->kind != THREAD_DEVICE ||
+        isnan(bound->done_gflops) || isnan(bound->gbs))
+        return;
+    json_member_double(&trace->json, "gflops", round(bound->done_gflops));
+    json_member_double(&trace->json, "peak_gflops",
+                       round(trace->bounds.peaks.gflops));
+    json_member_double(&trace->json, "gbs", round(bound->gbs));
+    json_member_double(&trace->json, "peak_gbs",
+                       round(peaks_gbs(&trace->bounds.peaks, INFINITY)));
+}
+
 static void trace_write_args(struct trace *trace, const struct sample *sample)
 {
     const struct scope *scope = run_scope(trace->run, sample->scope);
@@ -218,6 +238,7 @@ static void trace_write_args(struct trace *trace, const struct sample *sample)
         json_member_string(json, "kernel", text->kernel);
     if (is_module && !isnan(trace->macs[sample->scope]))
         json_member_double(json, "macs", round(trace->macs[sample->scope]));
+    trace_write_rates(trace, sample);
     if (sample->queued_ns)
         trace_member_time(trace, "queued_us", sample->queued_ns);
     json_object_end(json);
@@ -458,12 +479,15 @@ enum assay_status view_trace(const struct run *run, struct sink *sink,
     enum assay_status st = trace_find_macs(run, &macs, err);
 
     trace.macs = macs;
+    if (!st)
+        st = bounds_build(run, &trace.bounds, err);
     if (!st) {
         trace_write_all(&trace);
         sink_puts(sink, "\n");
         st = trace.status ? error_nomem(err, trace.path.n, "a trace")
                           : sink_status(sink, err);
     }
+    bounds_release(&trace.bounds);
     str_release(&trace.path);
     mem_free(macs);
     return st;

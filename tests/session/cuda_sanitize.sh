@@ -15,7 +15,7 @@ if [ ! -x "$tool" ]; then
     exit 77
 fi
 # Those of NVIDIA's own kernels take minutes.
-for name in cudnn xmma cutlass gemm; do
+for name in cudnn xmma cutlass gemm convolve Kernel sm80 sm90; do
     set -- "$@" --kernel-name-exclude "kernel_substring=$name"
 done
 shift 2

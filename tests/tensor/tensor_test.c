@@ -182,6 +182,47 @@ TEST(a_thrifty_pool_holds_little_more_than_was_live_at_most)
     pool_free(pool);
 }
 
+static int n_lasting;
+
+static void *take_of_host(struct space *space, size_t bytes)
+{
+    (void)space;
+    return space_host.take(&space_host, bytes);
+}
+
+static void *take_counted(struct space *space, size_t bytes)
+{
+    n_lasting++;
+    return take_of_host(space, bytes);
+}
+
+static void give_to_host(struct space *space, void *data, size_t bytes)
+{
+    (void)space;
+    space_host.give(&space_host, data, bytes);
+}
+
+TEST(weights_are_taken_apart_and_do_not_wait)
+{
+    struct space space = {.name = "apart",
+                          .take = take_of_host,
+                          .take_lasting = take_counted,
+                          .give = give_to_host};
+    struct buffer *map, *weights;
+    struct pool *pool;
+
+    CHECK_INT(pool_new_in(&space, &pool, &err), ASSAY_OK);
+    CHECK_INT(pool_take(pool, 4096, "x", &map, &err), ASSAY_OK);
+    buffer_release(map);
+    pool_set_owner(pool, OWNER_WEIGHTS);
+    CHECK_INT(pool_take(pool, 4096, "x", &weights, &err), ASSAY_OK);
+    CHECK_INT(n_lasting, 1);
+    CHECK_INT(pool_usage(pool).cached_bytes, 4096); /* the map's */
+    buffer_release(weights);
+    CHECK_INT(pool_usage(pool).held_bytes, 4096);
+    pool_free(pool);
+}
+
 TEST(a_thrifty_pool_gives_back_what_waited_longest)
 {
     enum { large = 48 << 20, larger = 60 << 20, n = 3 };

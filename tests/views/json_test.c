@@ -416,6 +416,43 @@ TEST(devices_have_a_process_and_overlapping_spans_a_begin_and_an_end)
     run_free(run);
 }
 
+TEST(a_slice_on_a_device_says_what_it_reached_of_the_peaks)
+{
+    struct scope_work work = scope_work_unknown();
+    struct run *run;
+    struct str text;
+    uint32_t host, device, conv;
+    struct sample sample = {.duration_ns = 2000000,
+                            .self_ns = 2000000,
+                            .bytes = RUN_UNKNOWN,
+                            .peak_bytes = RUN_UNKNOWN};
+
+    work.macs = 1e9;
+    work.done_flops = 2e9;
+    work.done_bytes = 4e6;
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &host, NULL), 0);
+    CHECK_INT(run_thread_add(run, "cuda:0", THREAD_DEVICE, &device, NULL), 0);
+    conv = made_scope(run, RUN_ROOT, "conv", "Conv2d");
+    for (int i = 0; i < 3; i++) {
+        sample.scope = i ? conv : RUN_ROOT;
+        sample.thread = i < 2 ? host : device;
+        CHECK_INT(run_count(run, &sample, NULL), ASSAY_OK);
+        CHECK_INT(run_keep(run, &sample, NULL), ASSAY_OK);
+    }
+    CHECK_INT(run_work_set(run, conv, &work, NULL), ASSAY_OK);
+    CHECK_INT(run_fact_set(run, "machine.peak_gflops", "5000", NULL), 0);
+    CHECK_INT(run_fact_set(run, "machine.read_gbs", "40", NULL), 0);
+    CHECK_INT(run_fact_set(run, "machine.copy_gbs", "40", NULL), 0);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    text = view_text(trace, run, NULL);
+    /* 2 GFLOP and 4 MB in 2 ms. */
+    CHECK_HAS(text.text, "\"gflops\": 1000, \"peak_gflops\": 5000, "
+                         "\"gbs\": 2, \"peak_gbs\": 40");
+    str_release(&text);
+    run_free(run);
+}
+
 TEST(an_arrow_leads_from_the_launch_on_the_host_to_the_slice_on_the_device)
 {
     struct run *run;

@@ -181,12 +181,34 @@ static enum assay_status cuda_run_mixed(struct cuda_call *call, int op,
     return st;
 }
 
+/* In the memory of an operand that nobody needs any more: of detectors, two
+ * maps of the finest level are much of what a pass needs at once. */
+static bool binary_takes_over(struct cuda_call *call,
+                              const struct layout *layout)
+{
+    struct tensor *y = &call->outputs[0];
+
+    for (size_t i = 0; call->node->n_inputs == 2 && i < 2; i++) {
+        const struct tensor *x = call->inputs[i];
+
+        if (op_input_dies(call->context, i) && x->dtype == y->dtype &&
+            x->layout == layout && shape_equal(&x->shape, &y->shape) &&
+            x->buffer && buffer_references(x->buffer) == 1) {
+            *y = tensor_share(x);
+            return true;
+        }
+    }
+    return false;
+}
+
 enum assay_status cuda_run_binary(struct cuda_call *call)
 {
     int op = (int)binary_of(call->node);
     const struct layout *layout =
         is_comparison((enum binary)op) ? NULL : binary_layout(call);
-    enum assay_status st = cuda_output(call, 0, layout);
+    enum assay_status st = binary_takes_over(call, layout)
+                               ? ASSAY_OK
+                               : cuda_output(call, 0, layout);
     const struct tensor *y = &call->outputs[0];
 
     if (st || !tensor_elements(y))

@@ -110,9 +110,10 @@ bool cuda_can_cast(const struct cuda *cuda, const struct node *node,
                    const struct tensor *const *inputs)
 {
     const struct cast_attrs *attrs = node->attrs;
+    enum dtype to = node->n_inputs > 1 ? inputs[1]->dtype : attrs->dtype;
 
     (void)cuda;
-    return inputs[0]->dtype <= DTYPE_BOOL && attrs->dtype <= DTYPE_BOOL;
+    return inputs[0]->dtype <= DTYPE_BOOL && to <= DTYPE_BOOL;
 }
 
 enum assay_status cuda_run_cast(struct cuda_call *call)

@@ -114,13 +114,10 @@ struct cuda_memory_usage {
 
 struct cuda_memory_usage cuda_memory_usage(struct cuda_device *device);
 
-/* What this thread takes from now on stays for good; until
- * cuda_memory_passes() with what this gave. */
-uint32_t cuda_memory_lasts(struct cuda_device *device);
-void cuda_memory_passes(struct cuda_device *device, uint32_t before);
-/* What it takes is a recording's, also once it was given back, until
- * cuda_memory_forget(). */
+/* What this thread takes until cuda_memory_recorded() is a recording's, also
+ * once it was given back, until cuda_memory_forget(). */
 uint32_t cuda_memory_record(struct cuda_device *device);
+void cuda_memory_recorded(struct cuda_device *device);
 void cuda_memory_forget(struct cuda_device *device, uint32_t zone);
 
 /* cuda_fault.c: where a kernel says that an index was outside: 1, the index,

@@ -27,7 +27,7 @@ struct cuda_memory {
 /* ---- taking and giving ----------------------------------------------------
  */
 
-/* What a thread takes that records, or packs weights, is of that zone. */
+/* What a thread takes that records is of that zone. */
 static uint32_t memory_zone(const struct cuda_memory *memory)
 {
     return memory->zone && pthread_equal(memory->taker, pthread_self())
@@ -35,9 +35,9 @@ static uint32_t memory_zone(const struct cuda_memory *memory)
                : ZONE_PASSING;
 }
 
-static void *cuda_take(struct space *space, size_t bytes)
+static void *memory_take(struct cuda_device *device, size_t bytes,
+                         bool is_lasting)
 {
-    struct cuda_device *device = cuda_device_of(space);
     struct cuda_memory *memory;
     cu_pointer at;
 
@@ -45,9 +45,20 @@ static void *cuda_take(struct space *space, size_t bytes)
         return NULL;
     memory = device->memory;
     pthread_mutex_lock(&memory->lock);
-    at = zones_take(device, &memory->zones, memory_zone(memory), bytes);
+    at = zones_take(device, &memory->zones,
+                    is_lasting ? ZONE_LASTING : memory_zone(memory), bytes);
     pthread_mutex_unlock(&memory->lock);
     return (void *)(uintptr_t)at;
+}
+
+static void *cuda_take(struct space *space, size_t bytes)
+{
+    return memory_take(cuda_device_of(space), bytes, false);
+}
+
+static void *cuda_take_lasting(struct space *space, size_t bytes)
+{
+    return memory_take(cuda_device_of(space), bytes, true);
 }
 
 static void cuda_give(struct space *space, void *data, size_t bytes)
@@ -61,35 +72,23 @@ static void cuda_give(struct space *space, void *data, size_t bytes)
     pthread_mutex_unlock(&memory->lock);
 }
 
-static uint32_t memory_set_zone(struct cuda_device *device, uint32_t zone)
-{
-    struct cuda_memory *memory = device->memory;
-    uint32_t before;
-
-    pthread_mutex_lock(&memory->lock);
-    before = memory_zone(memory);
-    memory->zone = zone;
-    memory->taker = pthread_self();
-    pthread_mutex_unlock(&memory->lock);
-    return before;
-}
-
-uint32_t cuda_memory_lasts(struct cuda_device *device)
-{
-    return memory_set_zone(device, ZONE_LASTING);
-}
-
-void cuda_memory_passes(struct cuda_device *device, uint32_t before)
-{
-    (void)memory_set_zone(device, before);
-}
-
 uint32_t cuda_memory_record(struct cuda_device *device)
 {
-    uint32_t zone = ZONE_RECORDED + device->memory->zones.n_recorded++;
+    struct cuda_memory *memory = device->memory;
+    uint32_t zone;
 
-    (void)memory_set_zone(device, zone);
+    pthread_mutex_lock(&memory->lock);
+    zone = memory->zone = ZONE_RECORDED + memory->zones.n_recorded++;
+    memory->taker = pthread_self();
+    pthread_mutex_unlock(&memory->lock);
     return zone;
+}
+
+void cuda_memory_recorded(struct cuda_device *device)
+{
+    pthread_mutex_lock(&device->memory->lock);
+    device->memory->zone = ZONE_PASSING;
+    pthread_mutex_unlock(&device->memory->lock);
 }
 
 void cuda_memory_forget(struct cuda_device *device, uint32_t zone)
@@ -286,6 +285,7 @@ const struct space cuda_space = {
     .room = cuda_room,
     .trim = cuda_trim,
     .take = cuda_take,
+    .take_lasting = cuda_take_lasting,
     .give = cuda_give,
     .copy_in = cuda_copy_in,
     .copy_out = cuda_copy_out,

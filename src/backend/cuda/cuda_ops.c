@@ -128,6 +128,7 @@ static const struct cuda_op cuda_ops[] = {
     /* numbers of 8 bits */
     {&op_quantize_linear, cuda_run_quantize, cuda_can_quantize, 0},
     {&op_dequantize_linear, cuda_run_quantize, cuda_can_quantize, 0},
+    {&op_dynamic_quantize_linear, cuda_run_dynamic_quantize, NULL, 0},
     {&op_lookup, cuda_run_lookup, cuda_can_lookup, 0},
     {&op_qlinear_add, cuda_run_qlinear_pair, cuda_can_qlinear_pair, 0},
     {&op_qlinear_mul, cuda_run_qlinear_pair, cuda_can_qlinear_pair, 0},

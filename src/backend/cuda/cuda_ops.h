@@ -75,8 +75,8 @@ cuda_can cuda_can_any, cuda_can_rpn_decode, cuda_can_roi_align,
 
 /* ---- cuda_quantize.c: numbers of 8 bits -----------------------------------
  */
-cuda_run cuda_run_quantize, cuda_run_lookup, cuda_run_qlinear_pair,
-    cuda_run_quantized_matmul, cuda_run_quantized_conv;
+cuda_run cuda_run_quantize, cuda_run_dynamic_quantize, cuda_run_lookup,
+    cuda_run_qlinear_pair, cuda_run_quantized_matmul, cuda_run_quantized_conv;
 cuda_can cuda_can_quantize, cuda_can_lookup, cuda_can_qlinear_pair,
     cuda_can_quantized_matmul, cuda_can_quantized_conv;
 

@@ -87,11 +87,9 @@ static enum assay_status packed_make(struct cuda_call *call,
     struct pool *pool = call->context->pool;
     size_t bytes = packed_elements(from, &packed) * dtype_bytes(packed.stored);
     uint32_t owner = pool_set_owner(pool, OWNER_PACKED);
-    uint32_t zone = cuda_memory_lasts(cuda->device);
     enum assay_status st =
         pool_take(pool, bytes, "weights", &packed.buffer, call->err);
 
-    cuda_memory_passes(cuda->device, zone);
     pool_set_owner(pool, owner);
     if (!st && tensor_elements(from))
         st = packed_launch(call, from, scale, &packed);

@@ -92,6 +92,44 @@ enum assay_status cuda_run_quantize(struct cuda_call *call)
                        scales, zeros, to, n, run, n_scales, type);
 }
 
+/* Outputs: the numbers, their scale and their zero. Where all are 0 the scale
+ * is 0, and 0 / 0 becomes the least number, which is 0 too. */
+enum assay_status cuda_run_dynamic_quantize(struct cuda_call *call)
+{
+    enum { numbers, step, middle, threads = 256, each = 4096 };
+    struct cuda_device *device = call->cuda->device;
+    int64_t n = (int64_t)tensor_elements(call->inputs[0]);
+    int64_t most = 2 * (int64_t)device->n_multiprocessors;
+    int n_parts = (int)(n / each < most ? n / each + 1 : most);
+    struct cuda_grid grid = {(unsigned)n_parts, 1, 1, threads, 0};
+    int64_t run = n + !n, n_scales = 1;
+    int type = DTYPE_U8;
+    struct buffer *made = NULL;
+    cu_pointer x = cuda_at(call->inputs[0]), parts, scale, zero, y;
+    enum assay_status st =
+        cuda_scratch(call, (size_t)n_parts * 2 * sizeof(float), &made);
+
+    for (size_t i = 0; !st && i < call->node->n_outputs; i++)
+        st = cuda_output(call, i, NULL);
+    if (!st) {
+        parts = (cu_pointer)(uintptr_t)buffer_data(made);
+        scale = cuda_at(&call->outputs[step]);
+        zero = cuda_at(&call->outputs[middle]);
+        y = cuda_at(&call->outputs[numbers]);
+        st = CUDA_LAUNCH(call, "quantize", "range_parts", grid, x, parts, n);
+        grid.x = 1;
+        if (!st)
+            st = CUDA_LAUNCH(call, "quantize", "range_choose", grid, parts,
+                             n_parts, scale, zero);
+        if (!st && n)
+            st = CUDA_LAUNCH(call, "quantize", "quantize",
+                             cuda_grid_for(device, (size_t)n, 2), x, scale,
+                             zero, y, n, run, n_scales, type);
+    }
+    buffer_release(made);
+    return st;
+}
+
 bool cuda_can_lookup(const struct cuda *cuda, const struct node *node,
                      const struct tensor *const *inputs)
 {

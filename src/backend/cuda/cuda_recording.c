@@ -62,7 +62,7 @@ enum assay_status cuda_recording_end(struct backend *backend,
                    "recording a pass", err);
 
     device->is_recording = false;
-    cuda_memory_passes(device, 0);
+    cuda_memory_recorded(device);
     if (!st && out)
         st = recording_make(device, graph, out, err);
     if (st || !out)

@@ -33,6 +33,62 @@ extern "C" __global__ void quantize(const float *x, const float *scales,
     }
 }
 
+/* ---- DynamicQuantizeLinear --------------------------------------------------- */
+
+struct range {
+    float low, high; /* 0 is always between them */
+};
+
+__device__ inline range range_join(range a, range b)
+{
+    return {b.low < a.low ? b.low : a.low, b.high > a.high ? b.high : a.high};
+}
+
+/* Of all threads of a block of 256, in thread 0. */
+__device__ range range_of_block(range mine)
+{
+    __shared__ range all[256];
+
+    all[threadIdx.x] = mine;
+    __syncthreads();
+    for (int half = 128; half; half /= 2) {
+        if (threadIdx.x < half)
+            all[threadIdx.x] =
+                range_join(all[threadIdx.x], all[threadIdx.x + half]);
+        __syncthreads();
+    }
+    return all[0];
+}
+
+extern "C" __global__ void range_parts(const float *x, range *parts, int64_t n)
+{
+    range mine = {0, 0};
+
+    for (int64_t i = FIRST; i < n; i += STEP)
+        mine = range_join(mine, {x[i], x[i]});
+    mine = range_of_block(mine);
+    if (threadIdx.x == 0)
+        parts[blockIdx.x] = mine;
+}
+
+/* One block: the scale and the zero of a range. */
+extern "C" __global__ void range_choose(const range *parts, int n_parts,
+                                        float *scale, uint8_t *zero)
+{
+    range all = {0, 0};
+    float step, at;
+
+    for (int i = threadIdx.x; i < n_parts; i += blockDim.x)
+        all = range_join(all, parts[i]);
+    all = range_of_block(all);
+    if (threadIdx.x)
+        return;
+    step = __fdiv_rn(add(all.high, -all.low), 255);
+    at = step > 0 ? rintf(__fdiv_rn(-all.low, step)) : 0;
+    *scale = step;
+    *zero = (uint8_t)(at < 0 ? 0 : at > 255 ? 255 : at);
+}
+
 extern "C" __global__ void dequantize(const void *x, const float *scales,
                                       const void *zeros, float *y, int64_t n,
                                       int64_t run, int64_t n_scales, int type)
