@@ -197,8 +197,7 @@ static enum assay_status list_candidates(struct onednn *dn,
                                   .list = list};
         struct operation operation;
 
-        if ((dn->options.tries_last_resorts || dn->narrow) &&
-            listing.most < MAX_CANDIDATES)
+        if (dn->options.tries_last_resorts && listing.most < MAX_CANDIDATES)
             listing.most++;
         if (!is_wanted(dn, algorithms[i].name, list) ||
             !describe(dn, job, &operation))
