@@ -14,13 +14,8 @@
 enum cupti_kind {
     KIND_MEMCPY = 1,
     KIND_MEMSET = 2,
-    KIND_DRIVER = 4,
-    KIND_RUNTIME = 5,
     KIND_KERNEL = 10, /* CONCURRENT_KERNEL */
-    KIND_EXTERNAL = 39,
 };
-
-enum { MARKS = 5 }; /* EXTERNAL_CORRELATION_KIND_CUSTOM2; Kineto has 0 and 1 */
 
 enum {
     COPY_IN = 1,  /* MEMCPY_KIND_HTOD */
@@ -51,18 +46,6 @@ struct record_copy { /* and a memset, but for copy_kind */
     uint32_t correlation;
 };
 
-struct record_call { /* of a function of the runtime or the driver */
-    uint32_t kind, function;
-    uint64_t start, end;
-    uint32_t process, thread, correlation;
-};
-
-struct record_mark {
-    uint32_t kind, whose;
-    uint64_t mark;
-    uint32_t correlation;
-};
-
 /* What a callback is told. */
 struct callback_data {
     uint32_t site;
@@ -85,10 +68,6 @@ _Static_assert(offsetof(struct record_copy, start) == 16 &&
                    offsetof(struct record_copy, device) == 32 &&
                    offsetof(struct record_copy, correlation) == 44,
                "as CUpti_ActivityMemcpy4 to 6 and Memset3 and 4 begin");
-_Static_assert(offsetof(struct record_call, correlation) == 32,
-               "as in CUpti_ActivityAPI");
-_Static_assert(offsetof(struct record_mark, correlation) == 16,
-               "as in CUpti_ActivityExternalCorrelation");
 _Static_assert(offsetof(struct callback_data, correlation) == 64,
                "as in CUpti_CallbackData");
 
@@ -109,10 +88,7 @@ static struct {
     int (*unsubscribe)(void *subscriber);
     int (*enable_callback)(uint32_t is_on, void *subscriber, int domain,
                            uint32_t function);
-    int (*push)(int kind, uint64_t mark);
-    int (*pop)(int kind, uint64_t *mark);
     void *subscriber; /* NULL: we are none */
-    bool has_marks;   /* instead of a subscription */
 } cupti;
 
 static const struct {
@@ -129,8 +105,6 @@ static const struct {
     {"cuptiSubscribe", (void **)&cupti.subscribe},
     {"cuptiUnsubscribe", (void **)&cupti.unsubscribe},
     {"cuptiEnableCallback", (void **)&cupti.enable_callback},
-    {"cuptiActivityPushExternalCorrelationId", (void **)&cupti.push},
-    {"cuptiActivityPopExternalCorrelationId", (void **)&cupti.pop},
 };
 
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
@@ -214,7 +188,6 @@ int64_t cupti_ahead_ns(void)
  */
 
 static const int kinds[] = {KIND_MEMCPY, KIND_MEMSET, KIND_KERNEL};
-static const int marked_kinds[] = {KIND_EXTERNAL, KIND_RUNTIME, KIND_DRIVER};
 
 /* The calls that launch something, by the numbers that CUPTI gives to
  * functions, which never change. */
@@ -230,7 +203,6 @@ static const uint32_t driver_calls[] = {
 
 enum {
     N_KINDS = sizeof kinds / sizeof *kinds,
-    N_MARKED_KINDS = sizeof marked_kinds / sizeof *marked_kinds,
     N_RUNTIME_CALLS = sizeof runtime_calls / sizeof *runtime_calls,
     N_DRIVER_CALLS = sizeof driver_calls / sizeof *driver_calls,
 };
@@ -244,38 +216,17 @@ static void cupti_called(void *context, int domain, uint32_t function,
         kernels_called(data->correlation);
 }
 
-/* There is one subscriber in a process, and PyTorch's profiler stays it when it
- * has ended. Records can be had even so: what a thread is in is then told by
- * marks, which come back with the record of each call. */
 int cupti_start(cupti_wants_buffer *wants, cupti_has_buffer *has)
 {
     int error = cupti.subscribe(&cupti.subscriber, cupti_called, NULL);
 
     if (error)
         cupti.subscriber = NULL;
-    cupti.has_marks = error == CUPTI_IS_TAKEN;
-    if (!error || cupti.has_marks)
+    else
         error = cupti.register_callbacks(wants, has);
     if (error)
         cupti_stop();
     return error;
-}
-
-bool cupti_has_marks(void)
-{
-    return cupti.has_marks;
-}
-
-bool cupti_push(uint64_t mark)
-{
-    return cupti.has_marks && cupti.push(MARKS, mark) == 0;
-}
-
-void cupti_pop(void)
-{
-    uint64_t ignored;
-
-    (void)cupti.pop(MARKS, &ignored);
 }
 
 void cupti_stop(void)
@@ -283,18 +234,15 @@ void cupti_stop(void)
     if (cupti.subscriber)
         (void)cupti.unsubscribe(cupti.subscriber);
     cupti.subscriber = NULL;
-    cupti.has_marks = false;
 }
 
 /* A version that does not have a function refuses its number. */
 void cupti_record(bool is_on)
 {
-    for (int i = 0; i < N_MARKED_KINDS && cupti.has_marks; i++)
-        (void)(is_on ? cupti.enable : cupti.disable)(marked_kinds[i]);
-    for (int i = 0; i < N_RUNTIME_CALLS && cupti.subscriber; i++)
+    for (int i = 0; i < N_RUNTIME_CALLS; i++)
         (void)cupti.enable_callback(is_on, cupti.subscriber, DOMAIN_RUNTIME,
                                     runtime_calls[i]);
-    for (int i = 0; i < N_DRIVER_CALLS && cupti.subscriber; i++)
+    for (int i = 0; i < N_DRIVER_CALLS; i++)
         (void)cupti.enable_callback(is_on, cupti.subscriber, DOMAIN_DRIVER,
                                     driver_calls[i]);
     for (int i = 0; i < N_KINDS; i++)
@@ -338,23 +286,6 @@ static void cupti_read_copy(const void *record)
                                      work, copy.start, copy.end, name});
 }
 
-static void cupti_read_call(const void *record)
-{
-    struct record_call call;
-
-    memcpy(&call, record, sizeof call);
-    kernels_found_call(call.correlation, call.thread, call.start);
-}
-
-static void cupti_read_mark(const void *record)
-{
-    struct record_mark mark;
-
-    memcpy(&mark, record, sizeof mark);
-    if (mark.whose == MARKS)
-        kernels_found_mark(mark.correlation, mark.mark);
-}
-
 static void cupti_read_record(const void *record)
 {
     uint32_t kind;
@@ -364,10 +295,6 @@ static void cupti_read_record(const void *record)
         cupti_read_kernel(record);
     else if (kind == KIND_MEMCPY || kind == KIND_MEMSET)
         cupti_read_copy(record);
-    else if (kind == KIND_RUNTIME || kind == KIND_DRIVER)
-        cupti_read_call(record);
-    else if (kind == KIND_EXTERNAL)
-        cupti_read_mark(record);
 }
 
 void cupti_read(uint8_t *buffer, size_t valid)

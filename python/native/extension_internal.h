@@ -233,10 +233,6 @@ struct kernel_ran {
 
 /* What cupti_read() finds; the caller has the lock. */
 void kernels_ran(const struct kernel_ran *record);
-/* The same where there are marks: a call, and the mark that was on its thread,
- * in any order. */
-void kernels_found_call(uint32_t correlation, uint32_t thread, uint64_t start);
-void kernels_found_mark(uint32_t correlation, uint64_t mark);
 /* For the thread that is about to launch something. */
 void kernels_called(uint32_t correlation);
 
@@ -279,12 +275,6 @@ enum { CUPTI_IS_TAKEN = 39 }; /* an error: it has a subscriber */
 /* Returns CUPTI's error. */
 int cupti_start(cupti_wants_buffer *wants, cupti_has_buffer *has);
 void cupti_stop(void);
-/* Whether it has another subscriber, so that threads have to mark what they are
- * in. */
-bool cupti_has_marks(void);
-/* Whether the calling thread is marked until cupti_pop(). */
-bool cupti_push(uint64_t mark);
-void cupti_pop(void);
 /* Whether what is launched from now on is recorded. */
 void cupti_record(bool is_on);
 /* Brings records that are complete; is_last: all that there are. */

@@ -6,11 +6,7 @@
  * thread is in. What the device ran has the same number. A thread of ours
  * collects the records and reports a span for each: the program waits for
  * nothing, and gaps between kernels are nobody's time. What was launched before
- * the records were switched off is recorded when it runs.
- *
- * If CUPTI calls another profiler, which may have ended, we cannot be called:
- * threads then mark what they are in, and CUPTI records the marks with the
- * calls. */
+ * the records were switched off is recorded when it runs. */
 #include "extension_internal.h"
 
 #include <dlfcn.h>
@@ -31,7 +27,6 @@ struct note {
 struct ran {
     struct kernel_ran record;
     int64_t begin_ns, end_ns;
-    unsigned n_waits; /* how often it was left for its call to be found */
 };
 
 struct ran_list {
@@ -49,9 +44,6 @@ enum {
     N_NOTES = 1 << 15, /* the last ones */
     MOST_RAN = 1 << 17,
     MOST_LANES = 64,
-    MOST_GIVEN = 4096,
-    MOST_BASES = 64,
-    MOST_WAITS = 50,
     MOST_SPARE = 64,
     N_WINDOWS = 16,
     BUFFER_BYTES = 1 << 15, /* it comes when all in it have run: not too many */
@@ -69,17 +61,6 @@ static struct {
     int64_t ahead_ns; /* how far CUPTI's clock is ahead */
     uint8_t *spare[MOST_SPARE];
     int n_spare;
-    uint8_t *given[MOST_GIVEN]; /* buffers of ours that CUPTI has */
-    int n_given;
-    struct {
-        uint32_t correlation;
-        uint64_t mark;
-    } marked; /* the last mark that was found */
-    struct {
-        uint32_t thread;
-        assay_scope_t base;
-    } bases[MOST_BASES]; /* of threads with marks */
-    int n_bases;
     bool is_closing;
 } book;
 
@@ -97,9 +78,6 @@ static struct {
 /* Of this thread: what it launches is for this scope; ROOT: for none. */
 static __thread assay_scope_t scope_here;
 static __thread unsigned n_inside;
-/* Where there are marks, which name both of the scopes. */
-static __thread assay_scope_t base_here;
-static __thread unsigned n_marked;
 
 /* ---- notes ----------------------------------------------------------------
  */
@@ -153,53 +131,6 @@ void kernels_called(uint32_t correlation)
     __atomic_fetch_add(&book.n_called, 1, __ATOMIC_RELAXED);
 }
 
-static assay_scope_t mark_scope(uint64_t mark)
-{
-    return (assay_scope_t)mark;
-}
-
-/* A thread launches things between its marks, too: for the base of those. */
-static assay_scope_t base_of_thread(uint32_t thread, bool is_marked)
-{
-    const assay_scope_t base = (assay_scope_t)(book.marked.mark >> 32);
-
-    for (int i = 0; i < book.n_bases; i++) {
-        if (book.bases[i].thread != thread)
-            continue;
-        if (is_marked)
-            book.bases[i].base = base;
-        return book.bases[i].base;
-    }
-    if (is_marked && book.n_bases < MOST_BASES) {
-        book.bases[book.n_bases].thread = thread;
-        book.bases[book.n_bases++].base = base;
-    }
-    return ASSAY_SCOPE_ROOT;
-}
-
-void kernels_found_call(uint32_t correlation, uint32_t thread, uint64_t start)
-{
-    struct note *note = &book.notes[correlation % N_NOTES];
-    bool is_marked = book.marked.correlation == correlation;
-    assay_scope_t base = base_of_thread(thread, is_marked);
-
-    if (note->correlation == correlation)
-        return; /* of the driver, for the runtime's that was found */
-    note->scope = is_marked ? mark_scope(book.marked.mark) : base;
-    note->launched_ns = (int64_t)start - book.ahead_ns;
-    note_store(&note->correlation, correlation);
-}
-
-void kernels_found_mark(uint32_t correlation, uint64_t mark)
-{
-    struct note *note = &book.notes[correlation % N_NOTES];
-
-    book.marked.correlation = correlation;
-    book.marked.mark = mark;
-    if (note->correlation == correlation)
-        note->scope = mark_scope(mark);
-}
-
 static bool ran_add(struct ran_list *list, const struct ran *ran)
 {
     size_t capacity = list->capacity ? list->capacity * 2 : 1024;
@@ -233,27 +164,6 @@ void kernels_ran(const struct kernel_ran *record)
 /* ---- buffers --------------------------------------------------------------
  */
 
-/* The lock is held. */
-static bool given_add(uint8_t *buffer)
-{
-    if (book.n_given == MOST_GIVEN)
-        return false;
-    book.given[book.n_given++] = buffer;
-    return true;
-}
-
-/* Whether the buffer is ours: another profiler may have left some. */
-static bool given_remove(const uint8_t *buffer)
-{
-    for (int i = 0; i < book.n_given; i++) {
-        if (book.given[i] == buffer) {
-            book.given[i] = book.given[--book.n_given];
-            return true;
-        }
-    }
-    return false;
-}
-
 static void kernels_give_buffer(uint8_t **buffer, size_t *size,
                                 size_t *most_records)
 {
@@ -262,13 +172,9 @@ static void kernels_give_buffer(uint8_t **buffer, size_t *size,
     pthread_mutex_lock(&lock);
     if (book.n_spare)
         *buffer = book.spare[--book.n_spare];
-    else
-        *buffer = malloc(BUFFER_BYTES);
-    if (*buffer && !given_add(*buffer)) {
-        free(*buffer);
-        *buffer = NULL;
-    }
     pthread_mutex_unlock(&lock);
+    if (!*buffer)
+        *buffer = malloc(BUFFER_BYTES);
     *size = *buffer ? BUFFER_BYTES : 0;
 }
 
@@ -279,10 +185,6 @@ static void kernels_take_buffer(void *context, uint32_t stream, uint8_t *buffer,
     if (!buffer)
         return;
     pthread_mutex_lock(&lock);
-    if (!given_remove(buffer)) {
-        pthread_mutex_unlock(&lock);
-        return;
-    }
     if (kernels.is_open)
         cupti_read(buffer, valid);
     if (book.n_spare < MOST_SPARE) {
@@ -363,27 +265,10 @@ static int ran_compare(const void *left, const void *right)
     return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
-/* Whether something is left for later: the record of its call may come after
- * its own. */
-static bool kernels_wait_for_call(struct ran *ran)
-{
-    const struct note *note = &book.notes[ran->record.correlation % N_NOTES];
-    bool is_left;
-
-    if (note_load(&note->correlation) == ran->record.correlation ||
-        ran->n_waits++ >= MOST_WAITS)
-        return false;
-    pthread_mutex_lock(&lock);
-    is_left = ran_add(&book.ran, ran);
-    pthread_mutex_unlock(&lock);
-    return is_left;
-}
-
 /* Reports what came since the last time, in the order it began in. The list is
  * the reader's own, empty before and after. */
-static void kernels_settle(struct ran_list *list, bool is_last)
+static void kernels_settle(struct ran_list *list)
 {
-    bool can_wait = cupti_has_marks() && !is_last;
     int64_t ahead_ns = cupti_ahead_ns();
     struct ran_list taken;
 
@@ -395,10 +280,8 @@ static void kernels_settle(struct ran_list *list, bool is_last)
     pthread_mutex_unlock(&lock);
     if (taken.n)
         qsort(taken.items, taken.n, sizeof *taken.items, ran_compare);
-    for (size_t i = 0; i < taken.n; i++) {
-        if (!can_wait || !kernels_wait_for_call(&taken.items[i]))
-            kernels_report(&taken.items[i]);
-    }
+    for (size_t i = 0; i < taken.n; i++)
+        kernels_report(&taken.items[i]);
     taken.n = 0;
     *list = taken;
 }
@@ -443,12 +326,12 @@ static void *kernels_read(void *unused)
         if (!kernels_are_awaited())
             continue;
         cupti_flush(false);
-        kernels_settle(&list, false);
+        kernels_settle(&list);
     }
     /* After the program's last iteration the device may still work for it. */
     (void)kernels.synchronise();
     cupti_flush(true);
-    kernels_settle(&list, true);
+    kernels_settle(&list);
     free(list.items);
     return NULL;
 }
@@ -462,8 +345,6 @@ assay_scope_t kernels_begin(assay_scope_t scope)
 
     scope_here = scope == ASSAY_SCOPE_NONE ? outer : scope;
     n_inside++;
-    if (cupti_has_marks())
-        n_marked += cupti_push((uint64_t)base_here << 32 | scope_here);
     return outer;
 }
 
@@ -471,10 +352,6 @@ void kernels_end(assay_scope_t outer)
 {
     scope_here = outer;
     n_inside--;
-    if (n_marked) { /* also if there are no marks any more */
-        n_marked--;
-        cupti_pop();
-    }
 }
 
 /* A thread of autograd works for one backward pass after another, and launches
@@ -482,7 +359,7 @@ void kernels_end(assay_scope_t outer)
 void kernels_base(assay_scope_t scope)
 {
     if (n_inside == 0 && scope != ASSAY_SCOPE_NONE)
-        scope_here = base_here = scope;
+        scope_here = scope;
 }
 
 void kernels_time(bool is_timed)
@@ -532,8 +409,6 @@ static const char *kernels_start(const char *const *files, size_t n_files)
         return "memory ran out";
     memset(book.notes, 0, N_NOTES * sizeof *book.notes);
     memset(book.windows, 0, sizeof book.windows);
-    book.marked.correlation = 0;
-    book.n_bases = 0;
     book.is_closing = false;
     book.n_lost = 0;
     book.ahead_ns = cupti_ahead_ns();

@@ -9,8 +9,8 @@
 #include <time.h>
 
 enum { SUCCESS, NO_MORE = 12, SUBSCRIBED = 39, UNKNOWN = 999 };
-enum { COPY = 1, CALL = 5, KERNEL = 10, MARK = 39, RUNTIME_DOMAIN = 2 };
-enum { LAUNCH_KERNEL = 211, MOST_RECORDS = 1 << 16, MOST_MARKS = 64 };
+enum { COPY = 1, KERNEL = 10, RUNTIME_DOMAIN = 2 };
+enum { LAUNCH_KERNEL = 211, MOST_RECORDS = 1 << 16 };
 
 typedef void wants_buffer(uint8_t **buffer, size_t *size, size_t *most);
 typedef void has_buffer(void *context, uint32_t stream, uint8_t *buffer,
@@ -33,21 +33,7 @@ union record {
         uint64_t bytes, start, end;
         uint32_t device, context, stream, correlation;
     } copy;
-    struct {
-        uint32_t kind, function;
-        uint64_t start, end;
-        uint32_t process, thread, correlation;
-    } call;
-    struct {
-        uint32_t kind, whose;
-        uint64_t mark;
-        uint32_t correlation;
-    } mark;
 };
-
-/* Those of a thread, the last on top. */
-static __thread uint64_t marks[MOST_MARKS];
-static __thread int n_marks;
 
 /* What a callback is told. */
 struct data {
@@ -93,10 +79,7 @@ int cuptiSubscribe(void **subscriber, callback *called, void *context);
 int cuptiUnsubscribe(void *subscriber);
 int cuptiEnableCallback(uint32_t is_on, void *subscriber, int domain,
                         uint32_t function);
-int cuptiActivityPushExternalCorrelationId(int kind, uint64_t mark);
-int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *mark);
 void fake_launch(const char *name, uint32_t stream, int microseconds);
-void fake_leave_buffer(void);
 
 int cuptiGetVersion(uint32_t *version)
 {
@@ -126,43 +109,9 @@ int cuptiActivityDisable(int kind)
 
 int cuptiActivityRegisterCallbacks(wants_buffer *wants, has_buffer *has)
 {
-    const char *taken = getenv("FAKE_CUPTI_IS_TAKEN");
-
-    if (taken && strcmp(taken, "wholly") == 0)
-        return SUBSCRIBED;
     fake.wants = wants;
     fake.has = has;
     return SUCCESS;
-}
-
-int cuptiActivityPushExternalCorrelationId(int kind, uint64_t mark)
-{
-    if (kind < 1 || kind > 5 || n_marks == MOST_MARKS)
-        return UNKNOWN;
-    marks[n_marks++] = mark;
-    return SUCCESS;
-}
-
-int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *mark)
-{
-    if (kind < 1 || kind > 5 || n_marks == 0)
-        return UNKNOWN;
-    *mark = marks[--n_marks];
-    return SUCCESS;
-}
-
-/* A buffer that another profiler gave comes back, with a record of what was
- * launched last. */
-void fake_leave_buffer(void)
-{
-    static union record record;
-
-    record.kind = KERNEL;
-    record.kernel.start = fake_now();
-    record.kernel.end = record.kernel.start + 1000;
-    record.kernel.correlation = fake.correlation;
-    record.kernel.name = "theirs";
-    fake.has(NULL, 0, (uint8_t *)&record, sizeof record, sizeof record);
 }
 
 int cuptiSubscribe(void **subscriber, callback *called, void *context)
@@ -208,24 +157,6 @@ static void fake_call(uint32_t correlation)
                     &(struct data){.site = site, .correlation = correlation});
 }
 
-/* A call comes after what it launched, as it may from CUPTI. */
-static void fake_record_call(uint32_t correlation, uint64_t begin)
-{
-    if (!fake.is_on[CALL])
-        return;
-    if (fake.is_on[MARK] && n_marks)
-        fake_add((union record){.mark = {.kind = MARK,
-                                         .whose = 5,
-                                         .mark = marks[n_marks - 1],
-                                         .correlation = correlation}});
-    fake_add((union record){.call = {.kind = CALL,
-                                     .function = LAUNCH_KERNEL,
-                                     .start = begin,
-                                     .end = begin,
-                                     .thread = (uint32_t)(uintptr_t)&n_marks,
-                                     .correlation = correlation}});
-}
-
 /* "HtoD" is a copy. One thing runs at a time, on whatever stream. */
 void fake_launch(const char *name, uint32_t stream, int microseconds)
 {
@@ -257,7 +188,6 @@ void fake_launch(const char *name, uint32_t stream, int microseconds)
     }
     if (fake.is_on[record.kind])
         fake_add(record);
-    fake_record_call(fake.correlation, fake_now());
     pthread_mutex_unlock(&lock);
 }
 
