@@ -120,7 +120,6 @@ static enum assay_status dn_make(const struct device *device,
         mem_array(N_DIRECTIONS * graph_node_count(graph), sizeof *dn->kernels);
     dn->x_layouts = mem_array(graph_node_count(graph), sizeof *dn->x_layouts);
     set_threads(dn);
-    dn->n_threads = omp_get_max_threads();
     if (!dn->kernels || !dn->x_layouts)
         st = error_nomem(err, sizeof *dn->kernels, "the kernels of a model");
     else
@@ -194,6 +193,7 @@ static int64_t dnnl_work(const struct node *node,
     static const int64_t much = INT64_MAX;
     size_t found = dnnl_find_kernel(node), input;
     const struct tensor *weight;
+    int64_t n;
 
     if (found == n_kernels || inputs[0]->dtype != DTYPE_F32)
         return much;
@@ -204,19 +204,22 @@ static int64_t dnnl_work(const struct node *node,
     weight = inputs[input];
     if (tensor_elements(weight) == 0)
         return much;
-    return results * ((int64_t)tensor_elements(weight) / weight->shape.dims[0]);
+    n = (int64_t)tensor_elements(weight);
+    results *= n / weight->shape.dims[0];
+    return results > work_of_element * n ? results : work_of_element * n;
 }
 
-/* As many threads as have something to do: waiting for sixteen takes longer
- * than a small layer. The same number for the same shapes, as kernels are made
- * for it; in bf16 all of them, which is what AMX's kernels were tested with. */
+/* One thread for a small layer: waiting for sixteen takes longer. Never some of
+ * them: those that are left out fall asleep, and the next layer waits. The same
+ * number for the same shapes, as kernels are made for it; in bf16 all of them,
+ * which is what AMX's kernels were tested with. */
 static void dnnl_enter_for(struct onednn *dn, int64_t work)
 {
-    static const int64_t each = 1 << 19;
+    static const int64_t little = 1 << 20;
 
     onednn_enter(dn);
-    if (!dn->options.is_training && !dn->narrow && work / each < dn->n_threads)
-        omp_set_num_threads(work < 2 * each ? 1 : (int)(work / each));
+    if (!dn->options.is_training && !dn->narrow && work < little)
+        omp_set_num_threads(1);
 }
 
 static enum assay_status dnnl_run(struct onednn *dn, struct job *job,

@@ -141,7 +141,6 @@ struct onednn {
     struct packed *packed;
     size_t n_packed, packed_capacity;
     size_t scratch_bytes; /* what the greediest kernel asked for */
-    int n_threads;
     struct choices *choices;
     int64_t tuning_left_ns;
     unsigned float_settings; /* of the caller, while denormals are flushed */
