@@ -250,6 +250,24 @@ static void tax_put_sum(const struct tax *tax, struct result *result)
     line_end(&line);
 }
 
+/* On a GPU the rest of the tax: its times are above, and the host launches. */
+static void tax_put_host(const struct tax *tax, struct result *result)
+{
+    const double *ns = tax->rows.host_ns;
+    const char *one = run_fact(tax->fused, "device.one_launch_ms");
+    struct line line = line_begin(result->sink, &result->term, "host");
+    char torch[UNITS_MAX], fused[UNITS_MAX];
+
+    if (!tax_is_on_gpu(tax) || isnan(ns[TAX_TORCH]) || isnan(ns[TAX_FUSED]))
+        return;
+    line_printf(&line, "PyTorch %s ms a call, engine %s",
+                units_ms(torch, ns[TAX_TORCH]), units_ms(fused, ns[TAX_FUSED]));
+    if (one)
+        line_printf(&line, "as one launch %s ms", one);
+    line_sentence(&line, "the times above are the device's");
+    line_end(&line);
+}
+
 /* Multiply-adds below a scope in an iteration; 0 if none are known. */
 static double tax_macs(const struct run *run, uint32_t top)
 {
@@ -328,6 +346,7 @@ static enum assay_status tax_show(const struct tax *tax,
                     n_hidden, (long long)settings->depth);
     sink_puts(result->sink, "\n");
     tax_put_sum(tax, result);
+    tax_put_host(tax, result);
     tax_put_work(tax, result);
     tax_put_alone(&rows->torch_alone, "modules of PyTorch have no partner",
                   result);

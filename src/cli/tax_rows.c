@@ -184,6 +184,11 @@ enum assay_status tax_rows_build(struct tax_rows *rows,
         sides[TAX_TORCH].top, sides[TAX_PLAIN].top, sides[TAX_FUSED].top};
     enum assay_status st = tax_add(rows, sides, top, 0, err);
 
+    for (int i = 0; i < N_TAX_SIDES; i++) {
+        const struct tax_run host = {sides[i].run, sides[i].top, false};
+
+        rows->host_ns[i] = tax_time(&host, top[i]);
+    }
     for (size_t i = 0; !st && i < rows->n; i++) {
         st = tax_add_children(rows, i, sides, err);
         if (!st)

@@ -33,6 +33,7 @@ struct tax_row {
 struct tax_rows {
     struct tax_row *items; /* parents before children; [0] is the model */
     size_t n, capacity;
+    double host_ns[N_TAX_SIDES]; /* of a call of the model; NaN: unknown */
     /* Modules of PyTorch without a partner, and scopes of the engine without
      * one; only the topmost of each. The name of the longest. */
     struct tax_alone {

@@ -61,6 +61,7 @@ TEST(iterations_with_device_times_stand_for_those_without)
     for (int i = 0; i < N_TAX_SIDES; i++) {
         CHECK_NEAR(rows.items[0].ns[i], 300, 1e-9);
         CHECK_NEAR(rows.items[1].ns[i], 300, 1e-9);
+        CHECK_NEAR(rows.host_ns[i], 50, 1e-9);
     }
     tax_rows_release(&rows);
     run_free(live);
