@@ -114,6 +114,17 @@ static void run_point(struct checker *checker, int point)
     memset(checker->places, 0, sizeof checker->places);
 }
 
+/* Whether a part of the way is flat, as behind the limit of a ReLU: a kink that
+ * may be too small to show in the differences. */
+static bool is_partly_flat(const double f[points])
+{
+    int n_equal = 0;
+
+    for (int p = 0; p + 1 < points; p++)
+        n_equal += f[p] == f[p + 1];
+    return n_equal > 0 && n_equal < points - 1;
+}
+
 /* One element of an output: its share of the sum, and its dy. */
 static void weigh(struct checker *checker, size_t output, size_t i,
                   double largest, struct answer *answer)
@@ -130,7 +141,7 @@ static void weigh(struct checker *checker, size_t output, size_t i,
     answer->n++;
     *dy = (float)random_normal(&checker->random);
     /* Uses both, because each misses a kink at one distance. */
-    if (!(bend <= most && twist <= 10 * most)) {
+    if (!(bend <= most && twist <= 10 * most) || is_partly_flat(f)) {
         *dy = 0;
         answer->n_kinks++;
         return;
