@@ -3,6 +3,7 @@
 #include "session/profile_internal.h"
 
 #include "base/units.h"
+#include "observe/device_name.h"
 #include "observe/fault_cost.h"
 #include "ops/ops.h"
 #include "run/run.h"
@@ -22,19 +23,6 @@ state_library(struct run *run, const struct session *session, struct error *err)
         return ASSAY_OK;
     backend->class->library(text, sizeof text);
     return run_fact_set(run, "machine.library", text, err);
-}
-
-/* The model of the device, if it is not the host. */
-static enum assay_status
-state_device(struct run *run, const struct session *session, struct error *err)
-{
-    const struct backend *backend = engine_backend(session->engine);
-    struct device_look look = device_look_unknown();
-
-    if (backend->class->look)
-        backend->class->look(backend->device, &look);
-    return look.model[0] ? run_fact_set(run, "machine.gpu", look.model, err)
-                         : ASSAY_OK;
 }
 
 /* Whether its products are of 8-bit integers. */
@@ -87,7 +75,7 @@ run_facts_state_model(struct run *run, const struct session_options *options,
     if (!st)
         st = state_library(run, session, err);
     if (!st)
-        st = state_device(run, session, err);
+        st = device_name_state(run, engine_backend(session->engine), err);
     if (!st)
         st = run_fact_printf(run, err, "settings.threads", "%d",
                              options->n_threads);

@@ -2,6 +2,7 @@
  * settings to the run file of a training. */
 #include "train/trainer_internal.h"
 
+#include "observe/device_name.h"
 #include "observe/memory_ledger.h"
 #include "observe/model_edges.h"
 
@@ -105,18 +106,6 @@ train_annotate_state_model(struct run *run, const struct trainer *trainer,
     return run_fact_set(run, "machine.library", library, err);
 }
 
-/* The model of the device, if it is not the host. */
-static enum assay_status
-state_device(struct run *run, const struct backend *backend, struct error *err)
-{
-    struct device_look look = device_look_unknown();
-
-    if (backend->class->look)
-        backend->class->look(backend->device, &look);
-    return look.model[0] ? run_fact_set(run, "machine.gpu", look.model, err)
-                         : ASSAY_OK;
-}
-
 static enum assay_status state_training(struct run *run,
                                         const struct trainer *trainer,
                                         struct error *err)
@@ -163,7 +152,7 @@ train_annotate_state_facts(struct run *run, const struct trainer *trainer,
     if (!st && options->machine)
         st = machine_set_facts(options->machine, run, err);
     if (!st)
-        st = state_device(run, engine_backend(trainer->engine), err);
+        st = device_name_state(run, engine_backend(trainer->engine), err);
     if (!st && options->facts.state)
         st = options->facts.state(options->facts.context, run, err);
     return st;

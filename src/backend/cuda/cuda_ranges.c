@@ -9,7 +9,7 @@ static const size_t small_piece_bytes = (size_t)1 << 20;
 static const size_t small_chunk_bytes = (size_t)4 << 20;
 static const size_t segment_bytes = (size_t)64 << 20; /* at least */
 
-static size_t round_up(size_t bytes, size_t to)
+static size_t ranges_round_up(size_t bytes, size_t to)
 {
     return (bytes + to - 1) / to * to;
 }
@@ -33,7 +33,7 @@ static void count_live(struct cuda_ranges *ranges, size_t bytes)
 
 static bool range_reserve(struct cuda_range *range, size_t bytes)
 {
-    range->reserved_bytes = round_up(bytes, page_bytes);
+    range->reserved_bytes = ranges_round_up(bytes, page_bytes);
     return !cuda_driver()->cuMemAddressReserve(&range->base,
                                                range->reserved_bytes, 0, 0, 0);
 }
@@ -108,7 +108,8 @@ static cu_pointer range_take(const struct cuda_device *device,
 
     if (at)
         return at;
-    missing = round_up(pieces_missing(&range->pieces, bytes), page_bytes);
+    missing =
+        ranges_round_up(pieces_missing(&range->pieces, bytes), page_bytes);
     if (missing > chunk)
         chunk = missing;
     if (!range_extend(device, range, chunk)) {
@@ -139,8 +140,8 @@ static void range_trim(struct cuda_ranges *ranges, struct cuda_range *range)
 static cu_pointer segment_add(struct cuda_ranges *ranges, size_t bytes)
 {
     struct cuda_range *segment = mem_zalloc(sizeof *segment);
-    size_t wanted =
-        round_up(bytes < segment_bytes ? segment_bytes : bytes, page_bytes);
+    size_t wanted = ranges_round_up(
+        bytes < segment_bytes ? segment_bytes : bytes, page_bytes);
     cu_pointer at = 0;
     cu_result result;
 
