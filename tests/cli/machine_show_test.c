@@ -170,7 +170,10 @@ static struct machine_gpu made_gpu(void)
 {
     struct machine_gpu gpu = {.name = "cuda:0",
                               .look = device_look_unknown(),
-                              .peaks = {50000, 400000, 700000, 4000}};
+                              .peaks = {.fp32_gflops = 50000,
+                                        .tf32_gflops = 400000,
+                                        .fp16_gflops = 700000,
+                                        .copy_gbs = 4000}};
     struct device_look *look = &gpu.look;
 
     snprintf(look->model, sizeof look->model, "Made Up GPU");
