@@ -33,25 +33,47 @@ void subject_release(struct subject *subject)
     session_close(&subject->session);
 }
 
+/* The second of two runs: the first, after the rest, wakes threads and brings
+ * back what the other side drove out of the caches. */
+static enum assay_status ask_twice(struct peer *peer, const char *job,
+                                   double *seconds, struct error *err)
+{
+    long n_results;
+    enum assay_status st = peer_ask(peer, job, seconds, &n_results, err);
+
+    return st ? st : peer_ask(peer, job, seconds, &n_results, err);
+}
+
+static enum assay_status run_twice(struct subject *subject, double *seconds,
+                                   struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (int i = 0; !st && i < 2; i++) {
+        int64_t since = clock_monotonic_ns();
+
+        st = frame_model(&subject->frame, &subject->session, err);
+        *seconds = (double)(clock_monotonic_ns() - since) / 1e9;
+    }
+    return st;
+}
+
 enum assay_status subject_compare(struct subject *subject, struct peer *peer,
                                   const char *job, int n_rounds,
                                   struct pairs *pairs, struct error *err)
 {
-    double theirs;
-    long n_results;
-    enum assay_status st = peer_ask(peer, job, &theirs, &n_results, err);
+    double ours, theirs;
+    enum assay_status st = ask_twice(peer, job, &theirs, err);
 
     for (int i = 0; !st && i < n_rounds; i++) {
-        int64_t since;
-
         rest();
-        st = peer_ask(peer, job, &theirs, &n_results, err);
+        st = ask_twice(peer, job, &theirs, err);
         if (st)
             break;
         peer_rest(peer);
-        since = clock_monotonic_ns();
-        st = frame_model(&subject->frame, &subject->session, err);
-        pairs_add(pairs, (double)(clock_monotonic_ns() - since) / 1e9, theirs);
+        st = run_twice(subject, &ours, err);
+        if (!st)
+            pairs_add(pairs, ours, theirs);
     }
     return st;
 }

@@ -22,7 +22,8 @@ enum assay_status subject_open(struct subject *subject,
                                size_t n_images, int n_first, struct error *err);
 void subject_release(struct subject *subject);
 
-/* The peer runs the job once to warm up, then both run in turn. */
+/* The peer runs the job to warm up, then both run in turn, twice each: the
+ * second run counts. */
 enum assay_status subject_compare(struct subject *subject, struct peer *peer,
                                   const char *job, int n_rounds,
                                   struct pairs *pairs, struct error *err);

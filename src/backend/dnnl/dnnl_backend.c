@@ -184,7 +184,9 @@ static bool dn_can_run(const struct backend *backend, const struct node *node,
             onednn_has_kernel(dn, node));
 }
 
-enum { work_of_element = 4 }; /* to be read or written */
+/* An element that is read or written, and a product in a channel of its own,
+ * where nothing is read twice. */
+enum { work_of_element = 4, work_of_channel = 4 };
 
 /* Products, or what takes as long. Unknown is much. */
 static int64_t dnnl_work(const struct node *node,
@@ -206,19 +208,25 @@ static int64_t dnnl_work(const struct node *node,
         return much;
     n = (int64_t)tensor_elements(weight);
     results *= n / weight->shape.dims[0];
+    if (weight->shape.rank == 4 && weight->shape.dims[1] == 1)
+        results *= work_of_channel;
     return results > work_of_element * n ? results : work_of_element * n;
 }
 
 /* One thread for a small layer: waiting for sixteen takes longer. Never some of
- * them: those that are left out fall asleep, and the next layer waits. The same
- * number for the same shapes, as kernels are made for it; in bf16 all of them,
- * which is what AMX's kernels were tested with. */
+ * them: those that are left out fall asleep, and the next layer waits; with two
+ * threads that is seldom worth it. The same number for the same shapes, as
+ * kernels are made for it; in bf16 all of them, which is what AMX's kernels
+ * were tested with. */
 static void dnnl_enter_for(struct onednn *dn, int64_t work)
 {
-    static const int64_t little = 1 << 20;
+    static const int64_t per_thread = 3 << 17, most = 1 << 20;
+    int64_t little;
 
     onednn_enter(dn);
-    if (!dn->options.is_training && !dn->narrow && work < little)
+    little = per_thread * omp_get_max_threads();
+    if (!dn->options.is_training && !dn->narrow &&
+        work < (little < most ? little : most))
         omp_set_num_threads(1);
 }
 
