@@ -221,11 +221,11 @@ static int64_t dnnl_work(const struct node *node,
 static void dnnl_enter_for(struct onednn *dn, int64_t work)
 {
     static const int64_t per_thread = 3 << 17, most = 1 << 20;
-    int64_t little;
+    int64_t little = per_thread * dn->options.n_threads;
 
     onednn_enter(dn);
-    little = per_thread * omp_get_max_threads();
-    if (!dn->options.is_training && !dn->narrow &&
+    /* Where the number is not set, set_threads() could not bring it back. */
+    if (dn->options.n_threads > 1 && !dn->options.is_training && !dn->narrow &&
         work < (little < most ? little : most))
         omp_set_num_threads(1);
 }
