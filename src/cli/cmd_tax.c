@@ -260,7 +260,7 @@ static void tax_put_host(const struct tax *tax, struct result *result)
 
     if (!tax_is_on_gpu(tax) || isnan(ns[TAX_TORCH]) || isnan(ns[TAX_FUSED]))
         return;
-    line_printf(&line, "PyTorch %s ms a call, engine %s",
+    line_printf(&line, "PyTorch %s ms per call, engine %s",
                 units_ms(torch, ns[TAX_TORCH]), units_ms(fused, ns[TAX_FUSED]));
     if (one)
         line_printf(&line, "as one launch %s ms", one);

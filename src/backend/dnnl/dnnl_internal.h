@@ -329,8 +329,8 @@ void layout_forget_all(struct onednn *dn);
 
 enum assay_status layout_check(const struct layout *layout, struct error *err);
 size_t layout_bytes(const struct layout *layout); /* of NULL: 0 */
-/* "nchw", "nhwc", "nChw16c", "dense" for what is no map; "other" for what has
- * no common name. */
+/* "nchw", "nhwc" or "nChw16c"; "dense" if it is not a map, "other" if there is
+ * no common name for it. */
 const char *layout_text(const struct layout *layout);
 
 /* A tensor of a layout, its padding not yet zeroed. One that is stored in bf16
@@ -493,8 +493,8 @@ bool unblock_weights(const struct layout *from, const float *data,
 
 /* ---- bf16.c: products of bf16 -------------------------------------------- */
 
-/* Where that precision is wanted: marks the values that are stored so.
- * ASSAY_UNSUPPORTED where it cannot be had. */
+/* Marks the values to store in bf16, if bf16 was asked for. ASSAY_UNSUPPORTED
+ * if the processor has no instructions for it. */
 enum assay_status bf16_start(struct onednn *dn, struct error *err);
 /* What products are computed in: DTYPE_BF16 or DTYPE_F32. */
 enum dtype bf16_factors(const struct onednn *dn);

@@ -104,20 +104,28 @@ function stageStrip(run) {
                         .filter(part => isKnown(part.ms)));
 }
 
-const WAITS = [
-  ["launch", "launches"], ["synchronisation", "a synchronisation"], ["copy", "copies"],
-  ["photograph", "the photograph"], ["host", "the host"]
-];
+/* What a device waits for; a reason that is not here has its own name. */
+const WAITS = {
+  launch: "launches",
+  synchronisation: "a synchronisation",
+  copy: "copies",
+  photograph: "the photograph",
+  data: "the next batch of data",
+  host: "the host"
+};
 
 /* What a device did in one iteration, and what it waited for. */
 function deviceStrip(run) {
   const device = run.device;
   if (!device || !isKnown(device.kernels_ms))
     return null;
+  const waits = Object.entries(device.idle_for).map(([key, ms]) => {
+    const reason = key.replace(/_ms$/, "");
+    return {name: `idle for ${WAITS[reason] || reason}`, fill: "part-5", ms};
+  });
   return partsStrip([
     {name: "device: kernels", fill: "part-3", ms: device.kernels_ms},
-    {name: "copies", fill: "part-2", ms: device.copies_ms}, ...WAITS.map(([key,
-      words]) => ({name: `idle for ${words}`, fill: "part-5", ms: device.idle_for[key + "_ms"]}))
+    {name: "copies", fill: "part-2", ms: device.copies_ms}, ...waits
   ].filter(part => part.ms > 0));
 }
 
