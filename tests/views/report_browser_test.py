@@ -42,7 +42,12 @@ class Figures(Report):
         device = heads.index("Longest modules on the device")
         self.assertLess(device, heads.index("Longest modules on the host"))
         self.assertIn("6.00", self.find_all("#view-overview .card")[device].text)
-        self.assertIn("device: kernels", self.find("#view-overview").text)
+        text = self.find("#view-overview").text
+        self.assertIn("device: kernels", text)
+        waits = self.run_script("""
+            return Object.values(state.report.main.device.idle_for)
+                .filter(ms => ms > 0).length;""")
+        self.assertEqual(text.count("idle for"), waits)
 
     def test_findings_are_shown_with_what_would_help(self):
         self.show("full", "overview")
