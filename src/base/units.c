@@ -180,3 +180,23 @@ const char *units_percent(char buffer[UNITS_MAX], double share, int with_sign)
                  percent);
     return buffer;
 }
+
+struct rate_unit units_flops(double most_gflops)
+{
+    if (most_gflops >= 1e4)
+        return (struct rate_unit){.name = "TFLOP/s", .giga = 1e3};
+    return (struct rate_unit){.name = "GFLOP/s", .giga = 1};
+}
+
+struct rate_unit units_bandwidth(double most_gbs)
+{
+    if (most_gbs >= 1e3)
+        return (struct rate_unit){.name = "TB/s", .giga = 1e3};
+    return (struct rate_unit){.name = "GB/s", .giga = 1};
+}
+
+const char *units_rate(char buffer[UNITS_MAX], double value,
+                       struct rate_unit unit)
+{
+    return with_unit(buffer, value / unit.giga, unit.name);
+}

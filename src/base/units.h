@@ -26,6 +26,19 @@ const char *units_bytes(char buffer[UNITS_MAX], double bytes);
 const char *units_file_size(char buffer[UNITS_MAX], double bytes);
 /* "41.8 M", "20.0 k". */
 const char *units_count(char buffer[UNITS_MAX], double value);
+/* How rates are told: those of a GPU would need six digits in GFLOP/s. */
+struct rate_unit {
+    const char *name; /* "GFLOP/s" */
+    double giga;      /* of the unit that rates are stored in */
+};
+
+/* TFLOP/s from 10,000 GFLOP/s on; below, or if it is not known, GFLOP/s. */
+struct rate_unit units_flops(double most_gflops);
+/* TB/s from 1000 GB/s on. */
+struct rate_unit units_bandwidth(double most_gbs);
+/* "301 GFLOP/s". */
+const char *units_rate(char buffer[UNITS_MAX], double value,
+                       struct rate_unit unit);
 /* "+5.1 %", "-0.3 %", "12 %": share is 0.051. */
 const char *units_percent(char buffer[UNITS_MAX], double share, int with_sign);
 

@@ -82,8 +82,8 @@ static void machine_gpu_state(const struct device_look *look, struct sink *sink,
 }
 
 static void machine_gpu_rate(struct sink *sink, const struct term *term,
-                             const char *name, double value, const char *unit,
-                             const char *note)
+                             const char *name, double value,
+                             struct rate_unit unit, const char *note)
 {
     enum { note_column = 36, least_note = 20 };
     bool is_wide = term->width >= note_column + least_note;
@@ -91,8 +91,8 @@ static void machine_gpu_rate(struct sink *sink, const struct term *term,
         line_after(sink, term, note_column - 3, is_wide ? note_column : 4);
     char text[UNITS_MAX];
 
-    sink_printf(sink, "  %-14s %8s %-7s", name, units_number(text, value),
-                unit);
+    sink_printf(sink, "  %-14s %8s %-7s", name,
+                units_number(text, value / unit.giga), unit.name);
     line_sentence(&line, note);
     line_end(&line);
 }
@@ -125,14 +125,14 @@ void machine_gpu_screen(const struct machine_gpu *gpu, struct sink *sink,
 
     machine_gpu_parts(gpu, sink, term);
     machine_gpu_state(&gpu->look, sink, term);
-    machine_gpu_rate(sink, term, "fp32", peaks->fp32_gflops, "GFLOP/s",
-                     product);
-    machine_gpu_rate(sink, term, "tf32", peaks->tf32_gflops, "GFLOP/s",
-                     product);
-    machine_gpu_rate(sink, term, "fp16", peaks->fp16_gflops, "GFLOP/s",
-                     product);
-    machine_gpu_rate(sink, term, "memory copy", peaks->copy_gbs, "GB/s",
-                     "reads plus writes");
+    machine_gpu_rate(sink, term, "fp32", peaks->fp32_gflops,
+                     units_flops(peaks->fp32_gflops), product);
+    machine_gpu_rate(sink, term, "tf32", peaks->tf32_gflops,
+                     units_flops(peaks->tf32_gflops), product);
+    machine_gpu_rate(sink, term, "fp16", peaks->fp16_gflops,
+                     units_flops(peaks->fp16_gflops), product);
+    machine_gpu_rate(sink, term, "memory copy", peaks->copy_gbs,
+                     units_bandwidth(peaks->copy_gbs), "reads plus writes");
     machine_gpu_libraries(&gpu->look, sink, term);
 }
 

@@ -145,7 +145,7 @@ static void class_rows_put_head(const struct class_layout *layout)
         sink_repeat(layout->sink, " ", layout->bar + 1);
     if (layout->has_work) {
         class_rows_put(layout, "GMAC", GMAC_COLUMNS);
-        class_rows_put(layout, "GFLOP/s", GFLOPS_COLUMNS);
+        class_rows_put(layout, rows_rate(layout->rows).name, GFLOPS_COLUMNS);
     }
     if (layout->has_bounds)
         sink_puts(layout->sink, "  bound");

@@ -31,13 +31,15 @@ enum column column_ranked(size_t rank)
 }
 
 const char *column_title(char buffer[UNITS_MAX], enum column column,
-                         struct time_unit unit)
+                         const struct rows *rows)
 {
     bool has_unit = column == COLUMN_TOTAL || column == COLUMN_SELF ||
                     column == COLUMN_DEVICE || column == COLUMN_SAVED;
 
+    if (column == COLUMN_GFLOPS)
+        return rows_rate(rows).name;
     snprintf(buffer, UNITS_MAX, "%s%s%s", columns[column].title,
-             has_unit ? " " : "", has_unit ? unit.name : "");
+             has_unit ? " " : "", has_unit ? rows_unit(rows).name : "");
     return buffer;
 }
 
@@ -66,7 +68,8 @@ const char *column_gmac(char buffer[UNITS_MAX], const struct row *row)
 const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
                           const struct row *row)
 {
-    return columns_giga_text(buffer, row_gflops(rows, row));
+    return columns_giga_text(buffer,
+                             row_gflops(rows, row) / rows_rate(rows).giga);
 }
 
 static double columns_positive(double value)

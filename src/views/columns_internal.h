@@ -43,14 +43,16 @@ enum { COLUMNS_ALWAYS = 4 };
 size_t column_width(enum column column);
 /* The column of a rank. */
 enum column column_ranked(size_t rank);
+/* With the unit of the rows' times or rates. */
 const char *column_title(char buffer[UNITS_MAX], enum column column,
-                         struct time_unit unit);
+                         const struct rows *rows);
 /* Returns the buffer, or a text of the row itself. */
 const char *column_text(char buffer[UNITS_MAX], enum column column,
                         const struct rows *rows, const struct ranked *item);
 
 /* "88.1", "<0.001", or "-" if there are none. */
 const char *column_gmac(char buffer[UNITS_MAX], const struct row *row);
+/* In the unit of rows_rate(). */
 const char *column_gflops(char buffer[UNITS_MAX], const struct rows *rows,
                           const struct row *row);
 

@@ -71,9 +71,9 @@ void line_item(struct line *line, const char *text)
 /* Whether the text begins with a unit: "ms," but not "msg". */
 static bool line_is_unit(const char *text)
 {
-    static const char *const units[] = {"%",   "ns",  "us",   "ms",     "s",
-                                        "min", "KiB", "MiB",  "GiB",    "MB",
-                                        "GB",  "kB",  "GB/s", "GFLOP/s"};
+    static const char *const units[] = {
+        "%",   "ns", "us", "ms", "s",    "min",  "KiB",     "MiB",
+        "GiB", "MB", "GB", "kB", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s"};
     size_t n = strcspn(text, " ,;:)]");
 
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {

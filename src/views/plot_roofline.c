@@ -101,15 +101,14 @@ static void roofline_add_mark(struct roofline *roofline, const struct run *run,
 static void roofline_choose_unit(struct roofline *roofline,
                                  const struct peaks *peaks)
 {
-    bool is_tera = peaks->gflops >= 1e4;
-    double gflops = is_tera ? 1e3 : 1;
+    struct rate_unit unit = units_flops(peaks->gflops);
 
-    roofline->unit = is_tera ? "TFLOP/s" : "GFLOP/s";
-    roofline->peak = peaks->gflops / gflops;
-    roofline->slope = peaks->read_gbs / gflops;
+    roofline->unit = unit.name;
+    roofline->peak = peaks->gflops / unit.giga;
+    roofline->slope = peaks->read_gbs / unit.giga;
     roofline->bandwidth_gbs = peaks->read_gbs;
     for (size_t i = 0; i < roofline->n; i++)
-        roofline->marks[i].rate /= gflops;
+        roofline->marks[i].rate /= unit.giga;
 }
 
 static enum assay_status plot_roofline_collect(struct roofline *roofline,

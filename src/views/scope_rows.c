@@ -328,3 +328,8 @@ struct time_unit rows_unit(const struct rows *rows)
         return (struct time_unit){.name = "us", .ns = 1e3};
     return (struct time_unit){.name = "ms", .ns = 1e6};
 }
+
+struct rate_unit rows_rate(const struct rows *rows)
+{
+    return units_flops(rows->peaks.gflops);
+}

@@ -8,6 +8,7 @@
 #define VIEWS_SCOPE_ROWS_H
 
 #include "base/str.h"
+#include "base/units.h"
 #include "run/bound.h"
 
 /* The passes of a training over its modules. */
@@ -108,5 +109,7 @@ struct time_unit {
 };
 
 struct time_unit rows_unit(const struct rows *rows);
+/* The unit for the rates of this run, which suits the machine's peak. */
+struct rate_unit rows_rate(const struct rows *rows);
 
 #endif

@@ -277,21 +277,24 @@ static enum assay_status facts_put_processor(const struct run *run,
 }
 
 /* "peak 301 GFLOP/s, 21.0 GB/s (measured)". Modules are compared with peaks
- * that the run itself may have raised. */
+ * that the run itself may have raised. The memory of a GPU was measured while
+ * nobody else used it: what is faster came out of its cache in part. */
 static void facts_add_peaks(struct line *line, const struct run *run,
                             const struct peaks *peaks)
 {
+    struct peaks measured = peaks_of_facts(run);
+    bool is_gpu = run_fact(run, "machine.gpu") != NULL;
+    double gbs = peaks_gbs(is_gpu ? &measured : peaks, INFINITY);
     char flops[UNITS_MAX], bytes[UNITS_MAX];
 
-    if (peaks->gflops > 0 && line->is_single)
-        line_printf(line, "peak %s GFLOP/s, %s GB/s",
-                    units_number(flops, peaks->gflops),
-                    units_number(bytes, peaks_gbs(peaks, INFINITY)));
-    else if (peaks->gflops > 0)
-        line_printf(line, "peak %s GFLOP/s, %s GB/s (%s)",
-                    units_number(flops, peaks->gflops),
-                    units_number(bytes, peaks_gbs(peaks, INFINITY)),
-                    peaks->is_raised ? "raised by this run" : "measured");
+    if (peaks->gflops > 0)
+        line_printf(
+            line, "peak %s, %s%s",
+            units_rate(flops, peaks->gflops, units_flops(peaks->gflops)),
+            units_rate(bytes, gbs, units_bandwidth(gbs)),
+            line->is_single               ? ""
+            : peaks->is_raised && !is_gpu ? " (raised by this run)"
+                                          : " (measured)");
     else if (run_fact(run, "model.name"))
         line_item(line, "peak - (assay machine measures it)");
 }

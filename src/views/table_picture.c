@@ -78,9 +78,9 @@ static void table_picture_draw_head(struct sheet *sheet,
     sheet_text(sheet, (struct spot){margin, y + 12}, SHEET_LEFT, text_size,
                head_ink, name);
     for (size_t i = 0; i < table->n_columns; i++)
-        table_picture_draw_cell(sheet, table, i, y, head_ink,
-                                column_title(title, table->columns[i],
-                                             rows_unit(&table->ranking.rows)));
+        table_picture_draw_cell(
+            sheet, table, i, y, head_ink,
+            column_title(title, table->columns[i], &table->ranking.rows));
 }
 
 static void table_picture_draw_row(struct sheet *sheet,

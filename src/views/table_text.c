@@ -20,7 +20,7 @@ static void table_text_put_head(struct sink *sink, const struct rows *rows,
     sink_printf(sink, "**%s**\n\n| module |", title);
     for (size_t i = 0; i < n_columns; i++)
         sink_printf(sink, " %s |",
-                    column_title(text, table_text_columns[i], rows_unit(rows)));
+                    column_title(text, table_text_columns[i], rows));
     sink_puts(sink, "\n|:--|");
     for (size_t i = 0; i < n_columns; i++)
         sink_puts(sink, "--:|");

@@ -13,13 +13,13 @@ struct markdown_table {
 static void markdown_put_head(struct sink *sink,
                               const struct markdown_table *table)
 {
-    struct time_unit unit = rows_unit(&table->ranking.rows);
     char title[UNITS_MAX];
 
     sink_printf(sink, "| %s |", column_subject(table->group));
     for (enum column i = 0; i < N_COLUMNS; i++) {
         if (table->has[i])
-            sink_printf(sink, " %s |", column_title(title, i, unit));
+            sink_printf(sink, " %s |",
+                        column_title(title, i, &table->ranking.rows));
     }
     sink_puts(sink, "\n|:--|");
     for (enum column i = 0; i < N_COLUMNS; i++) {

@@ -8,7 +8,6 @@ struct table_layout {
     const struct ranking *ranking;
     const struct term *term;
     struct sink *sink;
-    struct time_unit unit;
     size_t name; /* columns on the screen */
     bool has[N_COLUMNS];
 };
@@ -75,10 +74,8 @@ static struct table_layout table_of(const struct ranking *ranking,
                                     const struct view_options *options,
                                     struct sink *sink)
 {
-    struct table_layout table = {.ranking = ranking,
-                                 .term = &options->term,
-                                 .sink = sink,
-                                 .unit = rows_unit(&ranking->rows)};
+    struct table_layout table = {
+        .ranking = ranking, .term = &options->term, .sink = sink};
 
     table_choose_columns(&table, options);
     return table;
@@ -108,7 +105,8 @@ static void table_put_head(const struct table_layout *table,
              ALIGN_LEFT);
     for (enum column i = 0; i < N_COLUMNS; i++) {
         if (table->has[i])
-            table_put_cell(table, i, column_title(title, i, table->unit));
+            table_put_cell(table, i,
+                           column_title(title, i, &table->ranking->rows));
     }
     sink_puts(table->sink, term_style(table->term, STYLE_NONE));
     sink_puts(table->sink, "\n");

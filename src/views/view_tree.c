@@ -161,7 +161,7 @@ static void tree_put_head(const struct tree_layout *layout)
         tree_put_right(layout, "calls", CALLS_COLUMNS);
     if (layout->has_work) {
         tree_put_right(layout, "GMAC", GMAC_COLUMNS);
-        tree_put_right(layout, "GFLOP/s", GFLOPS_COLUMNS);
+        tree_put_right(layout, rows_rate(layout->rows).name, GFLOPS_COLUMNS);
     }
     if (layout->has_bounds)
         sink_puts(layout->sink, "  bound");

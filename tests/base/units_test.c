@@ -26,6 +26,16 @@ TEST(numbers_that_round_up_keep_three_digits)
     CHECK_STR(units_number(buffer, 0.9996), "1.00");
 }
 
+TEST(rates_of_a_gpu_have_units_of_their_own)
+{
+    CHECK_STR(units_rate(buffer, 301, units_flops(301)), "301 GFLOP/s");
+    CHECK_STR(units_rate(buffer, 9999, units_flops(9999)), "9999 GFLOP/s");
+    CHECK_STR(units_rate(buffer, 416674, units_flops(416674)), "417 TFLOP/s");
+    CHECK_STR(units_rate(buffer, 301, units_flops(NAN)), "301 GFLOP/s");
+    CHECK_STR(units_rate(buffer, 54.2, units_bandwidth(54.2)), "54.2 GB/s");
+    CHECK_STR(units_rate(buffer, 4176, units_bandwidth(4176)), "4.18 TB/s");
+}
+
 TEST(very_large_and_small_numbers_get_an_exponent)
 {
     CHECK_STR(units_number(buffer, 1e-7), "1.00e-07");

@@ -579,6 +579,33 @@ TEST(a_peak_that_the_run_exceeded_is_shown_as_raised)
     check_parts(view_summary, run, &options, parts);
 }
 
+TEST(what_a_gpu_s_cache_gave_does_not_count_as_its_memory)
+{
+    struct run *run = made_bound_model();
+    static const char *const parts[] = {
+        "peak 200 GFLOP/s, 0.500 GB/s (measured)", NULL};
+    struct view_options options = options_for(160);
+
+    CHECK_INT(run_fact_set(run, "machine.gpu", "GPU", NULL), 0);
+    CHECK_INT(run_fact_set(run, "machine.peak_gflops", "150", NULL), 0);
+    CHECK_INT(run_fact_set(run, "machine.read_gbs", "0.5", NULL), 0);
+    CHECK_INT(run_fact_set(run, "machine.write_gbs", "0.5", NULL), 0);
+    CHECK_INT(run_fact_set(run, "machine.copy_gbs", "0.5", NULL), 0);
+    check_parts(view_summary, run, &options, parts);
+}
+
+TEST(the_rates_of_a_gpu_are_in_tflops)
+{
+    struct run *run = made_bound_model();
+    static const char *const parts[] = {"peak 400 TFLOP/s, 4.20 TB/s",
+                                        "TFLOP/s  bound", "0.200", NULL};
+    struct view_options options = options_for(160);
+
+    CHECK_INT(run_fact_set(run, "machine.peak_gflops", "400000", NULL), 0);
+    CHECK_INT(run_fact_set(run, "machine.read_gbs", "4200", NULL), 0);
+    check_parts(view_summary, run, &options, parts);
+}
+
 TEST(a_model_s_run_without_peaks_says_how_to_get_them)
 {
     static const char *const parts[] = {"peak - (assay machine measures it)",
