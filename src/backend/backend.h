@@ -92,6 +92,7 @@ struct device_look {
     char throttling[96]; /* why it is slowed down; "": it is not */
     double n_others;     /* other processes on it */
     double others_bytes;
+    double others_busy; /* share of the last moments that they had it */
     struct device_library libraries[DEVICE_MOST_LIBRARIES];
     size_t n_libraries;
 };
@@ -115,7 +116,8 @@ static inline struct device_look device_look_unknown(void)
                                 .joules = NAN,
                                 .utilisation = NAN,
                                 .n_others = NAN,
-                                .others_bytes = NAN};
+                                .others_bytes = NAN,
+                                .others_busy = NAN};
 }
 
 struct backend_recording; /* a backend's own */

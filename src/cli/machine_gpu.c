@@ -78,6 +78,8 @@ static void machine_gpu_state(const struct device_look *look, struct sink *sink,
                     units_bytes(text, look->others_bytes));
     else if (!isnan(look->n_others))
         line_item(&line, "no other process");
+    if (look->n_others > 0 && !isnan(look->others_busy))
+        line_word(&line, "busy %s", units_percent(text, look->others_busy, 0));
     line_end(&line);
 }
 
@@ -158,6 +160,7 @@ static void machine_gpu_json_state(struct json_writer *json,
     json_member_double(json, "utilisation", look->utilisation);
     json_member_double(json, "other_processes", look->n_others);
     json_member_double(json, "other_bytes", look->others_bytes);
+    json_member_double(json, "other_busy", look->others_busy);
 }
 
 void machine_gpu_json(struct json_writer *json, const struct machine_gpu *gpu)

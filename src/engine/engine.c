@@ -206,6 +206,8 @@ void engine_free(struct engine *engine)
         pool_free(engine->pools[PLACE_DEVICE]);
     mem_free(engine->values);
     mem_free(engine->renews);
+    mem_free(engine->rows);
+    mem_free(engine->places);
     mem_free(engine->costs);
     mem_free(engine->reports);
     module_scopes_release(&engine->forward);
@@ -280,6 +282,10 @@ static enum assay_status hand_over(struct engine *engine,
     const struct tensor *there;
     enum assay_status st = ASSAY_OK;
 
+    if (engine_is_far(engine) && !engine->tape)
+        st = engine_bring_few(engine, err);
+    if (!st)
+        st = engine_rooms_cut(engine, err);
     for (size_t i = 0; !st && i < n; i++)
         st = hand_output(engine, i, &outputs[i], err);
     for (uint32_t i = 0; !st && i < graph_value_count(engine->graph); i++) {
@@ -395,15 +401,19 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     if (engine->was_replayed)
         return st;
     owner = engine_set_owner(engine, OWNER_OTHER);
-    engine_begin_run(engine, inputs);
     /* What one pass of training gives back is of other sizes than the next
      * one needs, and the sum is what bounds a batch. */
     is_thrifty = pool_set_thrifty(pool, !engine->has_run || engine->tape);
-    st = engine_run_nodes(engine, err);
+    do {
+        engine_rooms_keep(engine);
+        engine_begin_run(engine, inputs);
+        st = engine_run_nodes(engine, err);
+    } while (engine_rooms_lost(engine, err));
     if (!st)
         engine_replay_note(engine, inputs);
     if (!st)
         st = engine_deliver(engine, outputs, err);
+    engine_rooms_end(engine);
     /* The first pass reads most of the weights, and keeps copies of them. */
     st = engine->has_run ? file_guards_hold(st, err)
                          : file_guards_check(st, err);
@@ -475,6 +485,7 @@ enum assay_status engine_keep(struct engine *engine, uint32_t value,
     if (value >= graph_value_count(engine->graph))
         return error_set(err, ASSAY_BAD_USAGE, "there is no value %u", value);
     engine->values[value].is_kept = true;
+    engine_rooms_forget(engine);
     return ASSAY_OK;
 }
 

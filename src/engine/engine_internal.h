@@ -67,9 +67,14 @@ struct engine {
     struct tape *tape;           /* NULL: no training */
     double loss_scale;           /* see engine_scale_losses(); 0: 1 */
     bool may_replay, was_replayed;
-    bool is_replay_off;     /* by engine_allow_replay() */
-    struct replay *replays; /* replay.c */
-    struct watch *watch;    /* NULL: nobody looks for what is not finite */
+    bool is_replay_off;      /* by engine_allow_replay() */
+    struct replay *replays;  /* replay.c */
+    struct value_rows *rows; /* one per value, while lists keep their room;
+                                NULL: they do not */
+    bool knows_rows;         /* whether they can was looked at */
+    bool has_lost_rooms;     /* the host has to read a list */
+    size_t *places;          /* one per value: gather.c */
+    struct watch *watch;     /* NULL: nobody looks for what is not finite */
 };
 
 /* ---- engine.c ----------------------------------------------------------- */
@@ -103,7 +108,7 @@ bool engine_replay(struct engine *engine, const struct tensor *inputs,
 void engine_replay_note(struct engine *engine, const struct tensor *inputs);
 void engine_replays_free(struct engine *engine);
 
-/* ---- rooms.c: lists whose length is data, in a recorded pass --------------
+/* ---- rooms.c: lists whose length is data, on a device ----------------------
  */
 
 /* What is known of the rows of a value. */
@@ -112,10 +117,33 @@ struct value_rows {
     bool is_unknown; /* made from a list, and nobody says how long it is */
     uint32_t counts; /* of a list: see struct backend_rows */
     int64_t image;
-    bool counts_others; /* replay.c: a list that is handed out */
-    bool is_held;       /* replay.c: kept for that while it is recorded */
+    bool counts_others; /* a list that is handed out: it stays for that */
 };
 
+/* Whether somebody wants to see the value after the pass. */
+bool engine_hands_out(const struct engine *engine, uint32_t value);
+/* The same, or needs it to know how long a list is. */
+bool engine_wants(const struct engine *engine, uint32_t value);
+
+/* A pass begins: where lists can keep their room, they do from now on. */
+void engine_rooms_keep(struct engine *engine);
+/* It is over. */
+void engine_rooms_end(struct engine *engine);
+/* Lists may have become others: they are looked for again. */
+void engine_rooms_forget(struct engine *engine);
+/* ASSAY_UNSUPPORTED where the host would have to read a list with its room. */
+enum assay_status engine_rooms_check(struct engine *engine,
+                                     const struct node *node, enum place place,
+                                     struct error *err);
+/* Whether the pass failed for that: it has to run again, without rooms. */
+bool engine_rooms_lost(struct engine *engine, struct error *err);
+/* Cuts the lists that are handed out to what there is; their counts are
+ * brought to the host. */
+enum assay_status engine_rooms_cut(struct engine *engine, struct error *err);
+
+/* What the backend knows of the rows of an output. */
+struct backend_rows engine_rows_of(const struct engine *engine,
+                                   const struct node *node, size_t output);
 /* One for each value of the graph. Returns whether there is a list. */
 bool engine_rows_find(const struct engine *engine, struct value_rows *rows);
 /* A tensor with the rows of a list that there are, from its counts on the
@@ -124,6 +152,22 @@ enum assay_status engine_rows_cut(const struct value_rows *rows,
                                   const struct tensor *counts,
                                   const struct tensor *list, struct tensor *out,
                                   struct error *err);
+
+/* ---- gather.c: small values leave a device together -----------------------
+ */
+
+/* Finds places for them, plus 1 each; 0: the value is not among them. Returns
+ * how many bytes that are, 0 where there is nothing to put together. */
+size_t engine_gather_places(const struct engine *engine, size_t *places);
+/* Queues copies of them into one piece. */
+enum assay_status engine_gather(struct engine *engine, const size_t *places,
+                                size_t bytes, struct tensor *out,
+                                struct error *err);
+/* A value in that piece, or in a copy of it. Borrowed. */
+struct tensor engine_gathered(const struct tensor *like, size_t place,
+                              const struct tensor *together);
+/* Brings them to the host with one copy. */
+enum assay_status engine_bring_few(struct engine *engine, struct error *err);
 
 /* ---- moves.c: values in one place or the other ----------------------------
  */

@@ -13,8 +13,6 @@
 #include <assay/span.h>
 
 enum { most_replays = 8 }; /* sizes of inputs that are remembered */
-/* Values up to this size leave the device together, each aligned. */
-enum { few_bytes = 64 << 10, few_alignment = 64 };
 
 enum replay_state {
     REPLAY_SEEN, /* ran once: it may be recorded */
@@ -31,7 +29,6 @@ struct replay {
     size_t *places;         /* of each value in that, plus 1; 0: not there */
     struct tensor
         *counts; /* of lists, on the host, while they are handed out */
-    struct value_rows *rows; /* one per value; NULL: no list is among them */
     struct pool *pool;
     size_t pass_bytes; /* what a pass has at most; 0: unknown */
     struct backend_recording *recording;
@@ -69,7 +66,6 @@ static void replay_free(struct engine *engine, struct replay *replay)
     mem_free(replay->made);
     mem_free(replay->counts);
     mem_free(replay->places);
-    mem_free(replay->rows);
     mem_free(replay);
 }
 
@@ -113,24 +109,6 @@ static struct replay *replay_find(struct engine *engine,
     return found;
 }
 
-/* Whether somebody wants to see the value after the pass. */
-static bool replay_hands_out(const struct engine *engine, uint32_t value)
-{
-    for (size_t i = 0; i < graph_output_count(engine->graph); i++) {
-        if (graph_output_at(engine->graph, i, NULL) == value)
-            return true;
-    }
-    return engine->values[value].is_kept;
-}
-
-/* The same, or to know how long a list is. */
-static bool replay_wants(const struct engine *engine,
-                         const struct replay *replay, uint32_t value)
-{
-    return replay_hands_out(engine, value) ||
-           (replay->rows && replay->rows[value].counts_others);
-}
-
 /* ---- a pass that was launched one by one --------------------------------- */
 
 /* Whether the host had no part in the pass that just ran. */
@@ -161,29 +139,18 @@ static bool is_all_on_device(const struct engine *engine)
     return true;
 }
 
-/* Finds the lists of the pass. False: nothing counts one that is needed. */
-static bool replay_find_rows(const struct engine *engine, struct replay *replay)
+/* Whether no list is in it that was cut: the next may be longer. */
+static bool has_known_rows(const struct engine *engine)
 {
-    size_t n = graph_value_count(engine->graph);
-    bool has_list;
+    const struct graph *graph = engine->graph;
 
-    replay->rows = mem_array(n, sizeof *replay->rows);
-    if (!replay->rows)
-        return false;
-    has_list = engine_rows_find(engine, replay->rows);
-    for (uint32_t i = 0; has_list && i < n; i++) {
-        const struct value_rows *rows = &replay->rows[i];
+    for (size_t i = 0; !engine->rows && i < graph_node_count(graph); i++) {
+        const struct node *node = graph_node(graph, i);
 
-        if (!replay_hands_out(engine, i))
-            continue;
-        if (rows->is_unknown)
-            return false;
-        if (rows->is_list)
-            replay->rows[rows->counts].counts_others = true;
-    }
-    if (!has_list) {
-        mem_free(replay->rows);
-        replay->rows = NULL;
+        for (size_t k = 0; k < node->n_outputs; k++) {
+            if (engine_rows_of(engine, node, k).kind == ROWS_COUNTED)
+                return false;
+        }
     }
     return true;
 }
@@ -221,7 +188,7 @@ void engine_replay_note(struct engine *engine, const struct tensor *inputs)
     for (size_t i = 0; i < n; i++)
         replay->inputs[i] =
             (struct tensor){.dtype = inputs[i].dtype, .shape = inputs[i].shape};
-    replay->state = is_all_on_device(engine) && replay_find_rows(engine, replay)
+    replay->state = is_all_on_device(engine) && has_known_rows(engine)
                         ? REPLAY_SEEN
                         : REPLAY_IMPOSSIBLE;
     replay->next = engine->replays;
@@ -256,7 +223,7 @@ static enum assay_status keep_made(struct engine *engine, struct replay *replay,
     for (uint32_t i = 0; !st && i < graph_value_count(engine->graph); i++) {
         struct engine_value *entry = &engine->values[i];
 
-        if (!entry->made.buffer || !replay_wants(engine, replay, i))
+        if (!entry->made.buffer || !engine_wants(engine, i))
             continue;
         st = engine_make_dense(engine, &entry->made, err);
         if (!st)
@@ -265,66 +232,14 @@ static enum assay_status keep_made(struct engine *engine, struct replay *replay,
     return st;
 }
 
-/* Finds places for the small values of the pass; returns how many bytes. */
-static size_t gather_places(struct engine *engine, struct replay *replay)
+static enum assay_status replay_gather(struct engine *engine,
+                                       struct replay *replay,
+                                       struct tensor *out, struct error *err)
 {
-    size_t n = graph_value_count(engine->graph), n_few = 0, bytes = 0;
+    size_t bytes = engine_gather_places(engine, replay->places);
 
-    for (uint32_t i = 0; i < n; i++) {
-        const struct tensor *made = &engine->values[i].made;
-
-        replay->places[i] = 0;
-        if (!made->buffer || made->layout || tensor_is_on_host(made) ||
-            tensor_bytes(made) > few_bytes || !replay_wants(engine, replay, i))
-            continue;
-        replay->places[i] = bytes + 1;
-        bytes += (tensor_bytes(made) + few_alignment - 1) / few_alignment *
-                 few_alignment;
-        n_few++;
-    }
-    for (size_t i = 0; n_few < 2 && i < n; i++)
-        replay->places[i] = 0; /* nothing to put together */
-    return n_few < 2 ? 0 : bytes;
-}
-
-/* A value in the piece that has them all. */
-static struct tensor gathered(const struct replay *replay,
-                              const struct tensor *like,
-                              const struct tensor *together, uint32_t value)
-{
-    return (struct tensor){.dtype = like->dtype,
-                           .shape = like->shape,
-                           .buffer = together->buffer,
-                           .offset =
-                               together->offset + replay->places[value] - 1};
-}
-
-/* Copies the small values into one piece, since each copy to the host takes as
- * long as a few kernels. */
-static enum assay_status gather_few(struct engine *engine,
-                                    struct replay *replay, struct tensor *out,
-                                    struct error *err)
-{
-    const struct backend_math *math = engine_math(engine, PLACE_DEVICE);
-    size_t bytes = gather_places(engine, replay);
-    struct shape shape = shape_of(1, (int64_t)bytes);
-    struct op_context context = engine->context;
-    enum assay_status st = ASSAY_OK;
-
-    context.pool = engine->pools[PLACE_DEVICE];
-    if (bytes)
-        st = tensor_new(context.pool, DTYPE_U8, &shape, out, err);
-    for (uint32_t i = 0; !st && bytes && i < graph_value_count(engine->graph);
-         i++) {
-        const struct tensor *made = &engine->values[i].made;
-        struct tensor to;
-
-        if (!replay->places[i])
-            continue;
-        to = gathered(replay, made, out, i);
-        st = math->convert(engine->backend, &context, made, &to, err);
-    }
-    return st;
+    return bytes ? engine_gather(engine, replay->places, bytes, out, err)
+                 : ASSAY_OK;
 }
 
 /* Memory for all of the pass in one piece, which its values then share: in
@@ -355,7 +270,7 @@ static enum assay_status record_pass(struct engine *engine,
     if (!st)
         st = keep_made(engine, replay, err);
     if (!st)
-        st = gather_few(engine, replay, &replay->together, err);
+        st = replay_gather(engine, replay, &replay->together, err);
     if (st)
         class->recording_end(engine->backend, NULL, NULL);
     else
@@ -364,8 +279,8 @@ static enum assay_status record_pass(struct engine *engine,
     return st;
 }
 
-/* A pass with lists of their full room, one by one: kernels for those shapes
- * are chosen and set up, which cannot be recorded. */
+/* The pass once more, one by one: what it needs at most is measured, and what
+ * could not be recorded is done before. */
 static enum assay_status replay_rehearse(struct engine *engine,
                                          struct replay *replay,
                                          const struct tensor *inputs,
@@ -380,29 +295,10 @@ static enum assay_status replay_rehearse(struct engine *engine,
     engine_begin_run(engine, inputs);
     st = engine_run_nodes(engine, err);
     if (!st)
-        st = gather_few(engine, replay, &together, err);
+        st = replay_gather(engine, replay, &together, err);
     tensor_release(&together);
     engine_forget_values(engine);
     replay->pass_bytes = pool_usage(pool).peak_bytes - before;
-    return st;
-}
-
-/* Values that count lists stay until the end of the pass. */
-static enum assay_status
-record_counting(struct engine *engine, struct replay *replay, struct error *err)
-{
-    size_t n = replay->rows ? graph_value_count(engine->graph) : 0;
-    enum assay_status st;
-
-    for (size_t i = 0; i < n; i++) {
-        struct value_rows *rows = &replay->rows[i];
-
-        rows->is_held = rows->counts_others && !engine->values[i].is_kept;
-        engine->values[i].is_kept |= rows->is_held;
-    }
-    st = record_pass(engine, replay, err);
-    for (size_t i = 0; i < n; i++)
-        engine->values[i].is_kept &= !replay->rows[i].is_held;
     return st;
 }
 
@@ -440,7 +336,7 @@ static enum assay_status replay_make(struct engine *engine,
     if (st)
         return st;
     engine->pools[PLACE_DEVICE] = replay->pool;
-    st = record_counting(engine, replay, err);
+    st = record_pass(engine, replay, err);
     engine->pools[PLACE_DEVICE] = pool;
     return st;
 }
@@ -450,17 +346,14 @@ static enum assay_status replay_record(struct engine *engine,
                                        const struct tensor *inputs,
                                        struct error *err)
 {
-    const struct backend_class *class = engine->backend->class;
     enum assay_status st = replay_make_tables(engine, replay, err);
 
-    if (replay->rows)
-        class->keep_rooms(engine->backend, true);
-    if (!st && replay->rows)
+    engine_rooms_keep(engine);
+    if (!st && engine->rows)
         st = replay_rehearse(engine, replay, inputs, err);
     if (!st)
         st = replay_make(engine, replay, err);
-    if (replay->rows)
-        class->keep_rooms(engine->backend, false);
+    engine_rooms_end(engine);
     return st;
 }
 
@@ -485,19 +378,20 @@ static enum assay_status handout_whole(struct handout *handout, uint32_t value,
     if (!replay->places[value])
         return tensor_copy(handout->engine->pools[PLACE_HOST], made, out,
                            handout->err);
-    there = gathered(replay, made, &handout->near, value);
+    there = engine_gathered(made, replay->places[value], &handout->near);
     *out = tensor_share(&there);
     return ASSAY_OK;
 }
 
 static enum assay_status handout_counts(struct handout *handout)
 {
+    const struct engine *engine = handout->engine;
     const struct replay *replay = handout->replay;
-    size_t n = replay->rows ? graph_value_count(handout->engine->graph) : 0;
+    size_t n = engine->rows ? graph_value_count(engine->graph) : 0;
     enum assay_status st = ASSAY_OK;
 
     for (uint32_t i = 0; !st && i < n; i++) {
-        if (replay->rows[i].counts_others)
+        if (engine->rows[i].counts_others)
             st = handout_whole(handout, i, &replay->counts[i]);
     }
     return st;
@@ -508,14 +402,15 @@ static enum assay_status handout_value(struct handout *handout, uint32_t value,
                                        struct tensor *out)
 {
     const struct replay *replay = handout->replay;
-    const struct value_rows *rows = replay->rows ? &replay->rows[value] : NULL;
+    const struct value_rows *all = handout->engine->rows;
+    const struct value_rows *rows = all ? &all[value] : NULL;
     struct tensor from = replay->made[value], cut;
     enum assay_status st;
 
     if (!rows || !rows->is_list)
         return handout_whole(handout, value, out);
     if (replay->places[value])
-        from = gathered(replay, &from, &handout->near, value);
+        from = engine_gathered(&from, replay->places[value], &handout->near);
     st = engine_rows_cut(rows, &replay->counts[rows->counts], &from, &cut,
                          handout->err);
     if (st)

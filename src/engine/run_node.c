@@ -158,7 +158,9 @@ static void run_node_count_cost(const struct engine *engine, size_t at,
 
 bool engine_is_over(const struct engine *engine, uint32_t value)
 {
-    return !engine->values[value].is_kept && !tape_keeps(engine->tape, value);
+    return !engine->values[value].is_kept &&
+           !(engine->rows && engine->rows[value].counts_others) &&
+           !tape_keeps(engine->tape, value);
 }
 
 static void release_unneeded(struct engine *engine, uint32_t value)
@@ -299,7 +301,9 @@ enum assay_status engine_run_node(struct engine *engine, size_t at,
         outputs[i] = (struct tensor){0};
     set_context(engine, at, is_again);
     place = find_place(engine, node, inputs);
-    st = run_in_place(engine, at, place, inputs, outputs, err);
+    st = engine_rooms_check(engine, node, place, err);
+    if (!st)
+        st = run_in_place(engine, at, place, inputs, outputs, err);
     if (st)
         return st;
     if (!is_again) {

@@ -121,6 +121,9 @@ static enum assay_status state_others(const struct device_look *look,
     if (!st && !isnan(look->others_bytes))
         st = run_fact_printf(run, err, "device.others_bytes", "%.0f",
                              look->others_bytes);
+    if (!st && !isnan(look->others_busy))
+        st = run_fact_printf(run, err, "device.others_busy", "%.2g",
+                             look->others_busy);
     return st;
 }
 

@@ -65,7 +65,8 @@ static enum assay_status run_frame(struct profile *profile, size_t first,
     if (!is_drawn)
         frame_release(&frame);
     *duration_ns = clock_now(&profile->clock) - began_ns;
-    assay_iteration_end();
+    if (!st) /* else it is no iteration: what came before is kept */
+        assay_iteration_end();
     profile->device.n_images += frame.n;
     if (!st && is_drawn)
         st = run_draw(profile, &frame, err);
@@ -190,7 +191,7 @@ enum assay_status profile_measure(struct profile *profile, struct error *err)
     while (!st && !measure_is_stopped(profile) &&
            pacing_goes_on(&profile->pacing)) {
         st = run_next(profile, err);
-        profile->n_measured += batch;
+        profile->n_measured += st ? 0 : batch;
         if (profile->options->progress)
             progress_update(profile->options->progress, profile->n_measured);
     }

@@ -7,6 +7,7 @@
 #include "vision/decoder.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 void profile_report_release(struct profile_report *report)
@@ -176,6 +177,21 @@ static enum assay_status profile_name_drawings(struct profile *profile,
                               options->drawn_dir, &profile->owner, err);
 }
 
+/* After a failure, a device's for instance: what was measured before it is
+ * written, and the message says so. */
+static void profile_rescue(struct profile *profile, struct error *err)
+{
+    const char *path = profile->options->run_path;
+    struct error ignored = {0};
+    char hint[128];
+
+    if (!profile->recorded.run || profile_annotate(profile, &ignored) || !path)
+        return;
+    snprintf(hint, sizeof hint, "%llu images measured before are in %.80s",
+             (unsigned long long)profile->n_measured, path);
+    error_hint(err, hint);
+}
+
 enum assay_status profile_run(const struct profile_options *options,
                               const struct photos *photos,
                               struct profile_report *report, struct error *err)
@@ -193,6 +209,8 @@ enum assay_status profile_run(const struct profile_options *options,
         profile_look_at_machine(&profile);
         st = record_frames(&profile, err);
     }
+    if (st && profile.n_measured)
+        profile_rescue(&profile, err);
     if (!st && profile.n_measured)
         st = profile_annotate(&profile, err);
     if (!st && profile.n_measured)

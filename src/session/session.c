@@ -233,6 +233,8 @@ static void session_hint_batch(const struct session *session, struct error *err)
         !space->room(space, &shortage.available_bytes, &total_bytes))
         return;
     shortage.available_bytes += pool_usage(pool).held_bytes;
+    if (space->spare)
+        shortage.available_bytes += space->spare(space);
     shortage.fixed_bytes =
         pool_live_of(pool, OWNER_WEIGHTS) + pool_live_of(pool, OWNER_PACKED);
     shortage.peak_bytes = pool_usage(pool).peak_bytes;

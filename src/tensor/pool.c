@@ -413,16 +413,20 @@ static enum assay_status pool_nomem(const struct pool *pool, size_t bytes,
     static const double mib = 0x1p20;
     struct space *space = pool->space;
     size_t free_bytes = 0, total_bytes = 0;
+    size_t spare_bytes = space->spare ? space->spare(space) : 0;
     enum assay_status st = error_nomem(err, bytes, what);
-    char hint[200];
+    char hint[200], spare[64] = "";
 
     if (!space->room || !space->room(space, &free_bytes, &total_bytes))
         return st;
+    if (spare_bytes >= bytes)
+        snprintf(spare, sizeof spare, " and %.0f MiB kept for reuse",
+                 (double)spare_bytes / mib);
     snprintf(hint, sizeof hint,
-             "%s has %.0f of %.0f MiB left, and %.0f MiB were in use here; a "
+             "%s has %.0f of %.0f MiB left; here %.0f MiB are in use%s; a "
              "smaller batch needs less",
              space->name, (double)free_bytes / mib, (double)total_bytes / mib,
-             (double)pool->usage.live_bytes / mib);
+             (double)pool->usage.live_bytes / mib, spare);
     error_hint(err, hint);
     return st;
 }

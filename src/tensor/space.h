@@ -34,6 +34,8 @@ struct space {
     /* Optional: what it has and what is left of it, for messages. False:
      * unknown. */
     bool (*room)(struct space *space, size_t *free_bytes, size_t *total_bytes);
+    /* Optional (nothing): what it holds of that and nobody uses, in pieces. */
+    size_t (*spare)(struct space *space);
     /* Kernels that are queued may still use it: that is the space's to see
      * to. */
     void (*give)(struct space *space, void *data, size_t bytes);

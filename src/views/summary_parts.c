@@ -169,6 +169,7 @@ static void summary_device_facts(const struct summary *summary,
     const char *joules = run_fact(run, "device.joules_per_image");
     const char *others = run_fact(run, "device.others");
     const char *bytes = run_fact(run, "device.others_bytes");
+    const char *busy = run_fact(run, "device.others_busy");
     const char *throttling = run_fact(run, "device.throttling");
 
     if (one && each)
@@ -180,6 +181,8 @@ static void summary_device_facts(const struct summary *summary,
         line_printf(line, "%s other process%s on it, with %.0f MiB", others,
                     strcmp(others, "1") == 0 ? "" : "es",
                     bytes ? strtod(bytes, NULL) / (1 << 20) : 0.0);
+    if (others && busy)
+        line_printf(line, "busy with others %.0f %%", 100 * strtod(busy, NULL));
     if (throttling)
         line_printf(line, "slowed down: %s", throttling);
 }

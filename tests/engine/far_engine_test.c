@@ -649,6 +649,89 @@ TEST(a_pass_with_a_result_of_unknown_length_is_launched_one_by_one)
     scene_free(&scene);
 }
 
+/* A list, handed out, that an op reads whose result nobody wants. */
+static void lists_read(struct scene *scene)
+{
+    struct engine_options options = {.device = far_device(scene->far),
+                                     .may_replay = true};
+    uint32_t x = small_input(&scene->small), made[2];
+    struct node_description node = {.op = &positive_op,
+                                    .scope = GRAPH_NONE,
+                                    .inputs = &x,
+                                    .n_inputs = 1,
+                                    .n_outputs = 2};
+
+    far_device_lists(scene->far, &positive_op);
+    CHECK_STATUS(graph_node_add(scene->small.graph, &node, made, &err),
+                 ASSAY_OK, &err);
+    small_op(&scene->small, &op_tanh, GRAPH_NONE, "after", made[0]);
+    small_output(&scene->small, made[0]);
+    CHECK_STATUS(engine_new(scene->small.graph, scene->small.pool, &options,
+                            &scene->engine, &err),
+                 ASSAY_OK, &err);
+}
+
+static uint64_t bytes_read_after(const struct scene *scene)
+{
+    return engine_cost(scene->engine, 1)->read_bytes;
+}
+
+TEST(a_list_has_its_room_also_where_the_pass_is_launched_one_by_one)
+{
+    struct scene scene = scene_new(NULL);
+
+    lists_read(&scene);
+    engine_allow_replay(scene.engine, false);
+    for (int64_t n = 0; n < 4; n++) {
+        lists_run(&scene, n, false);
+        CHECK_INT(bytes_read_after(&scene), n_floats * sizeof(float));
+    }
+    engine_allow_replay(scene.engine, true);
+    lists_run(&scene, 2, false);
+    lists_run(&scene, 3, false);
+    CHECK(engine_was_replayed(scene.engine));
+    scene_free(&scene);
+}
+
+TEST(a_list_that_the_host_reads_is_cut_before)
+{
+    struct scene scene = scene_new("Tanh");
+
+    lists_read(&scene);
+    for (int64_t n = 1; n < 4; n++) {
+        lists_run(&scene, n, false);
+        CHECK_INT(bytes_read_after(&scene), (size_t)n * sizeof(float));
+        CHECK(!engine_was_replayed(scene.engine));
+    }
+    scene_free(&scene);
+}
+
+TEST(small_results_come_with_one_copy)
+{
+    struct scene scene = scene_new(NULL);
+    struct tensor y[2] = {{0}};
+    uint32_t x = small_input(&scene.small);
+
+    small_output(&scene.small,
+                 small_op(&scene.small, &op_relu, GRAPH_NONE, "a", x));
+    small_output(&scene.small,
+                 small_op(&scene.small, &op_neg, GRAPH_NONE, "b", x));
+    scene.engine =
+        small_engine(&scene.small, far_device(scene.far), ENGINE_MODULES);
+    CHECK_STATUS(engine_run(scene.engine, &scene.x, y, &err), ASSAY_OK, &err);
+    CHECK(y[0].buffer == y[1].buffer);
+    CHECK_NEAR(tensor_f32(&y[0])[0], 0, 0);
+    CHECK_NEAR(tensor_f32(&y[1])[0], 2, 0);
+    check_moves(&scene,
+                "\nmoves\n"
+                "  an input: 24 bytes to the device, for small.a (ReLU)\n"
+                "  small.a (ReLU): 24 bytes to the host, for the outputs\n"
+                "  small.b (Neg): 24 bytes to the host, for the outputs\n");
+    tensor_release(&y[0]);
+    tensor_release(&y[1]);
+    scene_free(&scene);
+}
+
 static void lists_run_without_memory(long nth)
 {
     struct scene scene = scene_new(NULL);

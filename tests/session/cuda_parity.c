@@ -2,14 +2,17 @@
  *
  * cuda_parity [SIZE] PHOTOGRAPH...: both detectors with made-up weights, in
  * each precision: how many detections of the processors the GPU has too, and
- * why it has not the others. The pass as one launch must be the one launched
- * one by one, bit for bit. Exits with 1 where it is not, or where an exception
- * has no reason; with 77 where there is no GPU.
+ * why it has not the others: what was computed is as near as it has to be, and
+ * a threshold decided otherwise, or it is not. The pass as one launch must be
+ * the one launched one by one, bit for bit. Exits with 1 where it is not, or
+ * where no threshold explains an exception; with 77 where there is no GPU.
  *
  * ASSAY_PARITY_WEIGHTS names a folder with faster.pth, mask.pth or both:
- * trained ones are fairer, since made-up ones have hundreds of near ties. */
+ * trained ones are fairer, since made-up ones have hundreds of near ties.
+ * ASSAY_PARITY_DEVICE names another device than cuda:0. */
+#include "raw_boxes.h"
+
 #include "base/processor.h"
-#include "ops/ops.h"
 #include "session/frame.h"
 
 #include <math.h>
@@ -25,37 +28,47 @@ static const char *const model_list[] = {"faster-rcnn", "mask-rcnn"};
 /* When a detection is the same. */
 static const struct bar {
     enum precision precision;
-    float iou, score;
+    struct raw_bar near;
 } bars[] = {
-    {PRECISION_FP32, 0.999F, 1e-4F},
-    {PRECISION_TF32, 0.95F, 0.01F},
-    {PRECISION_FP16, 0.95F, 0.02F},
-    {PRECISION_BF16, 0.95F, 0.02F},
+    {PRECISION_FP32, {0.999F, 1e-4F}},
+    {PRECISION_TF32, {0.95F, 0.01F}},
+    {PRECISION_FP16, {0.95F, 0.02F}},
+    {PRECISION_BF16, {0.95F, 0.02F}},
 };
 
 enum { n_models = 2, n_bars = sizeof bars / sizeof *bars };
 
-/* Why the GPU does not have a detection of the processors. */
+/* Why the GPU does not have a detection of the processors. Up to
+ * REASON_PROPOSAL, its score and box are as near as they have to be. */
 enum reason {
-    REASON_PLACE,     /* as good as the last that had a place */
-    REASON_THRESHOLD, /* as good as the score that is needed */
-    REASON_OVERLAP,   /* one that it overlaps, as good as it, is there */
-    REASON_MOVED,     /* there, but its box is not as near */
-    REASON_SCORE,     /* there, but its score is not as near */
+    REASON_PLACE,     /* the hundred best are full */
+    REASON_THRESHOLD, /* its score is not what is needed */
+    REASON_OVERLAP,   /* one that it overlaps is there */
+    REASON_PROPOSAL,  /* its proposal is not among the thousand, or overlaps
+                         another one */
+    REASON_MOVED,     /* its box is not as near */
+    REASON_SCORE,     /* its score is not as near */
     REASON_NONE,
     N_REASONS
 };
 
 static const char *const reason_names[N_REASONS] = {
-    "at the limit of 100",       "at the score's threshold",
-    "beside an overlapping one", "moved",
-    "with another score",        "unexplained"};
+    "the same, but after the hundredth",
+    "the same, but below the score's threshold",
+    "the same, but beside an overlapping one",
+    "with a proposal that is the same, but was not chosen",
+    "moved",
+    "with another score",
+    "unexplained"};
 
 /* What was found in one photograph. */
 struct list {
     struct tensor outputs[most_outputs];
     size_t n;
+    struct raw_boxes raw; /* of a session that keeps them */
 };
+
+static struct pool *results; /* of all lists */
 
 struct agreement {
     size_t n, n_matched, reasons[N_REASONS], n_masks;
@@ -67,6 +80,7 @@ static void list_release(struct list *list)
 {
     for (size_t i = 0; i < most_outputs; i++)
         tensor_release(&list->outputs[i]);
+    raw_boxes_release(&list->raw);
     list->n = 0;
 }
 
@@ -83,20 +97,6 @@ static float list_score(const struct list *list, size_t i)
 static int64_t list_label(const struct list *list, size_t i)
 {
     return tensor_i64(&list->outputs[DETECTOR_LABELS])[i];
-}
-
-static float parity_area(const float *b)
-{
-    return (b[2] - b[0]) * (b[3] - b[1]);
-}
-
-static float parity_iou(const float *a, const float *b)
-{
-    float width = fminf(a[2], b[2]) - fmaxf(a[0], b[0]);
-    float height = fminf(a[3], b[3]) - fmaxf(a[1], b[1]);
-    float both = fmaxf(width, 0) * fmaxf(height, 0);
-
-    return both / (parity_area(a) + parity_area(b) - both);
 }
 
 /* Of masks of 0 and 1, of the same photograph. */
@@ -172,7 +172,7 @@ static enum assay_status open_detector(const char *model,
 }
 
 static enum assay_status run_on(struct session *session, const char *path,
-                                int n_times, struct list *list,
+                                int n_times, bool keeps_raw, struct list *list,
                                 struct error *err)
 {
     struct frame frame = {.n = 1, .paths = {path}};
@@ -183,7 +183,9 @@ static enum assay_status run_on(struct session *session, const char *path,
     for (int i = 0; !st && i < n_times; i++)
         st = frame_model(&frame, session, err);
     for (size_t i = 0; !st && i < session->n_outputs && i < most_outputs; i++)
-        list->outputs[i] = tensor_share(&session->outputs[i]);
+        st = tensor_copy(results, &session->outputs[i], &list->outputs[i], err);
+    if (!st && keeps_raw)
+        st = raw_boxes_take(session, results, &list->raw, err);
     if (!st)
         list->n = tensor_elements(&list->outputs[DETECTOR_SCORES]);
     frame_release(&frame);
@@ -215,7 +217,7 @@ static size_t find_nearest(const struct list *list, const struct list *of,
 
     *iou = -1;
     for (size_t k = 0; k < list->n; k++) {
-        float here = parity_iou(list_box(list, k), list_box(of, i));
+        float here = box_iou(list_box(list, k), list_box(of, i));
 
         if (list_label(list, k) != list_label(of, i) || is_taken[k] ||
             !(here > *iou))
@@ -230,33 +232,29 @@ static enum reason find_reason(const struct list *want, const struct list *got,
                                size_t i, const struct bar *bar)
 {
     enum { places = 100 };
-    const float threshold = 0.05F, overlap = 0.45F, near = 0.9F;
-    float score = list_score(want, i);
-    enum reason reason = REASON_NONE;
+    const float threshold = 0.05F;
+    float there;
+    enum raw_answer answer =
+        raw_boxes_find(&want->raw, &got->raw, list_label(want, i),
+                       list_score(want, i), bar->near, &there);
 
-    for (size_t k = 0; k < got->n; k++) {
-        float iou = parity_iou(list_box(got, k), list_box(want, i));
-
-        if (list_label(got, k) != list_label(want, i))
-            continue;
-        if (iou >= overlap && iou <= 1 - overlap &&
-            list_score(got, k) > score - bar->score)
-            reason = REASON_OVERLAP; /* of 0.5 on one side, and just not */
-        if (fabsf(list_score(got, k) - score) > bar->score) {
-            if (iou >= bar->iou)
-                reason = REASON_SCORE;
-            continue;
-        }
-        if (iou >= near)
-            return REASON_MOVED;
-        if (iou >= overlap)
-            reason = REASON_OVERLAP;
+    switch (answer) {
+    case RAW_NO_PROPOSAL:
+        return REASON_PROPOSAL;
+    case RAW_MOVED:
+        return REASON_MOVED;
+    case RAW_SCORED:
+        return REASON_SCORE;
+    case RAW_UNKNOWN:
+        return REASON_NONE;
+    case RAW_THERE:
+        break;
     }
-    if (reason != REASON_NONE)
-        return reason;
-    if (got->n == places && score - list_score(got, places - 1) <= bar->score)
-        return REASON_PLACE;
-    return score - threshold <= bar->score ? REASON_THRESHOLD : REASON_NONE;
+    if (there <= threshold)
+        return REASON_THRESHOLD;
+    return got->n == places && there <= list_score(got, places - 1)
+               ? REASON_PLACE
+               : REASON_OVERLAP;
 }
 
 static void compare_lists(const struct list *want, const struct list *got,
@@ -271,7 +269,7 @@ static void compare_lists(const struct list *want, const struct list *got,
         agreement->n++;
         error = k < got->n ? fabsf(list_score(got, k) - list_score(want, i))
                            : INFINITY;
-        if (iou < bar->iou || error > bar->score) {
+        if (iou < bar->near.iou || error > bar->near.score) {
             agreement->reasons[find_reason(want, got, i, bar)]++;
             continue;
         }
@@ -308,39 +306,68 @@ static void print_agreement(const char *model, const struct bar *bar,
 
 /* One by one, then as one launch: the second pass records. */
 static enum assay_status run_both_ways(struct session *gpu, const char *path,
-                                       struct list *list,
                                        struct agreement *agreement,
                                        struct error *err)
 {
-    struct list again = {.n = 0};
+    struct list each = {.n = 0}, one = {.n = 0};
     enum assay_status st;
 
     engine_allow_replay(gpu->engine, false);
-    st = run_on(gpu, path, 1, list, err);
+    st = run_on(gpu, path, 1, false, &each, err);
     engine_allow_replay(gpu->engine, true);
     if (!st)
-        st = run_on(gpu, path, 3, &again, err);
+        st = run_on(gpu, path, 3, false, &one, err);
     if (!st && engine_was_replayed(gpu->engine)) {
         agreement->n_replayed++;
-        agreement->n_different += !is_same(list, &again);
+        agreement->n_different += !is_same(&each, &one);
     }
-    list_release(&again);
+    list_release(&each);
+    list_release(&one);
     return st;
 }
 
-/* What the processors find in each photograph; NULL ends them. */
-static enum assay_status run_photos(const char *model, int64_t size,
+/* What a device finds in each photograph, with what it computed before it
+ * chose. */
+static enum assay_status run_photos(const char *model,
+                                    const struct device *device,
+                                    enum precision precision, int64_t size,
                                     char **photos, struct list *lists,
                                     struct error *err)
 {
-    struct session cpu = {0};
+    struct session session = {0};
     enum assay_status st =
-        open_detector(model, device_cpu(), PRECISION_AUTO, size, &cpu, err);
+        open_detector(model, device, precision, size, &session, err);
+
+    if (!st)
+        st = raw_boxes_keep(&session, err);
+    for (size_t i = 0; !st && photos[i]; i++)
+        st = run_on(&session, photos[i], 1, true, &lists[i], err);
+    session_close(&session);
+    return st;
+}
+
+static enum assay_status
+compare_launches(const char *model, const struct device *device,
+                 enum precision precision, int64_t size, char **photos,
+                 struct agreement *agreement, struct error *err)
+{
+    struct session gpu = {0};
+    enum assay_status st =
+        open_detector(model, device, precision, size, &gpu, err);
 
     for (size_t i = 0; !st && photos[i]; i++)
-        st = run_on(&cpu, photos[i], 1, &lists[i], err);
-    session_close(&cpu);
+        st = run_both_ways(&gpu, photos[i], agreement, err);
+    session_close(&gpu);
     return st;
+}
+
+static bool is_explained(const struct agreement *agreement)
+{
+    size_t n = 0;
+
+    for (int i = REASON_PROPOSAL + 1; i < N_REASONS; i++)
+        n += agreement->reasons[i];
+    return n == 0;
 }
 
 static enum assay_status compare_model(const char *model,
@@ -351,27 +378,26 @@ static enum assay_status compare_model(const char *model,
     bool is_random = !getenv("ASSAY_PARITY_WEIGHTS");
     const char *limit = getenv("ASSAY_PARITY_PRECISIONS");
     size_t n = limit ? strtoul(limit, NULL, 10) : n_bars;
-    struct list want[most_photos] = {{.n = 0}};
-    enum assay_status st = run_photos(model, size, photos, want, err);
+    struct list want[most_photos] = {{.n = 0}}, got[most_photos] = {{.n = 0}};
+    enum assay_status st = run_photos(model, device_cpu(), PRECISION_AUTO, size,
+                                      photos, want, err);
 
     for (size_t b = 0; !st && b < n && b < n_bars; b++) {
+        enum precision precision = bars[b].precision;
         struct agreement agreement = {.least_iou = 1};
-        struct session gpu = {0};
 
-        st = open_detector(model, device, bars[b].precision, size, &gpu, err);
-        for (size_t i = 0; !st && photos[i]; i++) {
-            struct list got = {.n = 0};
-
-            st = run_both_ways(&gpu, photos[i], &got, &agreement, err);
-            if (!st)
-                compare_lists(&want[i], &got, &bars[b], &agreement);
-            list_release(&got);
-        }
-        session_close(&gpu);
+        st = run_photos(model, device, precision, size, photos, got, err);
+        for (size_t i = 0; !st && photos[i]; i++)
+            compare_lists(&want[i], &got[i], &bars[b], &agreement);
+        for (size_t i = 0; i < most_photos; i++)
+            list_release(&got[i]);
+        if (!st)
+            st = compare_launches(model, device, precision, size, photos,
+                                  &agreement, err);
         if (!st)
             print_agreement(model, &bars[b], &agreement);
         *is_good &= !agreement.n_different &&
-                    (!agreement.reasons[REASON_NONE] || (b && is_random));
+                    (is_explained(&agreement) || (b && is_random));
     }
     for (size_t i = 0; i < most_photos; i++)
         list_release(&want[i]);
@@ -386,7 +412,8 @@ int main(int argc, char **argv)
     const struct device *device;
     struct error err = {0};
     bool is_good = true;
-    enum assay_status st = device_find("cuda:0", &device, &err);
+    const char *name = getenv("ASSAY_PARITY_DEVICE");
+    enum assay_status st = device_find(name ? name : "cuda:0", &device, &err);
 
     if (st || argc <= first || argc > first + most_photos) {
         printf("skipped: %s\n",
@@ -395,11 +422,13 @@ int main(int argc, char **argv)
     }
     if (first == 1)
         size = 0;
+    st = pool_new(&results, &err);
     for (size_t i = 0; !st && i < n_models; i++) {
         if (!lacks_weights(model_list[i]))
             st = compare_model(model_list[i], device, size, argv + first,
                                &is_good, &err);
     }
+    pool_free(results);
     if (st)
         fprintf(stderr, "cuda_parity: %s\n", err.text);
     return st || !is_good;

@@ -258,19 +258,22 @@ static void cuda_free(struct backend *backend)
     mem_free(cuda->desk);
     mem_free(cuda->kernels);
     mem_free(cuda->launched);
+    mem_free(cuda->decides);
     mem_free(cuda);
 }
 
 static enum assay_status cuda_make_lists(struct cuda *cuda, struct error *err)
 {
     size_t n = graph_node_count(cuda->graph);
+    enum assay_status st;
 
     cuda->kernels = mem_array(n, sizeof *cuda->kernels);
     cuda->chosen = mem_array(n, sizeof *cuda->chosen);
     cuda->launched = mem_array(n, sizeof *cuda->launched);
     if (!cuda->kernels || !cuda->chosen || !cuda->launched)
         return error_nomem(err, n * sizeof *cuda->kernels, "a backend");
-    return cuda_choices_open(cuda, err);
+    st = cuda_find_deciding(cuda, err);
+    return st ? st : cuda_choices_open(cuda, err);
 }
 
 static enum assay_status cuda_make(const struct device *device,
@@ -370,13 +373,15 @@ static double bytes_in(const struct tensor *x, enum dtype stored)
 }
 
 /* Values that are stored in fewer bits move fewer bytes than their type says,
- * and so do parameters that were packed for an output like that. */
+ * and so do parameters, which are packed in the type of maps. */
 static void cuda_executed(const struct backend *backend,
                           const struct node *node, size_t at,
                           const struct tensor *const *inputs,
                           const struct tensor *outputs, struct cost *cost)
 {
-    const struct graph *graph = cuda_of(backend)->graph;
+    const struct cuda *cuda = cuda_of(backend);
+    const struct graph *graph = cuda->graph;
+    enum dtype packed = cuda_own_layout(cuda, 4)->stored;
     double whole = 0, moved = 0;
 
     (void)at;
@@ -393,8 +398,8 @@ static void cuda_executed(const struct backend *backend,
             graph_value(graph, node->inputs[i])->kind == VALUE_PARAMETER &&
             inputs[i]->dtype == outputs[0].dtype;
         whole += bytes_in(inputs[i], inputs[i]->dtype);
-        moved += bytes_in(inputs[i],
-                          cuda_stored(is_packed ? &outputs[0] : inputs[i]));
+        moved +=
+            bytes_in(inputs[i], is_packed ? packed : cuda_stored(inputs[i]));
     }
     if (moved < whole)
         cost->done_bytes = (uint64_t)((double)cost->done_bytes * moved / whole);

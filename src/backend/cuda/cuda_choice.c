@@ -60,7 +60,8 @@ static enum assay_status run_direct(struct cuda_call *call,
                            cuda_grid_for(device, (size_t)weights * 256, 1),
                            by_value, at.y, at.x, at.w);
     }
-    cuda_kernel_name(name, "direct", (enum dtype)job->stored);
+    cuda_kernel_name(name, job->made == job->stored ? "direct" : "direct_wide",
+                     (enum dtype)job->stored);
     return CUDA_LAUNCH(
         call, "convolution", name,
         cuda_grid_for(device, (size_t)(job->n * job->oh * job->ow * job->o), 1),
@@ -79,7 +80,7 @@ static enum assay_status run_epilogue(struct cuda_call *call,
 
     if (!job->has_bias && !job->has_residual && !job->has_relu)
         return ASSAY_OK;
-    cuda_kernel_name(name, "epilogue", (enum dtype)job->stored);
+    cuda_kernel_name(name, "epilogue", (enum dtype)job->made);
     return CUDA_LAUNCH(call, "convolution", name,
                        cuda_grid_for(call->cuda->device, (size_t)n, 4), at.y,
                        at.bias, at.residual, c, n, has_relu, limit);

@@ -3,8 +3,10 @@
 #include "backend/cuda/cuda_ops.h"
 
 #include "backend/cuda/cuda_plan.h"
+#include "base/mem.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_transpose2d.h"
+#include "ops/ops.h"
 #include "ops/product/linear.h"
 
 /* Operands in the layouts of a job. */
@@ -53,6 +55,48 @@ static enum dtype stored_of(const struct layout *layout)
     return layout ? layout->stored : DTYPE_F32;
 }
 
+/* Ops that choose by what they read: which is larger, what is above a limit. */
+static bool op_chooses(const struct op_class *op)
+{
+    return op == &op_rpn_top_k || op == &op_rpn_decode ||
+           op == &op_box_detections || op == &op_softmax || op == &op_top_k ||
+           op == &op_arg_max;
+}
+
+enum assay_status cuda_find_deciding(struct cuda *cuda, struct error *err)
+{
+    const struct graph *graph = cuda->graph;
+    size_t n = graph_value_count(graph);
+
+    cuda->decides = mem_array(n, sizeof *cuda->decides);
+    if (!cuda->decides)
+        return error_nomem(err, n * sizeof *cuda->decides, "a backend");
+    for (int is_no = 0; is_no < 2; is_no++) {
+        for (size_t i = 0; i < graph_node_count(graph); i++) {
+            const struct node *node = graph_node(graph, i);
+
+            for (size_t k = 0; k < node->n_inputs; k++) {
+                if (node->inputs[k] != GRAPH_NONE &&
+                    op_chooses(node->op) == !is_no)
+                    cuda->decides[node->inputs[k]] = !is_no;
+            }
+        }
+    }
+    return ASSAY_OK;
+}
+
+/* Where a result is stored whose operands have this layout. */
+static const struct layout *made_layout(const struct cuda_call *call,
+                                        const struct layout *layout)
+{
+    const struct cuda *cuda = call->cuda;
+
+    return !cuda->options.is_training && stored_of(layout) != DTYPE_F32 &&
+                   cuda->decides[call->node->outputs[0]]
+               ? cuda_layout(layout->order, DTYPE_F32)
+               : layout;
+}
+
 /* ---- convolutions -------------------------------------------------------- */
 
 struct cuda_job cuda_conv_job(const struct cuda_call *call,
@@ -87,6 +131,7 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
     job.has_residual = cuda_input(call, CONV2D_RESIDUAL) != NULL;
     job.has_relu = attrs->has_relu;
     job.relu_limit = attrs->relu_limit;
+    job.made = job.stored;
     return job;
 }
 
@@ -159,7 +204,11 @@ enum assay_status cuda_run_conv2d(struct cuda_call *call)
     struct cuda_job job = cuda_conv_job(call, layout, &call->outputs[0].shape);
     bool is_narrow = conv_is_narrow(&job);
     struct job_tensors tensors = {0};
-    enum assay_status st = cuda_output(call, 0, layout);
+    enum assay_status st;
+
+    if (!job.has_residual && !conv2d_attrs(call->node)->activation)
+        job.made = (int64_t)stored_of(made_layout(call, layout));
+    st = cuda_output(call, 0, cuda_layout(layout->order, (enum dtype)job.made));
 
     if (is_narrow)
         job.c = cuda_wide(stored_of(layout));
@@ -172,7 +221,7 @@ enum assay_status cuda_run_conv2d(struct cuda_call *call)
                              stored_of(layout), &tensors.at.w);
         if (!st)
             st = cuda_packed(call, CONV2D_BIAS, 0, PACKED_ROWS,
-                             stored_of(layout), &tensors.at.bias);
+                             (enum dtype)job.made, &tensors.at.bias);
         if (!st)
             st = cuda_job_do(call, &job, &tensors.at);
         if (!st)
@@ -198,6 +247,7 @@ struct cuda_job cuda_product_job(const struct cuda_call *call,
     job.stride[0] = job.stride[1] = job.dilation[0] = job.dilation[1] = 1;
     job.stored = (int32_t)stored;
     job.precision = (int32_t)call->cuda->precision;
+    job.made = stored;
     return job;
 }
 
@@ -210,8 +260,10 @@ enum assay_status cuda_run_linear(struct cuda_call *call)
     struct job_tensors tensors = {0};
     struct cuda_job job = cuda_product_job(call, stored, x->shape.dims[0],
                                            x->shape.dims[1], w->shape.dims[0]);
-    enum assay_status st = cuda_output(call, 0, layout);
+    const struct layout *made = made_layout(call, layout);
+    enum assay_status st = cuda_output(call, 0, made);
 
+    job.made = stored_of(made);
     job.has_bias = cuda_input(call, LINEAR_BIAS) != NULL;
     job.has_relu = linear_attrs(call->node)->has_relu;
     if (!st && tensor_elements(&call->outputs[0])) {
@@ -221,8 +273,8 @@ enum assay_status cuda_run_linear(struct cuda_call *call)
             st = cuda_packed(call, LINEAR_WEIGHT, 0, PACKED_ROWS, stored,
                              &tensors.at.w);
         if (!st)
-            st = cuda_packed(call, LINEAR_BIAS, 0, PACKED_ROWS, stored,
-                             &tensors.at.bias);
+            st = cuda_packed(call, LINEAR_BIAS, 0, PACKED_ROWS,
+                             (enum dtype)job.made, &tensors.at.bias);
         if (!st)
             st = cuda_job_do(call, &job, &tensors.at);
     }

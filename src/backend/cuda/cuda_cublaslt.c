@@ -114,6 +114,7 @@ static bool lt_describe(struct lt_plan *plan, const struct cuda_job *job)
     uint64_t k = (uint64_t)job->c, o = (uint64_t)job->o;
     bool is_forward = job->way == WAY_FORWARD, is_w = job->way == WAY_WEIGHTS;
     int type = lt_type(job->stored), epilogue = lt_epilogue(job);
+    int made = is_forward ? lt_type((int)job->made) : type;
     int32_t a_turned = is_forward ? LT_TRANSPOSE : 0;
     int32_t b_turned = is_w ? LT_TRANSPOSE : 0;
     uint64_t b_rows = is_forward ? k : o, d_rows = is_forward ? o : k;
@@ -130,7 +131,7 @@ static bool lt_describe(struct lt_plan *plan, const struct cuda_job *job)
                                               (int64_t)k) &&
            !lt.api.cublasLtMatrixLayoutCreate(&plan->b, type, b_rows, m,
                                               (int64_t)b_rows) &&
-           !lt.api.cublasLtMatrixLayoutCreate(&plan->d, type, d_rows,
+           !lt.api.cublasLtMatrixLayoutCreate(&plan->d, made, d_rows,
                                               is_w ? o : m, (int64_t)d_rows);
 }
 

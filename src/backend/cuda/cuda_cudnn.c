@@ -278,7 +278,8 @@ static cudnn_descriptor part_graph(struct parts *parts, cudnn_handle handle,
     int64_t y_dims[4] = {job->n, job->o, job->oh, job->ow};
     int64_t bias_dims[4] = {1, job->o, 1, 1};
     int type = data_type(job->stored);
-    struct chain chain = {.parts = parts, .dims = y_dims, .type = type};
+    int made = job->way == WAY_FORWARD ? data_type((int)job->made) : type;
+    struct chain chain = {.parts = parts, .dims = y_dims, .type = made};
     cudnn_descriptor x = part_tensor(parts, ID_X, type, x_dims, false);
     cudnn_descriptor w = part_tensor(parts, ID_W, type, w_dims, false);
     cudnn_descriptor graph = part_new(parts, CUDNN_OPERATIONGRAPH);
@@ -291,7 +292,7 @@ static cudnn_descriptor part_graph(struct parts *parts, cudnn_handle handle,
         chain_add(&chain, part_tensor(parts, ID_RESIDUAL, type, y_dims, false),
                   0);
     if (is_fused && job->has_bias)
-        chain_add(&chain, part_tensor(parts, ID_BIAS, type, bias_dims, false),
+        chain_add(&chain, part_tensor(parts, ID_BIAS, made, bias_dims, false),
                   0);
     if (is_fused && job->has_relu)
         chain_add(&chain, NULL, (double)job->relu_limit);

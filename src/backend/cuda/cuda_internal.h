@@ -214,6 +214,10 @@ struct cuda {
     bool keeps_rooms;
     struct cuda_numbers *numbers; /* cuda_rooms.c */
     size_t n_numbers, numbers_capacity;
+    /* One per value: whether something is chosen by it and nothing else is done
+     * with it: logits, deltas of boxes. Products leave it in float32 where maps
+     * have 16 bits, in which many would be equal. */
+    bool *decides;
     int64_t tuning_left_ns;
     const char **kernels; /* one per node: what ran it last; or NULL */
     struct cuda_launched *launched; /* one per node: our own kernels */

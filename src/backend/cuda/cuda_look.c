@@ -201,6 +201,7 @@ static double look_gflops(struct look_probe *probe, enum precision precision)
     double flops = 2.0 * look_side * look_side * look_side, best = NAN;
     size_t n = 1;
 
+    product.job.made = product.job.stored;
     for (size_t i = 0; i < n && i < look_plans; i++) {
         size_t found = 0;
 

@@ -268,6 +268,13 @@ static bool cuda_room(struct space *space, size_t *free_bytes,
            !cuda_driver()->cuMemGetInfo_v2(free_bytes, total_bytes);
 }
 
+static size_t cuda_spare(struct space *space)
+{
+    struct cuda_memory_usage usage = cuda_memory_usage(cuda_device_of(space));
+
+    return usage.held_bytes - usage.live_bytes;
+}
+
 static void cuda_trim(struct space *space)
 {
     struct cuda_device *device = cuda_device_of(space);
@@ -283,6 +290,7 @@ const struct space cuda_space = {
     .keeps = true,
     .keeps_recorded = true,
     .room = cuda_room,
+    .spare = cuda_spare,
     .trim = cuda_trim,
     .take = cuda_take,
     .take_lasting = cuda_take_lasting,

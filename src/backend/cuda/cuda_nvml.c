@@ -20,6 +20,13 @@ struct nvml_process {
     unsigned gpu_instance, compute_instance;
 };
 
+/* Of a process, over the last sixth of a second to second. */
+struct nvml_share {
+    unsigned pid;
+    unsigned long long at_us;
+    unsigned sm, memory, encoder, decoder; /* percent */
+};
+
 enum { NVML_CLOCK_SM = 1, NVML_TEMPERATURE_GPU = 0, nvml_most_processes = 64 };
 
 /* Looked up one by one: older drivers lack some. */
@@ -114,6 +121,30 @@ static void nvml_count_others(nvml_device device, struct device_look *look)
     }
 }
 
+/* What they took of its time lately; processes may be listed more than once,
+ * the newest is taken. */
+static void nvml_time_others(nvml_device device, struct device_look *look)
+{
+    struct nvml_share shares[nvml_most_processes];
+    unsigned n = nvml_most_processes;
+    NVML_AS(list,
+            (nvml_device, struct nvml_share *, unsigned *, unsigned long long),
+            "nvmlDeviceGetProcessUtilization");
+
+    if (!(look->n_others > 0) || !list || list(device, shares, &n, 0) ||
+        n > nvml_most_processes)
+        return;
+    look->others_busy = 0;
+    for (unsigned i = 0; i < n; i++) {
+        bool is_newest = shares[i].pid != (unsigned)getpid();
+
+        for (unsigned k = 0; k < n; k++)
+            is_newest = is_newest && (shares[k].pid != shares[i].pid ||
+                                      shares[k].at_us <= shares[i].at_us);
+        look->others_busy += is_newest ? shares[i].sm / 100.0 : 0;
+    }
+}
+
 void cuda_nvml_look(struct cuda_device *device, struct device_look *look)
 {
     struct nvml_utilisation busy;
@@ -144,4 +175,5 @@ void cuda_nvml_look(struct cuda_device *device, struct device_look *look)
     if (get_busy && get_busy(nvml, &busy) == 0)
         look->utilisation = busy.gpu / 100.0;
     nvml_count_others(nvml, look);
+    nvml_time_others(nvml, look);
 }

@@ -15,7 +15,7 @@
 enum cuda_way { WAY_FORWARD, WAY_DATA, WAY_WEIGHTS };
 
 /* Compared byte by byte: begin with zeros. Maps are [n,h,w,c], weights
- * [o,kh,kw,c / groups], all of the stored type. */
+ * [o,kh,kw,c / groups], all of the stored type but for y. */
 struct cuda_job {
     int64_t n, c, h, w;
     int64_t o, kh, kw, oh, ow;
@@ -26,6 +26,8 @@ struct cuda_job {
     float relu_limit; /* 0: none */
     int64_t way;      /* enum cuda_way; but for the first, nothing follows the
                          sums */
+    int64_t made;     /* enum dtype: how y is stored, and the bias; float32
+                         where it is not `stored`, without a residual */
 };
 
 enum plan_kind {
@@ -49,8 +51,8 @@ struct cuda_plan {
 };
 
 struct cuda_operands {
-    cu_pointer x, w, bias, residual, y; /* 0: none; bias is of the stored
-                                           type; one of x, w and y is made */
+    cu_pointer x, w, bias, residual, y; /* 0: none; bias is of the type of
+                                           y; one of x, w and y is made */
     cu_pointer workspace;
 };
 
@@ -70,6 +72,8 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
 struct cuda_job cuda_product_job(const struct cuda_call *call,
                                  enum dtype stored, int64_t rows,
                                  int64_t summed, int64_t columns);
+/* Fills struct cuda, decides. */
+enum assay_status cuda_find_deciding(struct cuda *cuda, struct error *err);
 /* Chooses a plan and queues it. */
 enum assay_status cuda_job_do(struct cuda_call *call,
                               const struct cuda_job *job,

@@ -77,13 +77,13 @@ struct job {
     int32_t stored, precision;
     int32_t has_bias, has_residual, has_relu;
     float relu_limit;
-    int64_t way;
+    int64_t way, made;
 };
 
 /* One thread for each output: for what no library computes. */
-template <typename T>
-__device__ void direct_kernel(job j, const T *x, const T *w, const T *bias,
-                              const T *residual, T *y)
+template <typename T, typename Y>
+__device__ void direct_any(job j, const T *x, const T *w, const Y *bias,
+                           const Y *residual, Y *y)
 {
     int64_t n = j.n * j.oh * j.ow * j.o, part = j.c / j.groups;
 
@@ -110,13 +110,34 @@ __device__ void direct_kernel(job j, const T *x, const T *w, const T *bias,
             sum += load(residual[i]);
         if (bias)
             sum += load(bias[o]);
-        y[i] = store<T>(finish(sum, j.has_relu, j.relu_limit));
+        y[i] = store<Y>(finish(sum, j.has_relu, j.relu_limit));
     }
+}
+
+template <typename T>
+__device__ void direct_kernel(job j, const T *x, const T *w, const T *bias,
+                              const T *residual, T *y)
+{
+    direct_any<T, T>(j, x, w, bias, residual, y);
 }
 
 FOR_STORED(direct,
            (job j, const T *x, const T *w, const T *bias, const T *residual,
             T *y),
+           (j, x, w, bias, residual, y))
+
+/* The same with sums as they are. */
+template <typename T>
+__device__ void direct_wide_kernel(job j, const T *x, const T *w,
+                                   const float *bias, const float *residual,
+                                   float *y)
+{
+    direct_any<T, float>(j, x, w, bias, residual, y);
+}
+
+FOR_STORED(direct_wide,
+           (job j, const T *x, const T *w, const float *bias,
+            const float *residual, float *y),
            (j, x, w, bias, residual, y))
 
 /* What a product made, [n,h,w,(kh,kw,o)], at its places in [n,h kh,w kw,o]:

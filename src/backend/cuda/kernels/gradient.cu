@@ -163,7 +163,7 @@ struct job {
     int32_t stored, precision;
     int32_t has_bias, has_residual, has_relu;
     float relu_limit;
-    int64_t way;
+    int64_t way, made;
 };
 
 /* The output that reads input `at` by tap k; -1: there is none. */

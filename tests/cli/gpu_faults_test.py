@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""What a user is told when something is wrong with a GPU, on one that is made up
+(made_up_gpu.c): a line that says what, on what, and what to do; the exit code; and
+what is kept.
+
+    tests/cli/gpu_faults_test.py build/assay FOLDER
+
+FOLDER has the made-up driver as libmade_up_gpu.so and one that is too old as
+libmade_up_old.so."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.abspath(sys.argv[1])
+FOLDER = os.path.abspath(sys.argv[2])
+RUN = "run resnet18 --random --device cuda:0 --iters 3 --tune 0.01"
+OTHERWISE = "--device cpu uses the processors"
+
+# What is set, the command, its exit code, and what it says.
+FAULTS = [
+    ({"MADE_UP_INIT": 100}, RUN, 3,
+     ["NVIDIA's driver finds no GPU that works", "CUDA_ERROR_NO_DEVICE", OTHERWISE]),
+    ({"MADE_UP_INIT": 803}, RUN, 3,
+     ["system has unsupported display driver", OTHERWISE]),
+    ({"MADE_UP_GPUS": 0}, RUN, 3,
+     ["shows no GPU; CUDA_VISIBLE_DEVICES may hide them", OTHERWISE]),
+    ({"MADE_UP_MAJOR": 6}, RUN, 3,
+     ["(Made Up GPU) has compute capability 6.0", "the oldest that kernels are made "
+      "for is 7.0", OTHERWISE]),
+    ({"MADE_UP_MAJOR": 7}, RUN + " --precision bf16", 3,
+     ["compute capability 7.0, and bf16 needs 8.0; use fp32 or fp16"]),
+    ({}, RUN.replace("cuda:0", "cuda:1"), 2,
+     ["there is no device 'cuda:1'; available: cpu, cuda:0"]),
+    ({"MADE_UP_MIB": 600}, "run resnet50 --random --device cuda:0 --batch 64 --iters 64",
+     4, ["(Conv2d): out of memory: ", " MiB needed for ", "of 600 MiB left; here ",
+         "a batch of 63 is the most that could fit"]),
+    ({"MADE_UP_MIB": 8}, RUN, 4, ["out of memory", "of 8 MiB left"]),
+]
+
+
+class Gpu:
+    """A folder with the libraries, and what the program says with them."""
+
+    def __init__(self, driver="libmade_up_gpu.so"):
+        self.folder = tempfile.mkdtemp()
+        for name in ("libnvrtc.so.13", "libnvidia-ml.so.1"):
+            shutil.copy(FOLDER + "/libmade_up_gpu.so", f"{self.folder}/{name}")
+        shutil.copy(f"{FOLDER}/{driver}", self.folder + "/libcuda.so.1")
+        # Real ones know that there is no GPU: these open, and have no functions.
+        for name in ("libcublasLt.so.13", "libcudnn.so.9", "libcupti.so.13"):
+            shutil.copy(FOLDER + "/libmade_up_old.so", f"{self.folder}/{name}")
+
+    def run(self, words, **settings):
+        env = dict(os.environ, ASSAY_CUDA_PATH=self.folder, NO_COLOR="1",
+                   XDG_CACHE_HOME=self.folder + "/cache",
+                   **{name: str(value) for name, value in settings.items()})
+        return subprocess.run([PROGRAM, *words.split()], cwd=self.folder, env=env,
+                              text=True, capture_output=True)
+
+    def close(self):
+        subprocess.run(["chmod", "-R", "u+w", self.folder], check=True)
+        shutil.rmtree(self.folder)
+
+
+def check(result, code, texts):
+    said = result.stdout + result.stderr
+    assert result.returncode == code, (result.args, result.returncode, said)
+    for text in texts:
+        assert text in said, (result.args, text, said)
+
+
+def check_message(result, code, texts):
+    check(result, code, texts)
+    assert result.stderr.count("\n") == 1, result.stderr
+
+
+def test_faults(gpu):
+    for settings, words, code, texts in FAULTS:
+        check_message(gpu.run(words, **settings), code, texts)
+
+
+def test_an_old_driver():
+    gpu = Gpu("libmade_up_old.so")
+    check_message(gpu.run(RUN), 3, ["NVIDIA's driver is too old: it has no ",
+                                    "version 520 (CUDA 11.8) or newer", OTHERWISE])
+    check(gpu.run(RUN.replace("cuda:0", "auto")), 0, ["resnet18"])
+    gpu.close()
+
+
+def test_what_was_recorded_is_kept(gpu):
+    """The 500th kernel fails, after some iterations."""
+    result = gpu.run(RUN.replace("--iters 3", "--iters 200") + " -o f.assay",
+                     MADE_UP_LAUNCHES=500)
+    check_message(result, 3, ["on cuda:0 (Made Up GPU): an illegal memory access",
+                              "images measured before are in f.assay"])
+    n = result.stderr.split("; ")[1].split()[0]
+    check(gpu.run("show f.assay"), 0, [f"measured {n}", "device   kernels"])
+
+
+def test_nothing_is_kept_of_nothing(gpu):
+    result = gpu.run(RUN + " -o g.assay", MADE_UP_LAUNCHES=3)
+    check_message(result, 3, ["an illegal memory access"])
+    assert not [name for name in os.listdir(gpu.folder) if name.startswith("g.assay")]
+
+
+def test_other_processes(gpu):
+    check(gpu.run(RUN + " --full", MADE_UP_OTHERS=2), 0,
+          ["2 other processes on it, with 2048 MiB", "busy with others 40 %",
+           "J per image"])
+
+
+def test_a_cache_that_cannot_be_written(gpu):
+    shutil.rmtree(gpu.folder + "/cache", ignore_errors=True)
+    with open(gpu.folder + "/cache", "w", encoding="ascii") as file:
+        file.write("not a folder")
+    check(gpu.run(RUN), 0, ["resnet18"])
+    os.remove(gpu.folder + "/cache")
+
+
+def test_damaged_files_of_the_cache(gpu):
+    check(gpu.run(RUN), 0, ["resnet18"])
+    n = 0
+    for folder, _, names in os.walk(gpu.folder + "/cache"):
+        for name in names:
+            with open(f"{folder}/{name}", "wb") as file:
+                file.write(b"\0damaged\xff" * 20)
+            n += 1
+    assert n > 1, n
+    check(gpu.run(RUN), 0, ["resnet18"])
+
+
+def test_libraries_that_do_not_work(gpu):
+    """Without cuDNN and cuBLASLt our own kernels run; the machine's page says so."""
+    said = gpu.run(RUN + " --explain")
+    check(said, 0, ["direct"])
+    said = gpu.run("machine").stdout
+    for name in ("cuDNN", "cuBLASLt", "CUPTI"):
+        assert [line for line in said.split("\n") if line.startswith(name)], said
+
+
+def main():
+    gpu = Gpu()
+    test_faults(gpu)
+    test_an_old_driver()
+    test_what_was_recorded_is_kept(gpu)
+    test_nothing_is_kept_of_nothing(gpu)
+    test_other_processes(gpu)
+    test_a_cache_that_cannot_be_written(gpu)
+    test_damaged_files_of_the_cache(gpu)
+    test_libraries_that_do_not_work(gpu)
+    gpu.close()
+
+
+main()
