@@ -35,7 +35,7 @@ static bool set_number(struct op_case *out, const char *word)
     } numbers[] = {{'n', &out->n}, {'c', &out->c}, {'h', &out->h},
                    {'w', &out->w}, {'o', &out->o}, {'k', &out->k},
                    {'s', &out->s}, {'p', &out->p}, {'d', &out->d},
-                   {'g', &out->g}, {'a', &out->a}};
+                   {'g', &out->g}, {'a', &out->a}, {'e', &out->e}};
     char *end;
 
     if (word[0] == '\0' || word[1] != '=')

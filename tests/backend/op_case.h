@@ -11,13 +11,14 @@
 
 #include "backend/backend.h"
 
-/* Defaults: n=1 c=1 h=1 w=1 o=1 k=1 s=1 p=0 d=1 g=1 a=0. */
+/* Defaults: n=1 c=1 h=1 w=1 o=1 k=1 s=1 p=0 d=1 g=1 a=0 e=0. */
 struct op_case {
     char op[32];
     int64_t n, c, h, w, o; /* o: output channels; resize: the height; concat:
                               channels of the second input */
     int64_t k, s, p, d, g; /* kernel, stride, padding, dilation, groups */
     int64_t a;             /* an enum conv2d_activation, fused: forward only */
+    int64_t e; /* conv2d: zeros after the last row and column besides p */
     bool relu, residual, nobias, ceil;
     bool relu6;    /* a ReLU with a limit; 1 here, values are small */
     bool positive; /* inputs from 1/4 to 1, not from -1 */

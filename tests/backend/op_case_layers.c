@@ -18,7 +18,7 @@
 
 static int64_t out_size(const struct op_case *c, int64_t size)
 {
-    return (size + 2 * c->p - c->d * (c->k - 1) - 1) / c->s + 1;
+    return (size + 2 * c->p + c->e - c->d * (c->k - 1) - 1) / c->s + 1;
 }
 
 static enum assay_status add_conv2d(struct case_builder *b,
@@ -31,7 +31,7 @@ static enum assay_status add_conv2d(struct case_builder *b,
     struct conv2d_attrs attrs = {.stride = {c->s, c->s},
                                  .dilation = {c->d, c->d},
                                  .before = {c->p, c->p},
-                                 .after = {c->p, c->p},
+                                 .after = {c->p + c->e, c->p + c->e},
                                  .groups = c->g,
                                  .has_relu = c->relu || c->relu6,
                                  .relu_limit = c->relu6 ? 1 : 0,

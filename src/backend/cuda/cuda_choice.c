@@ -68,22 +68,35 @@ static enum assay_status run_direct(struct cuda_call *call,
         by_value, at.x, at.w, at.bias, at.residual, at.y);
 }
 
+/* What the plan left of what follows the sums. */
 static enum assay_status run_epilogue(struct cuda_call *call,
                                       const struct cuda_job *job,
+                                      const struct cuda_plan *plan,
                                       const struct cuda_operands *operands)
 {
     struct cuda_operands at = *operands;
     int64_t c = job->o, n = job->n * job->oh * job->ow * job->o;
-    int has_relu = job->has_relu;
-    float limit = job->relu_limit;
+    /* As struct finish in kernels/prelude.cuh. */
+    struct {
+        int32_t has_relu;
+        float limit;
+        int32_t activation;
+        float slope;
+    } last = {0, 0, job->activation, job->slope};
     char name[CUDA_NAME];
 
-    if (!job->has_bias && !job->has_residual && !job->has_relu)
+    if (plan->is_bare) {
+        last.has_relu = job->has_relu;
+        last.limit = job->relu_limit;
+    } else {
+        at.bias = at.residual = 0;
+    }
+    if (!at.bias && !at.residual && !last.has_relu && !last.activation)
         return ASSAY_OK;
     cuda_kernel_name(name, "epilogue", (enum dtype)job->made);
     return CUDA_LAUNCH(call, "convolution", name,
                        cuda_grid_for(call->cuda->device, (size_t)n, 4), at.y,
-                       at.bias, at.residual, c, n, has_relu, limit);
+                       at.bias, at.residual, c, n, last);
 }
 
 enum assay_status cuda_plan_run(struct cuda_call *call,
@@ -107,18 +120,23 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
         st = lt_plan_run(call, job, plan, &all);
     else if (plan->kind == PLAN_THIN)
         st = thin_plan_run(call, job, &all);
+    else if (plan->kind == PLAN_DEPTHWISE || plan->kind == PLAN_DEPTHWISE_SMALL)
+        st = depthwise_plan_run(call, job, plan->kind == PLAN_DEPTHWISE_SMALL,
+                                &all);
     else
         st = run_direct(call, job, &all);
-    if (!st && plan->is_bare)
-        st = run_epilogue(call, job, &all);
+    if (!st && !plan->is_whole)
+        st = run_epilogue(call, job, plan, &all);
     buffer_release(workspace);
     return st;
 }
 
 static bool plan_direct(struct cuda_plan *plan)
 {
-    *plan = (struct cuda_plan){
-        .kind = PLAN_DIRECT, .name = "direct", .kernel = "direct"};
+    *plan = (struct cuda_plan){.kind = PLAN_DIRECT,
+                               .name = "direct",
+                               .kernel = "direct",
+                               .is_whole = true};
     return true;
 }
 
@@ -148,6 +166,10 @@ static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
         return cudnn_plan_make(device, job, false, i, &n, plan);
     if (strcmp(name, "thin") == 0)
         return thin_plan_make(device, job, plan);
+    if (strcmp(name, "depthwise") == 0)
+        return depthwise_plan_make(device, job, false, plan);
+    if (strcmp(name, "depthwise small") == 0)
+        return depthwise_plan_make(device, job, true, plan);
     return strcmp(name, "direct") == 0 && plan_direct(plan);
 }
 
@@ -399,10 +421,18 @@ static void contest_hold(struct contest *contest, int64_t end_ns)
 {
     struct cuda_device *device = contest->call->cuda->device;
     struct cuda_plan plan;
+    bool is_small;
     size_t n = 1;
 
     if (thin_plan_make(device, contest->job, &plan))
         contest_enter(contest, &plan);
+    is_small = depthwise_is_small(device, contest->job);
+    for (int i = 0; i < 2; i++, is_small = !is_small) {
+        if (contest_is_over(contest, end_ns))
+            return;
+        if (depthwise_plan_make(device, contest->job, is_small, &plan))
+            contest_enter(contest, &plan);
+    }
     for (size_t i = 0; i < n && i < most_products; i++) {
         if (contest_is_over(contest, end_ns))
             return;

@@ -92,7 +92,8 @@ static enum assay_status back_data(struct cuda_call *call,
 static void job_strip(struct cuda_job *job)
 {
     job->has_bias = job->has_residual = job->has_relu = 0;
-    job->relu_limit = 0;
+    job->activation = 0;
+    job->relu_limit = job->slope = 0;
 }
 
 enum assay_status cuda_back_conv2d(struct cuda_call *call,

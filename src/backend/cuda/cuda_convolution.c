@@ -132,6 +132,10 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
     job.has_relu = attrs->has_relu;
     job.relu_limit = attrs->relu_limit;
     job.made = job.stored;
+    if (!attrs->has_relu && attrs->activation) {
+        job.activation = (int32_t)attrs->activation;
+        job.slope = attrs->slope;
+    }
     return job;
 }
 
@@ -186,18 +190,6 @@ static enum assay_status conv_bring(struct cuda_call *call,
     return st;
 }
 
-/* What libraries do not fuse follows in place. */
-static enum assay_status conv_activate(struct cuda_call *call)
-{
-    const struct conv2d_attrs *attrs = conv2d_attrs(call->node);
-
-    if (attrs->has_relu || !attrs->activation)
-        return ASSAY_OK;
-    return cuda_activate(call, &call->outputs[0],
-                         conv2d_activation_op(attrs->activation),
-                         (double)attrs->slope, 0);
-}
-
 enum assay_status cuda_run_conv2d(struct cuda_call *call)
 {
     const struct layout *layout = cuda_own_layout(call->cuda, 4);
@@ -224,8 +216,6 @@ enum assay_status cuda_run_conv2d(struct cuda_call *call)
                              (enum dtype)job.made, &tensors.at.bias);
         if (!st)
             st = cuda_job_do(call, &job, &tensors.at);
-        if (!st)
-            st = conv_activate(call);
     }
     tensors_release(&tensors);
     return st;

@@ -28,12 +28,6 @@ cuda_run cuda_run_add, cuda_run_unary, cuda_run_test, cuda_run_binary,
 cuda_can cuda_can_add, cuda_can_unary, cuda_can_test, cuda_can_binary,
     cuda_can_where;
 
-/* An activation in place, on floats of any stored type: op_relu, op_silu and
- * the like, op_clip between alpha and beta. */
-enum assay_status cuda_activate(struct cuda_call *call, const struct tensor *x,
-                                const struct op_class *op, double alpha,
-                                double beta);
-
 /* ---- cuda_rows.c, cuda_norm.c, cuda_pool.c --------------------------------
  */
 cuda_run cuda_run_softmax, cuda_run_arg_max, cuda_run_cum_sum, cuda_run_reduce;

@@ -22,12 +22,15 @@ struct cuda_job {
     int64_t stride[2], before[2], after[2], dilation[2], groups;
     int32_t stored;    /* enum dtype */
     int32_t precision; /* enum precision */
-    int32_t has_bias, has_residual, has_relu;
-    float relu_limit; /* 0: none */
-    int64_t way;      /* enum cuda_way; but for the first, nothing follows the
-                         sums */
-    int64_t made;     /* enum dtype: how y is stored, and the bias; float32
-                         where it is not `stored`, without a residual */
+    int32_t has_bias, has_residual;
+    int32_t has_relu;
+    float relu_limit;   /* 0: none */
+    int32_t activation; /* enum conv2d_activation, instead of a ReLU */
+    float slope;        /* of a LeakyReLU */
+    int64_t way;        /* enum cuda_way; but for the first, nothing follows the
+                           sums */
+    int64_t made;       /* enum dtype: how y is stored, and the bias; float32
+                           where it is not `stored`, without a residual */
 };
 
 enum plan_kind {
@@ -35,6 +38,8 @@ enum plan_kind {
     PLAN_CUDNN,
     PLAN_CUBLASLT,
     PLAN_THIN, /* weights of a product with few columns */
+    PLAN_DEPTHWISE,
+    PLAN_DEPTHWISE_SMALL, /* for few places */
     PLAN_DIRECT
 };
 
@@ -45,7 +50,8 @@ struct cuda_plan {
     char name[PLAN_NAME];   /* "cudnn fused 0": what it is remembered by */
     char kernel[PLAN_NAME]; /* "cuDNN engine 41": for people */
     size_t workspace_bytes;
-    bool is_bare; /* an epilogue of ours follows */
+    bool is_bare;  /* an epilogue of ours follows */
+    bool is_whole; /* also an activation that is no ReLU is part of it */
     struct cudnn_plan *cudnn;
     struct lt_plan *lt;
 };
@@ -119,6 +125,20 @@ bool thin_plan_make(const struct cuda_device *device,
 enum assay_status thin_plan_run(struct cuda_call *call,
                                 const struct cuda_job *job,
                                 const struct cuda_operands *operands);
+
+/* ---- cuda_depthwise.c -----------------------------------------------------
+ */
+
+/* False: the job is another one. */
+bool depthwise_plan_make(const struct cuda_device *device,
+                         const struct cuda_job *job, bool is_small,
+                         struct cuda_plan *plan);
+/* Whether the small one is to be preferred where nothing is measured. */
+bool depthwise_is_small(const struct cuda_device *device,
+                        const struct cuda_job *job);
+enum assay_status depthwise_plan_run(struct cuda_call *call,
+                                     const struct cuda_job *job, bool is_small,
+                                     const struct cuda_operands *operands);
 
 /* ---- cuda_choice.c --------------------------------------------------------
  */

@@ -73,18 +73,6 @@ static enum assay_status unary_floats(struct cuda_call *call, int op,
                        y, n, a, b);
 }
 
-enum assay_status cuda_activate(struct cuda_call *call, const struct tensor *x,
-                                const struct op_class *op, double alpha,
-                                double beta)
-{
-    int at = unary_index(op);
-
-    if (at < 0)
-        return error_set(call->err, ASSAY_UNSUPPORTED,
-                         "%s is no activation of the CUDA backend", op->name);
-    return unary_floats(call, at, x, x, alpha, beta);
-}
-
 bool cuda_can_unary(const struct cuda *cuda, const struct node *node,
                     const struct tensor *const *inputs)
 {

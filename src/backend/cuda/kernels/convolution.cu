@@ -41,17 +41,11 @@ FOR_STORED(pack_turned,
             int64_t n),
            (x, y, c, o, places, n))
 
-__device__ float finish(float x, int has_relu, float limit)
-{
-    if (has_relu && x < 0)
-        x = 0;
-    return limit > 0 && x > limit ? limit : x;
-}
-
-/* y += bias + residual, then ReLU; in place. c is the number of channels. */
+/* y += bias + residual, then what follows the sums; in place. c is the number
+ * of channels. */
 template <typename T>
 __device__ void epilogue_kernel(T *y, const T *bias, const T *residual,
-                                int64_t c, int64_t n, int has_relu, float limit)
+                                int64_t c, int64_t n, finish f)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
         float x = load(y[i]);
@@ -60,25 +54,14 @@ __device__ void epilogue_kernel(T *y, const T *bias, const T *residual,
             x += load(residual[i]);
         if (bias)
             x += load(bias[i % c]);
-        y[i] = store<T>(finish(x, has_relu, limit));
+        y[i] = store<T>(f.of(x));
     }
 }
 
 FOR_STORED(epilogue,
            (T *y, const T *bias, const T *residual, int64_t c, int64_t n,
-            int has_relu, float limit),
-           (y, bias, residual, c, n, has_relu, limit))
-
-/* As struct cuda_job has it. */
-struct job {
-    int64_t n, c, h, w;
-    int64_t o, kh, kw, oh, ow;
-    int64_t stride[2], before[2], after[2], dilation[2], groups;
-    int32_t stored, precision;
-    int32_t has_bias, has_residual, has_relu;
-    float relu_limit;
-    int64_t way, made;
-};
+            finish f),
+           (y, bias, residual, c, n, f))
 
 /* One thread for each output: for what no library computes. */
 template <typename T, typename Y>
@@ -110,7 +93,7 @@ __device__ void direct_any(job j, const T *x, const T *w, const Y *bias,
             sum += load(residual[i]);
         if (bias)
             sum += load(bias[o]);
-        y[i] = store<Y>(finish(sum, j.has_relu, j.relu_limit));
+        y[i] = store<Y>(j.last.of(sum));
     }
 }
 
@@ -157,7 +140,7 @@ __device__ void spread_kernel(const T *x, const T *bias, T *y, int64_t h,
 
         if (bias)
             v += load(bias[out]);
-        y[i] = store<T>(finish(v, has_relu, 0));
+        y[i] = store<T>(has_relu && v < 0 ? 0 : v);
     }
 }
 

@@ -155,17 +155,6 @@ FOR_STORED(collect,
             int64_t o, int64_t n),
            (dy, y, h, w, kh, kw, o, n))
 
-/* As struct cuda_job has it. */
-struct job {
-    int64_t n, c, h, w;
-    int64_t o, kh, kw, oh, ow;
-    int64_t stride[2], before[2], after[2], dilation[2], groups;
-    int32_t stored, precision;
-    int32_t has_bias, has_residual, has_relu;
-    float relu_limit;
-    int64_t way, made;
-};
-
 /* The output that reads input `at` by tap k; -1: there is none. */
 __device__ inline int64_t reader_of(const job &j, int side, int64_t at,
                                     int64_t k)

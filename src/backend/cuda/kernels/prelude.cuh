@@ -345,6 +345,59 @@ __device__ inline void store_as(const view &v, int64_t at, uint8_t x)
     ((uint8_t *)v.data)[at] = x;
 }
 
+/* ---- convolutions ---------------------------------------------------------- */
+
+/* What follows the sums: has_relu to slope of struct cuda_job. */
+struct finish {
+    /* In the order of enum conv2d_activation. */
+    enum { NO_ACTIVATION, SILU, SIGMOID, HARD_SWISH, MISH, LEAKY_RELU };
+
+    int32_t has_relu;
+    float limit; /* of the ReLU; 0: none */
+    int32_t activation;
+    float slope;
+
+    /* One exponential and one division, whichever it is. */
+    __device__ float smooth(float x) const
+    {
+        float e = __expf(activation == MISH ? (x < 20 ? x : 20) : -x);
+        float top = activation == SIGMOID ? 1 : x, bottom = 1 + e;
+
+        if (activation == MISH) { /* tanh(log(1 + e)) */
+            top *= e * (e + 2);
+            bottom = e * (e + 2) + 2;
+        }
+        return __fdividef(top, bottom);
+    }
+
+    __device__ float of(float x) const
+    {
+        if (has_relu && x < 0)
+            x = 0;
+        if (limit > 0 && x > limit)
+            x = limit;
+        if (activation == HARD_SWISH) {
+            float part = x + 3;
+
+            return x * (part < 0 ? 0 : part > 6 ? 6 : part) * (1 / 6.0f);
+        }
+        if (activation == LEAKY_RELU)
+            return x < 0 ? slope * x : x;
+        return activation ? smooth(x) : x;
+    }
+};
+
+/* As struct cuda_job has it. */
+struct job {
+    int64_t n, c, h, w;
+    int64_t o, kh, kw, oh, ow;
+    int64_t stride[2], before[2], after[2], dilation[2], groups;
+    int32_t stored, precision;
+    int32_t has_bias, has_residual;
+    finish last;
+    int64_t way, made;
+};
+
 /* For kernels whose results decide about others: products and sums that are
  * rounded one by one, as the host's are, and exp() to the nearest. */
 __device__ inline float mul(float a, float b)
