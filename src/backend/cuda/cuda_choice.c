@@ -72,7 +72,10 @@ static enum assay_status run_epilogue(struct cuda_call *call,
                                       const struct cuda_operands *operands)
 {
     struct cuda_operands at = *operands;
-    int64_t c = job->o, n = job->n * job->oh * job->ow * job->o;
+    bool is_data = job->way == WAY_DATA;
+    int64_t c = is_data ? job->c : job->o;
+    int64_t n = c * job->n * (is_data ? job->h * job->w : job->oh * job->ow);
+    cu_pointer made = is_data ? at.x : at.y;
     int has_relu = job->has_relu;
     float limit = job->relu_limit;
     char name[CUDA_NAME];
@@ -81,7 +84,7 @@ static enum assay_status run_epilogue(struct cuda_call *call,
         return ASSAY_OK;
     cuda_kernel_name(name, "epilogue", (enum dtype)job->stored);
     return CUDA_LAUNCH(call, "convolution", name,
-                       cuda_grid_for(call->cuda->device, (size_t)n, 4), at.y,
+                       cuda_grid_for(call->cuda->device, (size_t)n, 4), made,
                        at.bias, at.residual, c, n, has_relu, limit);
 }
 
@@ -114,10 +117,13 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
     return st;
 }
 
-static bool plan_direct(struct cuda_plan *plan)
+/* Its forward kernel has what follows the sums in itself. */
+static bool plan_direct(const struct cuda_job *job, struct cuda_plan *plan)
 {
-    *plan = (struct cuda_plan){
-        .kind = PLAN_DIRECT, .name = "direct", .kernel = "direct"};
+    *plan = (struct cuda_plan){.kind = PLAN_DIRECT,
+                               .name = "direct",
+                               .kernel = "direct",
+                               .is_bare = job->way != WAY_FORWARD};
     return true;
 }
 
@@ -147,7 +153,7 @@ static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
         return cudnn_plan_make(device, job, false, i, &n, plan);
     if (strcmp(name, "thin") == 0)
         return thin_plan_make(device, job, plan);
-    return strcmp(name, "direct") == 0 && plan_direct(plan);
+    return strcmp(name, "direct") == 0 && plan_direct(job, plan);
 }
 
 /* ---- what is remembered -------------------------------------------------- */
@@ -424,7 +430,7 @@ static void contest_hold(struct contest *contest, int64_t end_ns)
             seen++;
         }
     }
-    if (contest->best.kind == PLAN_NONE && plan_direct(&plan))
+    if (contest->best.kind == PLAN_NONE && plan_direct(contest->job, &plan))
         contest_enter(contest, &plan);
 }
 

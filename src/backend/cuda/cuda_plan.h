@@ -25,7 +25,8 @@ struct cuda_job {
     int32_t has_bias, has_residual, has_relu;
     float relu_limit; /* 0: none */
     int64_t way;      /* enum cuda_way; but for the first, nothing follows the
-                         sums */
+                         sums, except that the residual is added to a gradient
+                         of x */
 };
 
 enum plan_kind {
