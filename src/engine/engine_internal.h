@@ -67,9 +67,10 @@ struct engine {
     struct tape *tape;           /* NULL: no training */
     double loss_scale;           /* see engine_scale_losses(); 0: 1 */
     bool may_replay, was_replayed;
-    bool is_replay_off;     /* by engine_allow_replay() */
-    struct replay *replays; /* replay.c */
-    struct watch *watch;    /* NULL: nobody looks for what is not finite */
+    bool is_replay_off;      /* by engine_allow_replay() */
+    struct replay *replays;  /* replay.c */
+    struct sent_input *sent; /* one per input: send.c; NULL: none */
+    struct watch *watch;     /* NULL: nobody looks for what is not finite */
 };
 
 /* ---- engine.c ----------------------------------------------------------- */
@@ -170,6 +171,16 @@ enum assay_status engine_parameter(struct engine *engine, uint32_t value,
 /* The arithmetic for tensors in a place. */
 const struct backend_math *engine_math(const struct engine *engine,
                                        enum place place);
+
+/* ---- send.c: inputs that go ahead ------------------------------------------
+ */
+
+/* A run has begun: what was sent of its inputs is its. */
+enum assay_status engine_receive(struct engine *engine,
+                                 const struct tensor *inputs,
+                                 struct error *err);
+/* Nobody will ask for what was sent. */
+void engine_unsend(struct engine *engine);
 
 /* ---- run_node.c -----------------------------------------------------------
  */
