@@ -93,7 +93,7 @@ enum assay_status engine_send(struct engine *engine,
 
 /* ---- receiving ----------------------------------------------------------- */
 
-static bool is_same(const struct tensor *a, const struct tensor *b)
+static bool sent_is_same(const struct tensor *a, const struct tensor *b)
 {
     return a->buffer && a->buffer == b->buffer &&
            tensor_data(a) == tensor_data(b) && a->dtype == b->dtype &&
@@ -109,14 +109,14 @@ enum assay_status engine_receive(struct engine *engine,
     enum assay_status st;
 
     for (size_t i = 0; i < n; i++)
-        has_any |= is_same(&engine->sent[i].of, &inputs[i]);
+        has_any |= sent_is_same(&engine->sent[i].of, &inputs[i]);
     st = has_any ? space->receive(space, err) : ASSAY_OK;
     for (size_t i = 0; !st && i < n; i++) {
         struct sent_input *sent = &engine->sent[i];
         struct engine_value *entry =
             &engine->values[graph_input_at(engine->graph, i)];
 
-        if (!is_same(&sent->of, &inputs[i]))
+        if (!sent_is_same(&sent->of, &inputs[i]))
             continue;
         entry->copy = sent->copy;
         sent->copy = (struct tensor){0};
