@@ -133,6 +133,15 @@ static enum assay_status backward(struct trainer *trainer, struct error *err)
     return st;
 }
 
+/* As torch.nn.utils.clip_grad_norm_() has it. */
+static double clip_factor(double norm, double limit)
+{
+    static const double epsilon = 1e-6;
+    double factor = limit / (norm + epsilon);
+
+    return limit > 0 && factor < 1 ? factor : 1;
+}
+
 /* From here until it ends, the weights belong to no step. */
 static enum assay_status optimize(struct trainer *trainer, double rate,
                                   struct error *err)
@@ -144,6 +153,9 @@ static enum assay_status optimize(struct trainer *trainer, double rate,
                                  err);
     if (!st && isfinite(trainer->gradient_norm)) {
         trainer->is_whole = false;
+        optimizer_shrink_gradients(
+            trainer->optimizer,
+            clip_factor(trainer->gradient_norm, trainer->options.clip_norm));
         st = optimizer_step(trainer->optimizer, rate, err);
     }
     assay_end();

@@ -54,6 +54,11 @@ TEST(steps_lower_the_loss)
     small_training_free(&training);
 }
 
+static void note_norm(void *context, const struct train_step *step)
+{
+    *(double *)context = step->gradient_norm;
+}
+
 /* The same in plain C: one step of gradient descent. */
 TEST(a_step_changes_the_weights_by_the_gradient)
 {
@@ -88,6 +93,54 @@ TEST(a_step_changes_the_weights_by_the_gradient)
     for (int i = 0; i < n_weights; i++)
         CHECK_NEAR(small_training_weight(&training)[i], want[i], 1e-6);
     small_training_free(&training);
+}
+
+/* One step from the same weights; the norm that was found. */
+static double step_clipped(const struct device *device, double clip_norm,
+                           float *weights)
+{
+    struct small_training training;
+    struct train_report report;
+    double norm = 0;
+
+    small_training_make(&training);
+    training.options.device = device;
+    training.options.n_steps = 1;
+    training.options.clip_norm = clip_norm;
+    training.options.optimizer = optimizer_defaults(OPTIMIZER_SGD);
+    training.options.watch =
+        (struct train_watch){.stepped = note_norm, .context = &norm};
+    run_well(&training, &report);
+    memcpy(weights, small_training_weight(&training),
+           small_training_weight_bytes(&training));
+    small_training_free(&training);
+    return norm;
+}
+
+/* What a step changes is the gradient: a limit of a quarter of its norm makes
+ * that a quarter, and one above it changes nothing. */
+TEST(gradients_are_clipped_to_their_norm)
+{
+    enum { n_weights = SMALL_CLASSES * SMALL_PIXELS };
+    struct far_device *far = far_device_new(NULL);
+    const struct device *devices[] = {NULL, far_device(far)};
+    struct small_training training;
+    float before[n_weights], whole[n_weights], part[n_weights];
+
+    small_training_make(&training);
+    memcpy(before, small_training_weight(&training), sizeof before);
+    small_training_free(&training);
+    for (int i = 0; i < 2; i++) {
+        double norm = step_clipped(devices[i], 0, whole);
+
+        CHECK(norm > 0);
+        CHECK_NEAR(step_clipped(devices[i], norm / 4, part), norm, 0);
+        for (int k = 0; k < n_weights; k++)
+            CHECK_NEAR(part[k] - before[k], (whole[k] - before[k]) / 4, 1e-6);
+        step_clipped(devices[i], norm * 2, part);
+        CHECK(memcmp(part, whole, sizeof part) == 0);
+    }
+    far_device_free(far);
 }
 
 TEST(an_output_named_like_a_buffer_replaces_it)
