@@ -184,6 +184,9 @@ enum assay_status learner_step(struct learner *learner, struct error *err)
             learner->loss += *tensor_f32(&learner->outputs[i]);
         tensor_release(&learner->outputs[i]);
     }
-    st = engine_backward(learner->engine, err);
+    /* The next batch goes ahead, as in a training. */
+    st = engine_send(learner->engine, learner->inputs, err);
+    if (!st)
+        st = engine_backward(learner->engine, err);
     return st ? st : optimizer_step(learner->optimizer, 0.001, err);
 }

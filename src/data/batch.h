@@ -55,6 +55,8 @@ struct batch_source {
     /* *out must be {0}; the caller releases it. */
     enum assay_status (*next)(void *context, struct batch *out,
                               struct error *err);
+    /* Optional (never): whether next() would give a batch without waiting. */
+    bool (*is_ready)(void *context);
     void *context;
     uint64_t epoch_batches; /* per epoch */
 };

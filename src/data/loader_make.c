@@ -227,6 +227,7 @@ struct batch_source loader_source(struct loader *loader)
     return (struct batch_source){
         .begin = loader_begin,
         .next = loader_next,
+        .is_ready = loader_is_ready,
         .context = loader,
         .epoch_batches =
             loader->options.drops_last ? n / batch : (n + batch - 1) / batch,

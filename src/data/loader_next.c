@@ -29,6 +29,17 @@ static size_t count_ready(const struct loader *loader)
     return (size_t)(i - loader->n_given);
 }
 
+bool loader_is_ready(void *context)
+{
+    struct loader *loader = context;
+    bool is_ready;
+
+    pthread_mutex_lock(&loader->lock);
+    is_ready = loader->options.n_workers && count_ready(loader);
+    pthread_mutex_unlock(&loader->lock);
+    return is_ready;
+}
+
 /* Waits for the next slot in turn; NULL at the end. */
 static struct slot *wait_for_slot(struct loader *loader, size_t *n_ready)
 {

@@ -99,6 +99,7 @@ bool loader_is_at_end(const struct loader *loader);
 /* For struct batch_source. */
 enum assay_status loader_begin(void *context, struct batch_place place,
                                struct error *err);
+bool loader_is_ready(void *context);
 enum assay_status loader_next(void *context, struct batch *out,
                               struct error *err);
 

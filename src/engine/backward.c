@@ -126,6 +126,8 @@ struct step {
     enum place place; /* where its kernel runs */
     struct tensor inputs[ENGINE_MAX_TRAINED], outputs[ENGINE_MAX_TRAINED];
     struct tensor dy[ENGINE_MAX_TRAINED], dx[ENGINE_MAX_TRAINED];
+    struct tensor sums[ENGINE_MAX_TRAINED];
+    uint64_t summed; /* bit i: dx[i] has what sums[i] was */
     const struct tensor *input_list[ENGINE_MAX_TRAINED];
     const struct tensor *dy_list[ENGINE_MAX_TRAINED];
     struct op_backward pass;
@@ -292,17 +294,51 @@ static enum assay_status backward_run_portable(struct engine *engine,
                                          &step->pass, err);
 }
 
+/* Lends the kernel what the inputs have of other nodes. */
+static void step_lend_sums(struct engine *engine, struct step *step)
+{
+    for (size_t i = 0; i < step->node->n_inputs; i++) {
+        struct tensor *gradient;
+
+        if (!op_wants(&step->pass, i))
+            continue;
+        gradient = &engine->tape->values[step->node->inputs[i]].gradient;
+        if (!gradient->buffer || !engine_is_in(engine, gradient, step->place))
+            continue;
+        step->sums[i] = *gradient;
+        *gradient = (struct tensor){0};
+        step->summed |= UINT64_C(1) << i;
+    }
+    step->pass.sums = step->sums;
+}
+
+/* Those that were not added to are gradients as before. */
+static void step_return_sums(struct engine *engine, struct step *step)
+{
+    for (size_t i = 0; i < step->node->n_inputs; i++) {
+        if (!step->sums[i].buffer)
+            continue;
+        engine->tape->values[step->node->inputs[i]].gradient = step->sums[i];
+        step->sums[i] = (struct tensor){0};
+        step->summed &= ~(UINT64_C(1) << i);
+    }
+}
+
 static enum assay_status run_kernel(struct engine *engine, struct step *step,
                                     struct error *err)
 {
     struct backend *backend = engine->backend;
+    enum assay_status st;
 
     if (step->node->op->is_view)
         return pass_view(engine, step, err);
-    if (has_kernel(engine, step))
-        return backend->class->backward(backend, &engine->context, step->node,
-                                        step->at, &step->pass, err);
-    return backward_run_portable(engine, step, err);
+    if (!has_kernel(engine, step))
+        return backward_run_portable(engine, step, err);
+    step_lend_sums(engine, step);
+    st = backend->class->backward(backend, &engine->context, step->node,
+                                  step->at, &step->pass, err);
+    step_return_sums(engine, step);
+    return st;
 }
 
 static void count_bytes(const struct step *step, struct cost *cost)
@@ -350,12 +386,14 @@ static void backward_count_cost(const struct engine *engine,
                                           cost);
 }
 
-/* A value that several nodes read: its gradient is a sum. */
-static void count_sum(const struct tensor *dx, struct cost *cost)
+/* A value that several nodes read: its gradient is a sum, of a pass of its own
+ * or of the kernel that made dx. */
+static void count_sum(const struct tensor *dx, bool is_summed,
+                      struct cost *cost)
 {
     cost->flops += tensor_elements(dx);
     cost->done_flops += tensor_elements(dx);
-    cost->done_bytes += 3 * tensor_bytes(dx);
+    cost->done_bytes += (is_summed ? 1 : 3) * tensor_bytes(dx);
 }
 
 static enum assay_status hand_on(struct engine *engine, struct step *step,
@@ -365,10 +403,12 @@ static enum assay_status hand_on(struct engine *engine, struct step *step,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < step->node->n_inputs; i++) {
+        bool is_summed = step->summed >> i & 1;
+
         if (!op_wants(&step->pass, i) || !step->dx[i].buffer)
             continue;
-        if (tape->values[step->node->inputs[i]].gradient.buffer)
-            count_sum(&step->dx[i], &tape->nodes[step->at].cost);
+        if (is_summed || tape->values[step->node->inputs[i]].gradient.buffer)
+            count_sum(&step->dx[i], is_summed, &tape->nodes[step->at].cost);
         st = take_gradient(engine, step->node->inputs[i], step->dx[i], err);
         step->dx[i] = (struct tensor){0};
     }

@@ -195,6 +195,7 @@ void engine_free(struct engine *engine)
         engine_forget_values(engine);
     if (engine->backend)
         engine_replays_free(engine);
+    engine_unsend(engine);
     for (uint32_t i = 0; engine->values && i < graph_value_count(engine->graph);
          i++)
         tensor_release(&engine->values[i].copy);
@@ -407,7 +408,9 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     do {
         engine_rooms_keep(engine);
         engine_begin_run(engine, inputs);
-        st = engine_run_nodes(engine, err);
+        st = engine_receive(engine, inputs, err);
+        if (!st)
+            st = engine_run_nodes(engine, err);
     } while (engine_rooms_lost(engine, err));
     if (!st)
         engine_replay_note(engine, inputs);

@@ -73,6 +73,16 @@ struct backend *engine_backend(struct engine *engine);
 /* What its values are taken from: memory of the device. */
 struct pool *engine_pool(const struct engine *engine);
 
+/* In training: starts to copy the inputs of a coming engine_run() to the
+ * device, beside what that computes; those without data are left out. They must
+ * stay as they are until that run, which knows them by their memory. Best
+ * called between two passes, when little is queued: it begins after that. Does
+ * nothing where copies cannot run beside a queue. */
+enum assay_status engine_send(struct engine *engine,
+                              const struct tensor *inputs, struct error *err);
+/* Whether it does anything. */
+bool engine_can_send(const struct engine *engine);
+
 /* Waits until everything is done that was queued on the device, and reports
  * its times: at the end of an iteration. */
 enum assay_status engine_finish(struct engine *engine, struct error *err);

@@ -74,6 +74,7 @@ struct engine {
     bool knows_rows;         /* whether they can was looked at */
     bool has_lost_rooms;     /* the host has to read a list */
     size_t *places;          /* one per value: gather.c */
+    struct sent_input *sent; /* one per input: send.c; NULL: none */
     struct watch *watch;     /* NULL: nobody looks for what is not finite */
 };
 
@@ -214,6 +215,16 @@ enum assay_status engine_parameter(struct engine *engine, uint32_t value,
 /* The arithmetic for tensors in a place. */
 const struct backend_math *engine_math(const struct engine *engine,
                                        enum place place);
+
+/* ---- send.c: inputs that go ahead ------------------------------------------
+ */
+
+/* A run has begun: what was sent of its inputs is its. */
+enum assay_status engine_receive(struct engine *engine,
+                                 const struct tensor *inputs,
+                                 struct error *err);
+/* Nobody will ask for what was sent. */
+void engine_unsend(struct engine *engine);
 
 /* ---- run_node.c -----------------------------------------------------------
  */

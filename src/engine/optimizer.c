@@ -19,6 +19,7 @@ struct optimizer {
     struct optimizer_options options;
     struct module_scopes modules; /* in the recorded tree */
     struct memory *memories;      /* one per value of the graph */
+    double factor;                /* see optimizer_shrink_gradients() */
 };
 
 static const struct {
@@ -101,6 +102,7 @@ enum assay_status optimizer_new(struct engine *engine,
         .engine = engine,
         .graph = graph,
         .options = *options,
+        .factor = 1,
         .memories = mem_array(n, sizeof *optimizer->memories),
     };
     st = optimizer->memories ? module_scopes_init(&optimizer->modules, graph,
@@ -209,6 +211,17 @@ enum assay_status optimizer_restore(struct optimizer *optimizer, uint32_t value,
 
 /* ---- changing ----------------------------------------------------------- */
 
+void optimizer_shrink_gradients(struct optimizer *optimizer, double factor)
+{
+    optimizer->factor = factor;
+}
+
+/* Losses may be scaled, too. */
+static float optimizer_unscale(const struct optimizer *optimizer)
+{
+    return (float)(optimizer->factor / engine_loss_scale(optimizer->engine));
+}
+
 static struct sgd_factors sgd_factors_of(const struct optimizer *optimizer,
                                          double learning_rate)
 {
@@ -219,7 +232,7 @@ static struct sgd_factors sgd_factors_of(const struct optimizer *optimizer,
         .momentum = (float)options->momentum,
         .weight_decay = (float)options->weight_decay,
         .is_nesterov = options->is_nesterov,
-        .unscale = (float)(1 / engine_loss_scale(optimizer->engine)),
+        .unscale = optimizer_unscale(optimizer),
     };
 }
 
@@ -251,7 +264,7 @@ static enum assay_status change_adamw(const struct optimizer *optimizer,
         .eps = (float)options->eps,
         .step_size = (float)(learning_rate / correction1),
         .root_correction2 = (float)sqrt(correction2),
-        .unscale = (float)(1 / engine_loss_scale(optimizer->engine)),
+        .unscale = optimizer_unscale(optimizer),
     };
     struct engine *engine = optimizer->engine;
 

@@ -37,6 +37,8 @@ enum assay_status optimizer_new(struct engine *engine,
                                 struct optimizer **out, struct error *err);
 void optimizer_free(struct optimizer *optimizer); /* accepts NULL */
 
+/* From now on gradients are multiplied with this before anything else. */
+void optimizer_shrink_gradients(struct optimizer *optimizer, double factor);
 /* All parameters that a gradient reached in the last engine_backward(), with
  * spans that have the names of the modules. */
 enum assay_status optimizer_step(struct optimizer *optimizer,

@@ -112,6 +112,10 @@ struct op_backward {
     const struct tensor *const *dy; /* one an output; NULL: it is zero */
     struct tensor *dx;              /* one an input */
     uint64_t wanted;                /* bit i: dx[i] is asked for */
+    /* For kernels of backends; NULL: none. One an input: the gradient that it
+     * has from other nodes already, or no data. A kernel that adds its own to
+     * it as it goes makes dx the sum, and releases this one. */
+    struct tensor *sums;
 };
 
 static inline bool op_wants(const struct op_backward *pass, size_t input)

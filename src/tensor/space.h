@@ -51,6 +51,14 @@ struct space {
     enum assay_status (*copy_out)(struct space *space, void *to,
                                   const void *from, size_t bytes,
                                   struct error *err);
+    /* Optional, with the one that follows: starts a copy from the host that
+     * runs beside the queue, after what is queued already. `from` must stay as
+     * it is, and nothing may use `to`, until receive(). */
+    enum assay_status (*send)(struct space *space, void *to, const void *from,
+                              size_t bytes, struct error *err);
+    /* What is queued from now on runs after everything that was sent. Fails
+     * where a copy did. */
+    enum assay_status (*receive)(struct space *space, struct error *err);
     /* Between two places of this space that do not overlap. */
     enum assay_status (*copy_within)(struct space *space, void *to,
                                      const void *from, size_t bytes,

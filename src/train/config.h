@@ -74,6 +74,7 @@ struct train_config {
         double momentum;
         bool nesterov;
         double weight_decay;
+        double clip_norm;
         double beta1, beta2, epsilon; /* adamw */
         int64_t warmup_steps; /* to rise from warmup_factor to the full rate */
         double warmup_factor;

@@ -112,6 +112,8 @@ const struct config_key config_keys[] = {
     {IN(optimizer, weight_decay, CONFIG_NUMBER), .max = 1e6,
      .meaning =
          "added to the gradient (sgd) or subtracted from the weight (adamw)"},
+    {IN(optimizer, clip_norm, CONFIG_NUMBER), .max = 1e12,
+     .meaning = "limit on the norm of all gradients together; 0: none"},
     {IN(optimizer, beta1, CONFIG_NUMBER), SHARE,
      .meaning = "decay of the mean gradient (adamw)"},
     {IN(optimizer, beta2, CONFIG_NUMBER), SHARE,

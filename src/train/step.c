@@ -42,7 +42,11 @@ static enum assay_status get_data(struct trainer *trainer, struct batch *batch,
                                   struct error *err)
 {
     ASSAY_SPAN("data");
-    return take_batch(trainer, batch, report, err);
+    if (!trainer->next.n_images)
+        return take_batch(trainer, batch, report, err);
+    *batch = trainer->next;
+    trainer->next = (struct batch){0};
+    return ASSAY_OK;
 }
 
 static enum assay_status copy_data(struct trainer *trainer,
@@ -50,6 +54,29 @@ static enum assay_status copy_data(struct trainer *trainer,
 {
     ASSAY_SPAN("copy");
     return step_inputs_give(trainer, batch, err);
+}
+
+/* If the next batch is there, it is copied to the device during the backward
+ * pass: the step that needs it does not wait for that. */
+static enum assay_status send_ahead(struct trainer *trainer,
+                                    struct train_report *report,
+                                    struct error *err)
+{
+    const struct trainer_options *options = &trainer->options;
+    const struct batch_source *source = &options->source;
+    bool is_last =
+        options->n_steps && trainer->position.step + 1 >= options->n_steps;
+    enum assay_status st;
+
+    if (is_last || !engine_can_send(trainer->engine) || !source->is_ready ||
+        !source->is_ready(source->context))
+        return ASSAY_OK;
+    ASSAY_SPAN("copy");
+    st = take_batch(trainer, &trainer->next, report, err);
+    if (st || !trainer->next.n_images)
+        return st;
+    step_inputs_look(trainer, &trainer->next);
+    return engine_send(trainer->engine, trainer->sent, err);
 }
 
 /* ---- forward and loss --------------------------------------------------- */
@@ -106,6 +133,15 @@ static enum assay_status backward(struct trainer *trainer, struct error *err)
     return st;
 }
 
+/* As torch.nn.utils.clip_grad_norm_() has it. */
+static double clip_factor(double norm, double limit)
+{
+    static const double epsilon = 1e-6;
+    double factor = limit / (norm + epsilon);
+
+    return limit > 0 && factor < 1 ? factor : 1;
+}
+
 /* From here until it ends, the weights belong to no step. */
 static enum assay_status optimize(struct trainer *trainer, double rate,
                                   struct error *err)
@@ -117,6 +153,9 @@ static enum assay_status optimize(struct trainer *trainer, double rate,
                                  err);
     if (!st && isfinite(trainer->gradient_norm)) {
         trainer->is_whole = false;
+        optimizer_shrink_gradients(
+            trainer->optimizer,
+            clip_factor(trainer->gradient_norm, trainer->options.clip_norm));
         st = optimizer_step(trainer->optimizer, rate, err);
     }
     assay_end();
@@ -155,6 +194,7 @@ static void release_made(struct trainer *trainer)
 /* Stops before changing anything if the loss is not finite. */
 static enum assay_status step_run_parts(struct trainer *trainer,
                                         const struct batch *batch, double rate,
+                                        struct train_report *report,
                                         struct error *err)
 {
     enum assay_status st = copy_data(trainer, batch, err);
@@ -166,7 +206,9 @@ static enum assay_status step_run_parts(struct trainer *trainer,
         st = read_losses(trainer, err);
     if (st || !isfinite(trainer->loss))
         return st;
-    st = backward(trainer, err);
+    st = send_ahead(trainer, report, err);
+    if (!st)
+        st = backward(trainer, err);
     if (!st)
         st = optimize(trainer, rate, err);
     if (!st && isfinite(trainer->gradient_norm))
@@ -234,7 +276,7 @@ enum assay_status trainer_step(struct trainer *trainer,
     st = get_data(trainer, &batch, report, err);
     *is_end = !st && !batch.n_images;
     if (!st && !*is_end)
-        st = step_run_parts(trainer, &batch, rate, err);
+        st = step_run_parts(trainer, &batch, rate, report, err);
     release_made(trainer);
     duration_ns = clock_now(&trainer->clock) - began_ns;
     assay_iteration_end();

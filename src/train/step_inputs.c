@@ -39,7 +39,8 @@ enum assay_status step_inputs_plan(struct trainer *trainer, struct error *err)
     trainer->n_inputs = n;
     trainer->inputs = mem_array(n, sizeof *trainer->inputs);
     trainer->given = mem_array(n, sizeof *trainer->given);
-    if (!trainer->inputs || !trainer->given)
+    trainer->sent = mem_array(n, sizeof *trainer->sent);
+    if (!trainer->inputs || !trainer->given || !trainer->sent)
         return error_nomem(err, n * sizeof *trainer->given,
                            "the inputs of a model");
     for (size_t i = 0; i < n; i++)
@@ -122,6 +123,15 @@ enum assay_status step_inputs_give(struct trainer *trainer,
         st = step_input_give(trainer, i, batch, err);
     pool_set_owner(trainer->options.pool, owner);
     return st;
+}
+
+void step_inputs_look(struct trainer *trainer, const struct batch *batch)
+{
+    for (size_t i = 0; i < trainer->n_inputs; i++) {
+        const struct tensor *tensor = step_input_of(&trainer->inputs[i], batch);
+
+        trainer->sent[i] = tensor ? *tensor : (struct tensor){0};
+    }
 }
 
 void step_inputs_release(struct trainer *trainer)

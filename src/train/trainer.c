@@ -224,12 +224,14 @@ void trainer_free(struct trainer *trainer)
         return;
     optimizer_free(trainer->optimizer);
     engine_free(trainer->engine);
+    batch_release(&trainer->next);
     steady_close(&trainer->steady);
     run_free(trainer->series);
     train_position_release(&trainer->position);
     run_free(trainer->run);
     mem_free(trainer->inputs);
     mem_free(trainer->given);
+    mem_free(trainer->sent);
     mem_free(trainer->made);
     mem_free(trainer->parts);
     mem_free(trainer->part_names);

@@ -78,6 +78,8 @@ struct trainer_options {
 
     struct optimizer_options optimizer; /* its threads and detail are ignored:
                                            the engine's are used */
+    double clip_norm; /* gradients are shrunk so that their norm is not above
+                         this; 0: never */
     struct schedule schedule;
     uint64_t seed;
     uint64_t n_steps;  /* at most, including resumed ones; 0: until the source

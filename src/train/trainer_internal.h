@@ -36,6 +36,8 @@ struct trainer {
     size_t n_inputs, n_outputs, n_images; /* n_images: inputs that are images */
     struct tensor *given;                 /* the inputs of the current step */
     struct tensor *made;                  /* its outputs */
+    struct batch next;                    /* taken ahead; {0}: none was */
+    struct tensor *sent;                  /* of its tensors; borrowed */
     const char **part_names;              /* of the losses */
     double *parts;
     size_t n_parts;
@@ -72,6 +74,8 @@ enum assay_status step_inputs_give(struct trainer *trainer,
                                    const struct batch *batch,
                                    struct error *err);
 void step_inputs_release(struct trainer *trainer);
+/* Fills trainer->sent with what a batch has for the step after this one. */
+void step_inputs_look(struct trainer *trainer, const struct batch *batch);
 
 /* ---- step.c: one step ---------------------------------------------------- */
 

@@ -37,7 +37,7 @@ struct checker {
     struct backend *backend;
     struct op_context context; /* on the GPU */
     struct random random;
-    int n_checks, n_wrong, n_on_host;
+    int n_checks, n_sums, n_wrong, n_on_host;
 };
 
 static void release_all(struct tensor *tensors)
@@ -150,7 +150,8 @@ static enum assay_status gpu_backward(struct checker *checker,
                                       const struct op_step *step,
                                       const struct gpu_step *on_gpu,
                                       const struct tensor *dy, uint64_t wanted,
-                                      struct tensor *dx, struct error *err)
+                                      struct tensor *dx, struct tensor *sums,
+                                      struct error *err)
 {
     const struct backend_class *class = checker->backend->class;
     struct op_reads reads =
@@ -179,7 +180,8 @@ static enum assay_status gpu_backward(struct checker *checker,
                                                    .saved = &on_gpu->saved,
                                                    .dy = dys,
                                                    .dx = dx,
-                                                   .wanted = wanted},
+                                                   .wanted = wanted,
+                                                   .sums = sums},
                              err);
     tensor_release(&own);
     return st;
@@ -218,7 +220,41 @@ static enum assay_status random_like(struct checker *checker,
     return st;
 }
 
-/* All gradients at once, then each alone. */
+static void twice(const struct tensor *x)
+{
+    for (size_t i = 0; i < tensor_elements(x); i++)
+        tensor_f32(x)[i] *= 2;
+}
+
+/* Once more, with what was found as the gradients that the inputs have already:
+ * those that a kernel adds to are twice as large. Doubles `want`. */
+static enum assay_status
+check_sums(struct checker *checker, const struct op_step *step,
+           const struct gpu_step *on_gpu, const struct tensor *dy,
+           uint64_t wanted, const struct tensor *found,
+           const struct tensor *want, struct error *err)
+{
+    struct tensor got[OP_STEP_MAX] = {{0}}, sums[OP_STEP_MAX] = {{0}};
+    enum assay_status st;
+
+    for (size_t i = 0; i < step->node->n_inputs; i++) {
+        if (found[i].buffer)
+            sums[i] = tensor_share(&found[i]);
+    }
+    st = gpu_backward(checker, step, on_gpu, dy, wanted, got, sums, err);
+    for (size_t i = 0; !st && i < step->node->n_inputs; i++) {
+        if (!(wanted >> i & 1) || !found[i].buffer || sums[i].buffer)
+            continue;
+        twice(&want[i]);
+        checker->n_sums++;
+        st = compare(checker, step, i, &got[i], &want[i], err);
+    }
+    release_all(got);
+    release_all(sums);
+    return st;
+}
+
+/* Each gradient alone, then all at once, then added to what there is. */
 static enum assay_status check_gradients(struct checker *checker,
                                          const struct op_step *step,
                                          const struct gpu_step *on_gpu,
@@ -233,17 +269,19 @@ static enum assay_status check_gradients(struct checker *checker,
 
     if (!st)
         st = op_step_backward(step, &host, dys, all, want, err);
-    for (size_t k = 0; !st && k <= step->node->n_inputs; k++) {
+    for (size_t k = step->node->n_inputs + 1; !st && k-- > 0;) {
         uint64_t wanted = k ? OP_INPUT(k - 1) & all : all;
         struct tensor got[OP_STEP_MAX] = {{0}};
 
         if (!wanted)
             continue;
-        st = gpu_backward(checker, step, on_gpu, &dy, wanted, got, err);
+        st = gpu_backward(checker, step, on_gpu, &dy, wanted, got, NULL, err);
         for (size_t i = 0; !st && i < step->node->n_inputs; i++) {
             if (wanted >> i & 1)
                 st = compare(checker, step, i, &got[i], &want[i], err);
         }
+        if (!st && !k)
+            st = check_sums(checker, step, on_gpu, &dy, wanted, got, want, err);
         release_all(got);
     }
     release_all(want);
@@ -332,8 +370,10 @@ static int do_file(FILE *file, const char *word)
         if (line[0] != '#' && line[0] != '\0' && (!word || strstr(line, word)))
             do_line(&checker);
     }
-    printf("%d gradients, %d wrong, %d nodes on the host\n", checker.n_checks,
-           checker.n_wrong, checker.n_on_host);
+    printf("%d gradients, %d of them added to others, %d wrong, %d nodes on "
+           "the host\n",
+           checker.n_checks, checker.n_sums, checker.n_wrong,
+           checker.n_on_host);
     return checker.n_wrong || checker.n_checks == 0 ? 1 : 0;
 }
 

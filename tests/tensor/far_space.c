@@ -26,12 +26,22 @@ struct hole {
     struct hole *next;
 };
 
+/* What was sent, and has not been received: it is read only then. */
+struct sending {
+    void *to;
+    const void *from;
+    size_t bytes;
+    struct sending *next;
+};
+
 struct far {
     struct space space;
     char *addresses; /* PROT_NONE */
     char *bytes;     /* the same memory, for the worker */
     size_t n_bytes, live_bytes;
     struct hole *holes;
+    struct sending *sent;
+    uint64_t n_sent;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -220,6 +230,43 @@ static enum assay_status far_copy_in(struct space *space, void *to,
         far_of(space), (struct transfer){.to = to, .bytes = bytes}, from, err);
 }
 
+static enum assay_status far_send(struct space *space, void *to,
+                                  const void *from, size_t bytes,
+                                  struct error *err)
+{
+    struct far *far = far_of(space);
+    struct sending *sending = mem_alloc(sizeof *sending);
+
+    if (!sending)
+        return error_nomem(err, sizeof *sending, "a copy");
+    *sending = (struct sending){to, from, bytes, far->sent};
+    far->sent = sending;
+    far->n_sent++;
+    return ASSAY_OK;
+}
+
+uint64_t far_sent(struct space *space)
+{
+    return far_of(space)->n_sent;
+}
+
+static enum assay_status far_receive(struct space *space, struct error *err)
+{
+    struct far *far = far_of(space);
+    enum assay_status st = ASSAY_OK;
+
+    while (far->sent) {
+        struct sending *sending = far->sent;
+
+        far->sent = sending->next;
+        if (!st)
+            st = far_copy_in(space, sending->to, sending->from, sending->bytes,
+                             err);
+        mem_free(sending);
+    }
+    return st;
+}
+
 static enum assay_status far_copy_within(struct space *space, void *to,
                                          const void *from, size_t bytes,
                                          struct error *err)
@@ -381,6 +428,8 @@ struct far *far_new(const char *name, size_t bytes)
                                 .room = far_room,
                                 .copy_in = far_copy_in,
                                 .copy_out = far_copy_out,
+                                .send = far_send,
+                                .receive = far_receive,
                                 .copy_within = far_copy_within,
                                 .clear = far_clear};
     far->n_bytes = bytes;

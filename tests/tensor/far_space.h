@@ -24,6 +24,8 @@ struct far *far_new(const char *name, size_t bytes);
 void far_free(struct far *far);
 struct space *far_space(struct far *far);
 size_t far_live_bytes(struct far *far);
+/* How often send() was asked for, of a space that is a far one. */
+uint64_t far_sent(struct space *space);
 
 /* Where the worker finds what a far address means; others stay as they are. */
 void *far_near(struct far *far, const void *address);

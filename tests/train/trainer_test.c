@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "formats/weights/checkpoint.h"
 #include "small_training.h"
+#include "tensor/far_space.h"
 #include "test.h"
 #include "train/train_checkpoint.h"
 
@@ -53,6 +54,11 @@ TEST(steps_lower_the_loss)
     small_training_free(&training);
 }
 
+static void note_norm(void *context, const struct train_step *step)
+{
+    *(double *)context = step->gradient_norm;
+}
+
 /* The same in plain C: one step of gradient descent. */
 TEST(a_step_changes_the_weights_by_the_gradient)
 {
@@ -87,6 +93,54 @@ TEST(a_step_changes_the_weights_by_the_gradient)
     for (int i = 0; i < n_weights; i++)
         CHECK_NEAR(small_training_weight(&training)[i], want[i], 1e-6);
     small_training_free(&training);
+}
+
+/* One step from the same weights; the norm that was found. */
+static double step_clipped(const struct device *device, double clip_norm,
+                           float *weights)
+{
+    struct small_training training;
+    struct train_report report;
+    double norm = 0;
+
+    small_training_make(&training);
+    training.options.device = device;
+    training.options.n_steps = 1;
+    training.options.clip_norm = clip_norm;
+    training.options.optimizer = optimizer_defaults(OPTIMIZER_SGD);
+    training.options.watch =
+        (struct train_watch){.stepped = note_norm, .context = &norm};
+    run_well(&training, &report);
+    memcpy(weights, small_training_weight(&training),
+           small_training_weight_bytes(&training));
+    small_training_free(&training);
+    return norm;
+}
+
+/* What a step changes is the gradient: a limit of a quarter of its norm makes
+ * that a quarter, and one above it changes nothing. */
+TEST(gradients_are_clipped_to_their_norm)
+{
+    enum { n_weights = SMALL_CLASSES * SMALL_PIXELS };
+    struct far_device *far = far_device_new(NULL);
+    const struct device *devices[] = {NULL, far_device(far)};
+    struct small_training training;
+    float before[n_weights], whole[n_weights], part[n_weights];
+
+    small_training_make(&training);
+    memcpy(before, small_training_weight(&training), sizeof before);
+    small_training_free(&training);
+    for (int i = 0; i < 2; i++) {
+        double norm = step_clipped(devices[i], 0, whole);
+
+        CHECK(norm > 0);
+        CHECK_NEAR(step_clipped(devices[i], norm / 4, part), norm, 0);
+        for (int k = 0; k < n_weights; k++)
+            CHECK_NEAR(part[k] - before[k], (whole[k] - before[k]) / 4, 1e-6);
+        step_clipped(devices[i], norm * 2, part);
+        CHECK(memcmp(part, whole, sizeof part) == 0);
+    }
+    far_device_free(far);
 }
 
 TEST(an_output_named_like_a_buffer_replaces_it)
@@ -341,6 +395,61 @@ TEST(a_training_on_a_device_leaves_what_it_learnt_in_the_graph)
                  small_training_weight_bytes(&here)) == 0);
     small_training_free(&here);
     small_training_free(&there);
+    far_device_free(far);
+}
+
+static bool always(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* Batches that are ready go to the device during the backward pass before:
+ * all of them but the first, which the steps have to know first, and none is
+ * asked for that no step is made of. */
+TEST(batches_are_sent_ahead_and_the_steps_stay_the_same)
+{
+    struct far_device *far = far_device_new(NULL);
+    struct small_training here, there;
+    struct train_report report;
+    uint64_t n_batches, n_sent;
+
+    small_training_make(&here);
+    small_training_make(&there);
+    there.options.device = far_device(far);
+    there.options.source.is_ready = always;
+    there.source.small_at = here.source.small_at = 3;
+    run_well(&here, &report);
+    n_batches = here.source.n;
+    CHECK_INT(far_sent(far_device(far)->space), 0);
+    run_well(&there, &report);
+    CHECK_INT(there.source.n, n_batches);
+    CHECK_INT(report.n_small, 1);
+    n_sent = far_sent(far_device(far)->space);
+    CHECK(n_sent > 0);
+    CHECK_INT(n_sent % (there.options.n_steps - 1), 0);
+    CHECK(memcmp(small_training_weight(&here), small_training_weight(&there),
+                 small_training_weight_bytes(&here)) == 0);
+    small_training_free(&here);
+    small_training_free(&there);
+    far_device_free(far);
+}
+
+/* What was sent for a step that never comes is given back. */
+TEST(a_training_that_is_stopped_releases_the_batch_it_sent_ahead)
+{
+    struct far_device *far = far_device_new(NULL);
+    struct small_training training;
+    struct train_report report;
+
+    small_training_make(&training);
+    training.options.device = far_device(far);
+    training.options.source.is_ready = always;
+    training.source.bad_at = 4;
+    err = (struct error){0};
+    CHECK_INT(small_training_run(&training, &report, &err), ASSAY_BAD_INPUT);
+    CHECK_INT(report.n_steps, 3);
+    small_training_free(&training);
     far_device_free(far);
 }
 

@@ -75,27 +75,35 @@ static enum assay_status run_epilogue(struct cuda_call *call,
                                       const struct cuda_operands *operands)
 {
     struct cuda_operands at = *operands;
-    int64_t c = job->o, n = job->n * job->oh * job->ow * job->o;
+    bool is_forward = job->way == WAY_FORWARD, is_data = job->way == WAY_DATA;
+    int64_t c = is_data ? job->c : job->o;
+    int64_t n = c * job->n * (is_data ? job->h * job->w : job->oh * job->ow);
+    cu_pointer made = is_data ? at.x : at.y;
     /* As struct finish in kernels/prelude.cuh. */
     struct {
         int32_t has_relu;
         float limit;
         int32_t activation;
         float slope;
-    } last = {0, 0, job->activation, job->slope};
+    } last = {0};
     char name[CUDA_NAME];
 
-    if (plan->is_bare) {
+    if (is_forward) {
+        last.activation = job->activation;
+        last.slope = job->slope;
+    }
+    if (is_forward && plan->is_bare) {
         last.has_relu = job->has_relu;
         last.limit = job->relu_limit;
-    } else {
-        at.bias = at.residual = 0;
     }
+    if (!plan->is_bare)
+        at.bias = at.residual = 0;
     if (!at.bias && !at.residual && !last.has_relu && !last.activation)
         return ASSAY_OK;
-    cuda_kernel_name(name, "epilogue", (enum dtype)job->made);
+    cuda_kernel_name(name, "epilogue",
+                     (enum dtype)(is_data ? job->stored : job->made));
     return CUDA_LAUNCH(call, "convolution", name,
-                       cuda_grid_for(call->cuda->device, (size_t)n, 4), at.y,
+                       cuda_grid_for(call->cuda->device, (size_t)n, 4), made,
                        at.bias, at.residual, c, n, last);
 }
 
@@ -131,12 +139,14 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
     return st;
 }
 
-static bool plan_direct(struct cuda_plan *plan)
+/* Its forward kernel has what follows the sums in itself. */
+static bool plan_direct(const struct cuda_job *job, struct cuda_plan *plan)
 {
     *plan = (struct cuda_plan){.kind = PLAN_DIRECT,
                                .name = "direct",
                                .kernel = "direct",
-                               .is_whole = true};
+                               .is_whole = job->way == WAY_FORWARD,
+                               .is_bare = job->way != WAY_FORWARD};
     return true;
 }
 
@@ -170,7 +180,7 @@ static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
         return depthwise_plan_make(device, job, false, plan);
     if (strcmp(name, "depthwise small") == 0)
         return depthwise_plan_make(device, job, true, plan);
-    return strcmp(name, "direct") == 0 && plan_direct(plan);
+    return strcmp(name, "direct") == 0 && plan_direct(job, plan);
 }
 
 /* ---- what is remembered -------------------------------------------------- */
@@ -455,7 +465,7 @@ static void contest_hold(struct contest *contest, int64_t end_ns)
             seen++;
         }
     }
-    if (contest->best.kind == PLAN_NONE && plan_direct(&plan))
+    if (contest->best.kind == PLAN_NONE && plan_direct(contest->job, &plan))
         contest_enter(contest, &plan);
 }
 

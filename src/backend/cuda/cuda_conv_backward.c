@@ -25,9 +25,10 @@ static enum assay_status before_relu(struct cuda_call *call,
                              limit > 0 ? limit : INFINITY, out);
 }
 
-/* From [o,kh,kw,c] to [o,c,kh,kw] in float32, times the scale of each o. */
+/* From [o,kh,kw,wide] to [o,c,kh,kw] in float32, times the scale of each o. */
 static enum assay_status unpack(struct cuda_call *call,
-                                const struct buffer *packed, enum dtype stored,
+                                const struct buffer *packed, int64_t wide,
+                                enum dtype stored,
                                 const struct tensor *scale_input,
                                 const struct tensor *to)
 {
@@ -41,7 +42,7 @@ static enum assay_status unpack(struct cuda_call *call,
     return CUDA_LAUNCH(call, "gradient",
                        cuda_kernel_name(name, "unpack_weight", stored),
                        cuda_grid_for(call->cuda->device, (size_t)n, 4), x,
-                       scale, y, c, places, n);
+                       scale, y, c, wide, places, n);
 }
 
 /* The gradient of the weights in float32, which lie in memory as the job has
@@ -56,13 +57,14 @@ static enum assay_status back_weight(struct cuda_call *call,
     enum dtype stored = (enum dtype)job.stored;
     struct tensor *dw = &pass->dx[WEIGHT];
     struct buffer *packed = NULL;
+    int64_t wide = job.c / job.groups;
+    size_t n = (size_t)(job.o * job.kh * job.kw * wide);
     enum assay_status st = cuda_tensor_new(call, shape, NULL, dw);
 
     at.w = cuda_at(dw);
-    is_packed = is_packed || stored != DTYPE_F32;
+    is_packed = is_packed || stored != DTYPE_F32 || wide != shape->dims[1];
     if (!st && is_packed) {
-        st = cuda_scratch(call, tensor_elements(dw) * dtype_bytes(stored),
-                          &packed);
+        st = cuda_scratch(call, n * dtype_bytes(stored), &packed);
         if (!st)
             at.w = (cu_pointer)(uintptr_t)buffer_data(packed);
     }
@@ -70,9 +72,23 @@ static enum assay_status back_weight(struct cuda_call *call,
     if (!st)
         st = cuda_job_do(call, &job, &at);
     if (!st && is_packed)
-        st = unpack(call, packed, stored, scale, dw);
+        st = unpack(call, packed, wide, stored, scale, dw);
     buffer_release(packed);
     return st;
+}
+
+/* A product adds to what x has from others already: where a block of a residual
+ * network begins, that saves a pass over three maps. */
+static struct tensor *sum_to_add_to(const struct op_backward *pass,
+                                    const struct cuda_job *job,
+                                    const struct layout *layout)
+{
+    struct tensor *sum = pass->sums ? &pass->sums[X] : NULL;
+
+    return sum && sum->buffer && sum->layout == layout &&
+                   cuda_job_is_product(job)
+               ? sum
+               : NULL;
 }
 
 static enum assay_status back_data(struct cuda_call *call,
@@ -80,12 +96,19 @@ static enum assay_status back_data(struct cuda_call *call,
                                    struct cuda_job job, struct cuda_operands at,
                                    const struct layout *layout)
 {
+    struct tensor *sum = sum_to_add_to(pass, &job, layout);
     enum assay_status st =
         cuda_tensor_new(call, &pass->inputs[X]->shape, layout, &pass->dx[X]);
 
     at.x = cuda_at(&pass->dx[X]);
+    at.residual = sum ? cuda_at(sum) : 0;
+    job.has_residual = sum != NULL;
     job.way = WAY_DATA;
-    return st ? st : cuda_job_do(call, &job, &at);
+    if (!st)
+        st = cuda_job_do(call, &job, &at);
+    if (!st && sum)
+        tensor_release(sum);
+    return st;
 }
 
 /* What follows the sums has no part in their gradients. */
@@ -94,6 +117,17 @@ static void job_strip(struct cuda_job *job)
     job->has_bias = job->has_residual = job->has_relu = 0;
     job->activation = 0;
     job->relu_limit = job->slope = 0;
+}
+
+/* x as the gradient of the weights reads it: with the channels of the job. */
+static enum assay_status conv_bring_x(struct cuda_call *call,
+                                      const struct layout *layout,
+                                      struct cuda_job *job, struct tensor *out)
+{
+    if (!cuda_conv_is_narrow(job))
+        return cuda_in_layout(call, call->inputs[X], layout, out);
+    job->c = cuda_wide(layout->stored);
+    return cuda_conv_widen(call, layout, out);
 }
 
 enum assay_status cuda_back_conv2d(struct cuda_call *call,
@@ -117,7 +151,7 @@ enum assay_status cuda_back_conv2d(struct cuda_call *call,
     if (!st && op_wants(pass, X))
         st = back_data(call, pass, job, at, layout);
     if (!st && op_wants(pass, WEIGHT))
-        st = cuda_in_layout(call, pass->inputs[X], layout, &x);
+        st = conv_bring_x(call, layout, &job, &x);
     at.x = cuda_at(&x);
     if (!st && op_wants(pass, WEIGHT))
         st = back_weight(call, pass, job, at,

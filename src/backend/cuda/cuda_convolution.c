@@ -139,8 +139,7 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
     return job;
 }
 
-/* Photographs have three channels, which no tensor core reads. */
-static bool conv_is_narrow(const struct cuda_job *job)
+bool cuda_conv_is_narrow(const struct cuda_job *job)
 {
     enum { worthwhile = 16 }; /* outputs */
 
@@ -148,10 +147,9 @@ static bool conv_is_narrow(const struct cuda_job *job)
            job->o >= worthwhile && job->precision != PRECISION_FP32;
 }
 
-/* x with more channels, of zeros. */
-static enum assay_status conv_widen(struct cuda_call *call,
-                                    const struct layout *layout,
-                                    struct tensor *out)
+enum assay_status cuda_conv_widen(struct cuda_call *call,
+                                  const struct layout *layout,
+                                  struct tensor *out)
 {
     const struct tensor *x = call->inputs[CONV2D_X];
     const int64_t *dims = x->shape.dims;
@@ -182,7 +180,7 @@ static enum assay_status conv_bring(struct cuda_call *call,
     if (!is_narrow)
         return tensors_bring(call, layout, call->inputs[CONV2D_X], residual,
                              out);
-    st = conv_widen(call, layout, &out->x);
+    st = cuda_conv_widen(call, layout, &out->x);
     if (!st && residual)
         st = cuda_in_layout(call, residual, layout, &out->residual);
     out->at.x = cuda_at(&out->x);
@@ -194,7 +192,7 @@ enum assay_status cuda_run_conv2d(struct cuda_call *call)
 {
     const struct layout *layout = cuda_own_layout(call->cuda, 4);
     struct cuda_job job = cuda_conv_job(call, layout, &call->outputs[0].shape);
-    bool is_narrow = conv_is_narrow(&job);
+    bool is_narrow = cuda_conv_is_narrow(&job);
     struct job_tensors tensors = {0};
     enum assay_status st;
 

@@ -215,7 +215,8 @@ bool depthwise_plan_make(const struct cuda_device *device,
         return false;
     of = depthwise_of(device, job, is_small);
     plan->kind = is_small ? PLAN_DEPTHWISE_SMALL : PLAN_DEPTHWISE;
-    plan->is_whole = true;
+    plan->is_whole = job->way == WAY_FORWARD;
+    plan->is_bare = job->way != WAY_FORWARD;
     snprintf(plan->name, sizeof plan->name,
              is_small ? "depthwise small" : "depthwise");
     snprintf(plan->kernel, sizeof plan->kernel, "%.*s", PLAN_NAME - 1, of.name);

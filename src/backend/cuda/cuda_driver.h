@@ -120,6 +120,7 @@ struct cu_access { /* CUmemAccessDesc */
       (cu_pointer to, unsigned char value, size_t bytes, cu_stream stream))    \
     X(cuStreamCreate, (cu_stream * stream, unsigned flags))                    \
     X(cuStreamSynchronize, (cu_stream stream))                                 \
+    X(cuStreamWaitEvent, (cu_stream stream, cu_event event, unsigned flags))   \
     X(cuEventCreate, (cu_event * event, unsigned flags))                       \
     X(cuEventDestroy_v2, (cu_event event))                                     \
     X(cuEventRecord, (cu_event event, cu_stream stream))                       \

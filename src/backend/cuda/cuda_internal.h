@@ -60,6 +60,7 @@ static inline enum dtype cuda_stored(const struct tensor *x)
 struct cuda_module; /* cuda_kernels.c */
 struct cuda_memory; /* cuda_memory.c */
 struct cuda_timing; /* cuda_timings.c */
+struct cuda_sender; /* cuda_sender.c */
 
 enum { CUDA_MAX_DEVICES = 16 };
 
@@ -78,6 +79,8 @@ struct cuda_device {
     cu_stream stream;
     struct cuda_memory *memory;
     struct cuda_timing *timing;
+    struct cuda_sender *sender;  /* NULL: nothing was sent yet */
+    struct error why_not_pinned; /* what the driver said; {0}: it is */
     struct cuda_module *modules; /* one per file of kernels */
     bool is_recording;           /* what is queued becomes a graph */
     uint32_t recording_zone;     /* its memory */
@@ -120,6 +123,15 @@ uint32_t cuda_memory_record(struct cuda_device *device);
 void cuda_memory_recorded(struct cuda_device *device);
 void cuda_memory_forget(struct cuda_device *device, uint32_t zone);
 
+/* cuda_sender.c: see struct space. */
+enum assay_status cuda_send(struct space *space, void *to, const void *from,
+                            size_t bytes, struct error *err);
+enum assay_status cuda_receive(struct space *space, struct error *err);
+/* Memory that copies pass through, for the life of the process: pinned, or if
+ * the driver refuses that ordinary memory, from which copies are slower. */
+enum assay_status cuda_pinned_take(struct cuda_device *device, size_t bytes,
+                                   char **out, struct error *err);
+
 /* cuda_fault.c: where a kernel says that an index was outside: 1, the index,
  * the size of the axis. */
 enum assay_status cuda_fault_word(struct cuda_device *device, cu_pointer *at,
@@ -149,6 +161,8 @@ enum assay_status cuda_timing_mark(struct cuda_device *device, bool is_end,
 double cuda_timing_between(struct cuda_device *device);
 void cuda_timing_watch(struct cuda_device *device, bool is_watched);
 void cuda_timing_launching(struct cuda_device *device, uint32_t tag);
+/* What this thread launches for. */
+uint32_t cuda_timing_tag(void);
 const char *cuda_timing_text(const struct cuda_device *device);
 
 /* cuda_recording.c: see struct backend_class. */

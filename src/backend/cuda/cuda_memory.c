@@ -166,10 +166,7 @@ static enum assay_status staging_make(struct cuda_device *device,
         struct staging *staging = &memory->staging[i];
 
         if (!staging->data)
-            st = cuda_check(
-                device,
-                cu->cuMemHostAlloc((void **)&staging->data, RELAY_BYTES, 0),
-                "taking pinned memory", err);
+            st = cuda_pinned_take(device, RELAY_BYTES, &staging->data, err);
         if (!st && !staging->is_over)
             st = cuda_check(
                 device,
@@ -297,6 +294,8 @@ const struct space cuda_space = {
     .give = cuda_give,
     .copy_in = cuda_copy_in,
     .copy_out = cuda_copy_out,
+    .send = cuda_send,
+    .receive = cuda_receive,
     .copy_within = cuda_copy_within,
     .clear = cuda_clear,
 };

@@ -340,7 +340,8 @@ struct norm_step {
     struct tensor x, y, dy; /* maps; without data where they are not read */
     struct tensor saved, means;
     struct gate gate;
-    bool is_given; /* the statistics */
+    bool is_given;       /* the statistics */
+    bool wants_residual; /* its gradient is what passes the ReLU */
 };
 
 static void norm_step_release(struct norm_step *step)
@@ -366,7 +367,39 @@ static enum assay_status step_bring(struct norm_step *step)
     return st;
 }
 
-/* Gradients of weight and bias, and the means for that of x. */
+/* Where what passes the ReLU goes: over dy, or into memory of its own. */
+static enum assay_status step_place_gated(struct norm_step *step,
+                                          struct tensor *gated)
+{
+    if (!step->wants_residual || step->gate.by == GATE_NONE)
+        return ASSAY_OK;
+    if (!cuda_is_ours(&step->dy, step->pass->dy[0]))
+        return new_map(step->call, &step->dy.shape, gated);
+    *gated = tensor_share(&step->dy);
+    return ASSAY_OK;
+}
+
+/* Gradients of weight and bias. */
+static enum assay_status step_make_lists(struct norm_step *step,
+                                         cu_pointer of[2])
+{
+    const struct op_backward *pass = step->pass;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = 0; !st && i < 2; i++) {
+        size_t input = BATCH_NORM_WEIGHT + i;
+
+        if (op_wants(pass, input))
+            st = cuda_tensor_new(step->call, &pass->inputs[input]->shape, NULL,
+                                 &pass->dx[input]);
+        of[i] = cuda_at(&pass->dx[input]);
+    }
+    return st;
+}
+
+/* Gradients of weight and bias, the means for that of x, and what passes the
+ * ReLU in place of dy where it is asked for: then nobody has to look at the
+ * output again. */
 static enum assay_status step_sums(struct norm_step *step)
 {
     struct cuda_call *call = step->call;
@@ -378,38 +411,41 @@ static enum assay_status step_sums(struct norm_step *step)
     cu_pointer dy = cuda_at(&step->dy), saved = cuda_at(&step->saved);
     cu_pointer weight = cuda_at(pass->inputs[BATCH_NORM_WEIGHT]);
     cu_pointer bias = cuda_at(pass->inputs[BATCH_NORM_BIAS]);
-    cu_pointer sums, means, of[2] = {0};
+    cu_pointer sums, means, passed, of[2] = {0};
     double n = (double)rows;
+    struct tensor gated = {0};
     struct buffer *scratch = NULL;
     char name[CUDA_NAME];
     enum assay_status st = take_sums(call, &by, &scratch, &sums);
 
-    for (size_t i = 0; !st && i < 2; i++) {
-        size_t input = BATCH_NORM_WEIGHT + i;
-
-        if (op_wants(pass, input))
-            st = cuda_tensor_new(call, &pass->inputs[input]->shape, NULL,
-                                 &pass->dx[input]);
-        of[i] = cuda_at(&pass->dx[input]);
-    }
+    if (!st)
+        st = step_make_lists(step, of);
     if (!st)
         st = cuda_tensor_new(call, &shape, NULL, &step->means);
+    if (!st)
+        st = step_place_gated(step, &gated);
     means = cuda_at(&step->means);
+    passed = cuda_at(&gated);
     if (!st)
         st = CUDA_LAUNCH(call, "channels", wide_name(name, "slopes", &by),
                          by.grid, by.map, step->gate, x, y, dy, saved, weight,
-                         bias, sums);
+                         bias, sums, passed);
     if (!st)
         st = CUDA_LAUNCH(call, "channels", "slopes_finish", by.finish, sums,
                          by.n_blocks, by.map.c, n, saved, of[0], of[1], means);
     buffer_release(scratch);
+    if (!st && gated.buffer) {
+        tensor_release(&step->dy);
+        step->dy = gated;
+        step->gate.by = GATE_NONE;
+        return ASSAY_OK;
+    }
+    tensor_release(&gated);
     return st;
 }
 
-/* Of x and the residual, as maps. */
 static enum assay_status step_spread(struct norm_step *step,
-                                     struct tensor *of_x,
-                                     struct tensor *of_residual)
+                                     const struct tensor *of_x)
 {
     struct cuda_call *call = step->call;
     const struct op_backward *pass = step->pass;
@@ -420,52 +456,45 @@ static enum assay_status step_spread(struct norm_step *step,
     cu_pointer weight = cuda_at(pass->inputs[BATCH_NORM_WEIGHT]);
     cu_pointer bias = cuda_at(pass->inputs[BATCH_NORM_BIAS]);
     cu_pointer means = step->is_given ? 0 : cuda_at(&step->means);
-    cu_pointer dx = cuda_at(of_x), residual = cuda_at(of_residual);
+    cu_pointer dx = cuda_at(of_x);
     char name[CUDA_NAME];
 
     return CUDA_LAUNCH(call, "channels", wide_name(name, "norm_back", &by),
                        by.grid, by.map, step->gate, x, y, dy, saved, weight,
-                       bias, means, dx, residual);
+                       bias, means, dx);
 }
 
-static enum assay_status step_inputs(struct norm_step *step)
+static enum assay_status step_input(struct norm_step *step)
 {
     struct cuda_call *call = step->call;
     const struct op_backward *pass = step->pass;
     const struct shape *shape = &pass->inputs[BATCH_NORM_X]->shape;
-    bool wants_x = op_wants(pass, BATCH_NORM_X);
-    bool wants_residual =
-        !step->is_given && op_wants(pass, BATCH_NORM_RESIDUAL);
-    struct tensor x = {0}, residual = {0};
+    struct tensor x = {0};
     enum assay_status st = ASSAY_OK;
 
-    if (wants_residual && step->gate.by == GATE_NONE) {
-        pass->dx[BATCH_NORM_RESIDUAL] = tensor_share(pass->dy[0]);
-        wants_residual = false;
-    }
-    if (!wants_x && !wants_residual)
+    if (!op_wants(pass, BATCH_NORM_X))
         return ASSAY_OK;
-    if (wants_x && cuda_is_ours(&step->dy, pass->dy[0]))
+    if (!step->wants_residual && cuda_is_ours(&step->dy, pass->dy[0]))
         x = tensor_share(&step->dy);
-    else if (wants_x)
-        st = new_map(call, shape, &x);
-    if (!st && wants_residual)
-        st = new_map(call, shape, &residual);
-    if (!st)
-        st = step_spread(step, &x, &residual);
-    if (st) {
-        tensor_release(&x);
-        tensor_release(&residual);
-        return st;
-    }
-    if (wants_x)
-        st = back_to_shape(call, x, shape, &pass->dx[BATCH_NORM_X]);
-    if (wants_residual && !st)
-        st = back_to_shape(call, residual, shape,
-                           &pass->dx[BATCH_NORM_RESIDUAL]);
     else
-        tensor_release(&residual);
+        st = new_map(call, shape, &x);
+    if (!st)
+        st = step_spread(step, &x);
+    if (!st)
+        return back_to_shape(call, x, shape, &pass->dx[BATCH_NORM_X]);
+    tensor_release(&x);
     return st;
+}
+
+static enum assay_status step_residual(struct norm_step *step)
+{
+    const struct op_backward *pass = step->pass;
+
+    if (!step->wants_residual)
+        return ASSAY_OK;
+    return back_to_shape(step->call, tensor_share(&step->dy),
+                         &pass->inputs[BATCH_NORM_X]->shape,
+                         &pass->dx[BATCH_NORM_RESIDUAL]);
 }
 
 enum assay_status cuda_back_batch_norm_training(struct cuda_call *call,
@@ -479,11 +508,14 @@ enum assay_status cuda_back_batch_norm_training(struct cuda_call *call,
     if (attrs->has_relu)
         step.gate.by = norm_has_residual(call->node) ? GATE_BY_Y : GATE_BY_X;
     step.saved = tensor_share(pass->saved);
+    step.wants_residual = op_wants(pass, BATCH_NORM_RESIDUAL);
     st = step_bring(&step);
     if (!st)
         st = step_sums(&step);
     if (!st)
-        st = step_inputs(&step);
+        st = step_input(&step);
+    if (!st)
+        st = step_residual(&step);
     norm_step_release(&step);
     return st;
 }
@@ -521,7 +553,7 @@ enum assay_status cuda_back_batch_norm(struct cuda_call *call,
     if (!st && wants_lists)
         st = step_sums(&step);
     if (!st)
-        st = step_inputs(&step);
+        st = step_input(&step);
     norm_step_release(&step);
     return st;
 }

@@ -28,7 +28,8 @@ struct cuda_job {
     int32_t activation; /* enum conv2d_activation, instead of a ReLU */
     float slope;        /* of a LeakyReLU */
     int64_t way;        /* enum cuda_way; but for the first, nothing follows the
-                           sums */
+                           sums, except that the residual is added to a gradient
+                           of x */
     int64_t made;       /* enum dtype: how y is stored, and the bias; float32
                            where it is not `stored`, without a residual */
 };
@@ -74,6 +75,13 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
 struct cuda_job cuda_conv_job(const struct cuda_call *call,
                               const struct layout *layout,
                               const struct shape *y);
+/* Whether it reads too few channels for tensor cores, as of photographs: it is
+ * faster with cuda_wide() of them. */
+bool cuda_conv_is_narrow(const struct cuda_job *job);
+/* Its input with that many, of zeros. */
+enum assay_status cuda_conv_widen(struct cuda_call *call,
+                                  const struct layout *layout,
+                                  struct tensor *out);
 /* y[rows,columns] = x[rows,summed] w[columns,summed]^T */
 struct cuda_job cuda_product_job(const struct cuda_call *call,
                                  enum dtype stored, int64_t rows,

@@ -155,6 +155,11 @@ void cuda_timing_launching(struct cuda_device *device, uint32_t tag)
         cuda_cupti_tag(tag);
 }
 
+uint32_t cuda_timing_tag(void)
+{
+    return timing_tag_here;
+}
+
 void cuda_timing_begin(struct cuda_device *device, uint32_t tag)
 {
     if (!tag || device->is_recording)

@@ -303,12 +303,13 @@ __device__ inline float passed(const gate &g, float y, float dy)
     return g.by == GATE_NONE || (y > 0 && y < g.limit) ? dy : 0.0f;
 }
 
-/* Sums of dy and of dy times x less its mean. */
+/* Sums of dy and of dy times x less its mean. `gated`: 0, or where what passes
+ * the ReLU goes, which may be dy. */
 template <int V, typename T>
 __device__ void slopes_kernel(const rows_of &m, const gate &g, const T *x,
                               const T *y, const T *dy,
                               const float *saved, const float *weight,
-                              const float *bias, float *sums)
+                              const float *bias, float *sums, T *gated)
 {
     share s = share_of<V>(m);
     affine<V> by(s, m.c, saved, weight, bias);
@@ -331,7 +332,10 @@ __device__ void slopes_kernel(const rows_of &m, const gate &g, const T *x,
             a[v] += slope;
             if (x)
                 b[v] += slope * (p.items[v] - by.mean[v]);
+            d.items[v] = slope;
         }
+        if (gated)
+            put_place<V>(gated, at, d);
     }
     put_sums<V>(m, s, a, b, sums);
 }
@@ -339,8 +343,8 @@ __device__ void slopes_kernel(const rows_of &m, const gate &g, const T *x,
 FOR_WIDTHS(slopes,
            (rows_of m, gate g, const T *x, const T *y, const T *dy,
             const float *saved, const float *weight, const float *bias,
-            float *sums),
-           (m, g, x, y, dy, saved, weight, bias, sums))
+            float *sums, T *gated),
+           (m, g, x, y, dy, saved, weight, bias, sums, gated))
 
 /* Gradients of weight and bias, where asked for, and in means [2,c] what is
  * taken off each slope: the mean, and what goes along with x. */
@@ -365,14 +369,12 @@ extern "C" __global__ void slopes_finish(const float *sums, int n_blocks, int c,
     means[c + channel] = (float)(b / n) * (float)factor;
 }
 
-/* means 0: the statistics were given. dx may be dy; of_residual 0: not asked
- * for. */
+/* means 0: the statistics were given. dx may be dy. */
 template <int V, typename T>
 __device__ void norm_back_kernel(const rows_of &m, const gate &g,
                                  const T *x, const T *y, const T *dy,
                                  const float *saved, const float *weight,
-                                 const float *bias, const float *means, T *dx,
-                                 T *of_residual)
+                                 const float *bias, const float *means, T *dx)
 {
     share s = share_of<V>(m);
     affine<V> by(s, m.c, saved, weight, bias);
@@ -398,18 +400,14 @@ __device__ void norm_back_kernel(const rows_of &m, const gate &g,
 
             if (means)
                 off -= of_mean[v] + (p.items[v] - by.mean[v]) * of_x[v];
-            q.items[v] = slope;
             d.items[v] = off * by.scale[v];
         }
-        if (of_residual)
-            put_place<V>(of_residual, at, q);
-        if (dx)
-            put_place<V>(dx, at, d);
+        put_place<V>(dx, at, d);
     }
 }
 
 FOR_WIDTHS(norm_back,
            (rows_of m, gate g, const T *x, const T *y, const T *dy,
             const float *saved, const float *weight, const float *bias,
-            const float *means, T *dx, T *of_residual),
-           (m, g, x, y, dy, saved, weight, bias, means, dx, of_residual))
+            const float *means, T *dx),
+           (m, g, x, y, dy, saved, weight, bias, means, dx))

@@ -98,24 +98,26 @@ extern "C" __global__ void drop(const float *x, float *y, uint64_t key,
 
 /* ---- weights --------------------------------------------------------------- */
 
-/* [o,places,c] to [o,c,places], with a factor for each o; scale may be 0. */
+/* [o,places,wide] to [o,c,places], with a factor for each o; scale may be 0.
+ * What is between c and wide is left out. */
 template <typename T>
 __device__ void unpack_weight_kernel(const T *x, const float *scale, float *y,
-                                     int64_t c, int64_t places, int64_t n)
+                                     int64_t c, int64_t wide, int64_t places,
+                                     int64_t n)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
         int64_t place = i % places, channel = i / places % c;
         int64_t o = i / places / c;
-        float w = load(x[(o * places + place) * c + channel]);
+        float w = load(x[(o * places + place) * wide + channel]);
 
         y[i] = scale ? w * scale[o] : w;
     }
 }
 
 FOR_STORED(unpack_weight,
-           (const T *x, const float *scale, float *y, int64_t c, int64_t places,
-            int64_t n),
-           (x, scale, y, c, places, n))
+           (const T *x, const float *scale, float *y, int64_t c, int64_t wide,
+            int64_t places, int64_t n),
+           (x, scale, y, c, wide, places, n))
 
 /* [places,o,c] to [c,o,places]: those of a transposed convolution. */
 template <typename T>
