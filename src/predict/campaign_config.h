@@ -83,7 +83,7 @@ struct campaign_config {
     enum framework framework;
     /* Runs Python for networks given as such; the caller sets it. NULL: they
      * are refused. */
-    const struct torch_runner *torch;
+    struct torch_runner *torch;
     bool has_stage[N_STAGES], learns_stage[N_STAGES];
     bool has_target[N_TARGETS];
     /* Keys of perf4sight that mean nothing here, one line each for a user:

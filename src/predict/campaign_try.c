@@ -219,7 +219,7 @@ enum assay_status campaign_find(const char *device, struct campaign_place *out,
     return is_host(device) ? ASSAY_OK : ask_device(device, out, err);
 }
 
-enum assay_status campaign_find_torch(const struct torch_runner *torch,
+enum assay_status campaign_find_torch(struct torch_runner *torch,
                                       const char *device,
                                       struct campaign_place *out,
                                       struct error *err)
