@@ -95,6 +95,7 @@ struct campaign_place {
     char device[32];  /* "cuda:0"; "": the host */
     char machine[96]; /* what that is: "NVIDIA H200"; "": unknown */
     char library[48]; /* "PyTorch 1.13.1"; "": this program's own engine */
+    double multiprocessors; /* of a GPU; 0: unknown, or none */
 };
 
 /* Whether there is a device of that name (NULL: the host), found out in a
@@ -125,8 +126,9 @@ struct campaign_limits {
     const char *device; /* its name, by which the test's process finds it: a GPU
                            that a process has used is lost to its children.
                            NULL: the host's processors */
-    const char *machine; /* what it is; NULL: this processor, or the device's
-                            name */
+    const char *machine;    /* what it is; NULL: this processor, or the device's
+                               name */
+    double multiprocessors; /* of the device; 0: unknown, or none */
     int n_threads;
     const char *choices_path;  /* of kernels, so that tests of one shape use the
                                   same; NULL: each test chooses its own */

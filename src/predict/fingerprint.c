@@ -19,7 +19,7 @@ enum assay_status fingerprint_new(struct fingerprint **out, struct error *err)
     if (!*out)
         return error_nomem(err, sizeof **out, "a fingerprint");
     (*out)->data.capacity_mb = (*out)->data.available_mb = NAN;
-    (*out)->data.lane = NAN;
+    (*out)->data.lane = (*out)->data.multiprocessors = NAN;
     return ASSAY_OK;
 }
 
@@ -120,6 +120,7 @@ static enum assay_status copy_selected(struct fingerprint *fingerprint,
     if (str_append(&data->machines, str_text(&set->machines)))
         return error_nomem(err, set->machines.n, "the names of machines");
     data->available_mb = set->available_mb;
+    data->multiprocessors = set->multiprocessors;
     /* Only the rows of this program's own kernels have one. */
     data->lane =
         fingerprint->framework == FRAMEWORK_TORCH ? (double)NAN : set->lane;
@@ -157,7 +158,10 @@ enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
                 .stage = (enum stage)s,
                 .target = (enum target)t,
                 .lane =
-                    isnan(fingerprint->data.lane) ? 0 : fingerprint->data.lane};
+                    isnan(fingerprint->data.lane) ? 0 : fingerprint->data.lane,
+                .multiprocessors = isnan(fingerprint->data.multiprocessors)
+                                       ? 0
+                                       : fingerprint->data.multiprocessors};
             st =
                 points_take(&part->points, &fingerprint->data, NULL, NULL, err);
             part->is_there = points_n_values(&part->points) >= min_rows;

@@ -194,12 +194,13 @@ static enum assay_status read_figure(struct print_reading *r, struct error *err)
 {
     struct data_set *data = &r->fingerprint->data;
 
-    return print_number(r, 1,
-                        strcmp(r->words[0], "lane") == 0 ? &data->lane
-                        : strcmp(r->words[0], "capacity_mb") == 0
-                            ? &data->capacity_mb
-                            : &data->available_mb,
-                        err);
+    return print_number(
+        r, 1,
+        strcmp(r->words[0], "lane") == 0              ? &data->lane
+        : strcmp(r->words[0], "multiprocessors") == 0 ? &data->multiprocessors
+        : strcmp(r->words[0], "capacity_mb") == 0     ? &data->capacity_mb
+                                                      : &data->available_mb,
+        err);
 }
 
 static enum assay_status read_seed(struct print_reading *r, struct error *err)
@@ -543,6 +544,7 @@ static const struct {
     {"capacity_mb", read_figure},
     {"available_mb", read_figure},
     {"lane", read_figure},
+    {"multiprocessors", read_figure},
     {"seed", read_seed},
     {"network", read_network},
     {"count", read_image_count},

@@ -174,6 +174,10 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
     put_print_values(sink, &data->available_mb, 1);
     sink_puts(sink, "lane");
     put_print_values(sink, &data->lane, 1);
+    if (!isnan(data->multiprocessors)) {
+        sink_puts(sink, "multiprocessors");
+        put_print_values(sink, &data->multiprocessors, 1);
+    }
     sink_printf(sink, "seed %llu\n", (unsigned long long)fingerprint->seed);
     for (size_t i = 0; i < data->n_descriptions; i++) {
         write_network(&data->descriptions[i], sink);
