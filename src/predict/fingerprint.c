@@ -161,7 +161,8 @@ enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
                     isnan(fingerprint->data.lane) ? 0 : fingerprint->data.lane,
                 .multiprocessors = isnan(fingerprint->data.multiprocessors)
                                        ? 0
-                                       : fingerprint->data.multiprocessors};
+                                       : fingerprint->data.multiprocessors,
+                .is_fused = fingerprint->framework == FRAMEWORK_ASSAY};
             st =
                 points_take(&part->points, &fingerprint->data, NULL, NULL, err);
             part->is_there = points_n_values(&part->points) >= min_rows;
@@ -363,19 +364,11 @@ fingerprint_calibration(const struct fingerprint *fingerprint, enum stage stage,
     return &fingerprint->parts[stage][target].calibration[sight];
 }
 
-double fingerprint_parameter(const struct fingerprint *fingerprint,
-                             enum stage stage, enum target target, size_t i)
+const struct physical *
+fingerprint_physical(const struct fingerprint *fingerprint, enum stage stage,
+                     enum target target)
 {
-    const struct print_part *part = &fingerprint->parts[stage][target];
-
-    return exp(part->predictor.physical.log_value[i]);
-}
-
-bool fingerprint_has_parameter(const struct fingerprint *fingerprint,
-                               enum stage stage, enum target target, size_t i)
-{
-    return physical_uses(&fingerprint->parts[stage][target].predictor.physical,
-                         i);
+    return &fingerprint->parts[stage][target].predictor.physical;
 }
 
 void fingerprint_batches(const struct fingerprint *fingerprint,

@@ -366,8 +366,9 @@ static enum assay_status read_print_part(struct print_reading *r,
     predictor = &r->part->predictor;
     if (!r->part->is_there || predictor->families)
         return reading_refuse(r, "a part without rows", err);
-    predictor->stage = predictor->physical.stage = (enum stage)stage;
-    predictor->target = predictor->physical.target = (enum target)target;
+    predictor->stage = (enum stage)stage;
+    predictor->target = (enum target)target;
+    predictor->physical = physical_for(&r->part->points);
     predictor->families =
         mem_array(r->part->points.n_networks + 1, sizeof *predictor->families);
     return predictor->families
@@ -384,8 +385,8 @@ static enum assay_status read_parameter(struct print_reading *r,
 
     if (!st && !(value > 0))
         st = reading_refuse(r, "expected a positive number", err);
-    for (size_t i = 0; !st && i < physical_count(physical->target); i++) {
-        if (strcmp(physical_name(physical->target, i), r->words[1]) == 0) {
+    for (size_t i = 0; !st && i < physical_count(physical); i++) {
+        if (strcmp(physical_name(physical, i), r->words[1]) == 0) {
             physical->log_value[i] = log(value);
             return ASSAY_OK;
         }

@@ -95,8 +95,8 @@ static void write_ranges(const struct fingerprint *fingerprint,
 static void write_physical(const char *key, const struct physical *physical,
                            struct sink *sink)
 {
-    for (size_t i = 0; i < physical_count(physical->target); i++) {
-        sink_printf(sink, "%s %s", key, physical_name(physical->target, i));
+    for (size_t i = 0; i < physical_count(physical); i++) {
+        sink_printf(sink, "%s %s", key, physical_name(physical, i));
         put_print_values(sink, (double[]){exp(physical->log_value[i])}, 1);
     }
 }

@@ -19,7 +19,8 @@ struct data_points points_like(const struct data_points *points)
     return (struct data_points){.stage = points->stage,
                                 .target = points->target,
                                 .lane = points->lane,
-                                .multiprocessors = points->multiprocessors};
+                                .multiprocessors = points->multiprocessors,
+                                .is_fused = points->is_fused};
 }
 
 enum assay_status points_add(struct data_points *points,
