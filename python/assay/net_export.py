@@ -113,9 +113,9 @@ def main():
         network = make(torch, find(options.source), options.source)
         export(torch, network, options.side, options.output)
     except Exception as error:  # whatever it is, it is the answer
-        answer(options.line, "failed", reason=str(error)[:400])
+        os.write(options.line, answer("failed", reason=str(error)[:400]))
         return
-    answer(options.line, "ok")
+    os.write(options.line, answer("ok"))
 
 
 if __name__ == "__main__":

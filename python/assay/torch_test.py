@@ -1,12 +1,21 @@
-"""One test of a campaign in PyTorch: `assay campaign` with framework = torch
-starts `python -m assay.torch_test` for each (src/predict/torch_runner.h).
+"""Tests of a campaign in PyTorch: `assay campaign` with framework = torch
+starts `python -m assay.torch_test` once (src/predict/torch_host.h). It imports
+PyTorch, which takes seconds, and makes a process of its own for every test that
+it is asked for: a copy of itself, which has not touched a GPU yet.
 
-The answer goes to a file descriptor as a block of fixed size: lines of a key
-and a value, filled up with zero bytes. "status" is ok, nomem or failed.
+Requests and answers go over a socket as blocks of fixed size, filled up with
+zero bytes: a request has one word of a command line per line, an answer a key
+and a value. "status" is ok, nomem or failed; late if the test took too long, and
+ended if its process did so without an answer, by a signal or with a code.
 """
 import argparse
+import contextlib
+import ctypes
 import os
 import resource
+import select
+import signal
+import socket
 import sys
 import time
 
@@ -15,19 +24,19 @@ MIB = 1 << 20
 # As in src/predict/campaign_measure.c.
 WARM_UP_STEPS, LEAST_STEPS, MOST_STEPS, MEMORY_STEPS = 1, 3, 2000, 2
 KEPT_STEPS = 64
-ROUND_MS = 500.0
+ROUND_MS, DEVICE_ROUND_MS = 500.0, 150.0
 _NO_MEMORY = ("out of memory", "can't allocate memory", "bad_alloc",
               "Cannot allocate memory", "not enough memory")
 
 
-def answer(line, status, **values):
-    """Sends the answer; a text keeps to its line."""
+def answer(status, **values):
+    """The block of an answer; a text keeps to its line."""
     rows = [f"status {status}"]
     for key, value in values.items():
         text = f"{value:.17g}" if isinstance(value, float) else str(value)
         rows.append(f"{key} {' '.join(text.split())}")
     block = "\n".join([*rows, ""]).encode()[:ANSWER_BYTES - 1]
-    os.write(line, block.ljust(ANSWER_BYTES, b"\0"))
+    return block.ljust(ANSWER_BYTES, b"\0")
 
 
 # ---- what this process holds
@@ -143,9 +152,9 @@ def image_shape(declared, batch):
 def make_step(torch, network, device, batch, stage):
     """A function that makes one step: forward, and in training the loss,
     backward and the update."""
-    generator = torch.Generator().manual_seed(1)
+    generator = torch.Generator(device).manual_seed(1)
     images = torch.rand(image_shape(network.image_shape, batch),
-                        generator=generator).to(device)
+                        generator=generator, device=device)
     if stage == "inference":
         network.eval()
 
@@ -154,22 +163,25 @@ def make_step(torch, network, device, batch, stage):
                 network(images)
         return infer
 
-    network.eval()
-    with torch.no_grad():
-        scores = network(images[:1])
-    if scores.dim() != 2:
-        raise ValueError("it cannot be trained: its first output is not one "
-                         "score per class")
     network.train()
-    labels = torch.randint(scores.shape[1], (batch,),
-                           generator=generator).to(device)
+    labels = []  # once the first step shows how many classes there are
     optimizer = torch.optim.SGD(network.parameters(), lr=0.001, momentum=0.9,
                                 weight_decay=5e-4)
     loss_of = torch.nn.CrossEntropyLoss()
 
+    def make_labels(scores):
+        if scores.dim() != 2:
+            raise ValueError("it cannot be trained: its first output is not "
+                             "one score per class")
+        labels.append(torch.randint(scores.shape[1], (batch,), device=device,
+                                    generator=generator))
+
     def train():
         optimizer.zero_grad(set_to_none=True)
-        loss_of(network(images), labels).backward()
+        scores = network(images)
+        if not labels:
+            make_labels(scores)
+        loss_of(scores, labels[0]).backward()
         optimizer.step()
     return train
 
@@ -179,11 +191,12 @@ def undisturbed(times):
     return sorted(times)[len(times) // 10]
 
 
-def measure_latency(clock, step):
-    times = []
+def measure_latency(clock, step, enough_ms):
+    times, spent = [], 0.0
     while len(times) < MOST_STEPS and (len(times) < LEAST_STEPS or
-                                       sum(times) < ROUND_MS):
+                                       spent < enough_ms):
         times.append(clock.time(step))
+        spent += times[-1]
     return times, {"latency_ms": undisturbed(times)}
 
 
@@ -191,6 +204,13 @@ def measure_memory(clock, memory, step):
     memory.begin()
     times = [clock.time(step) for _ in range(MEMORY_STEPS)]
     return times, memory.end()
+
+
+def measure_both(clock, memory, step):
+    """On a GPU, where starting a process takes longer than measuring."""
+    memory.begin()
+    times, values = measure_latency(clock, step, DEVICE_ROUND_MS)
+    return times, {**values, **memory.end(), "has_both": 1}
 
 
 def measure(torch, options):
@@ -206,17 +226,25 @@ def measure(torch, options):
     step = make_step(torch, network, device, options.batch, options.stage)
     for _ in range(WARM_UP_STEPS):
         clock.time(step)
-    times, values = measure_latency(clock, step) if options.variable == \
-        "latency" else measure_memory(clock, memory, step)
-    return {**values, **memory.room(), "machine": machine(torch, device),
+    if is_gpu:
+        times, values = measure_both(clock, memory, step)
+    elif options.variable == "latency":
+        times, values = measure_latency(clock, step, ROUND_MS)
+    else:
+        times, values = measure_memory(clock, memory, step)
+    return {**values, **memory.room(), **machine(torch, device),
             "n_steps": len(times),
             "steps_ms": " ".join(f"{ms:.6g}" for ms in times[:KEPT_STEPS])}
 
 
-# ---- the process
+# ---- a test
 
 def machine(torch, device):
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else ""
+    if device.type != "cuda":
+        return {}
+    facts = torch.cuda.get_device_properties(device)
+    return {"machine": facts.name,
+            "multiprocessors": facts.multi_processor_count}
 
 
 def check(torch, options):
@@ -232,8 +260,7 @@ def check(torch, options):
                              f"and not {options.device}")
     elif device.type != "cpu":
         raise ValueError(f"device {options.device} is neither cpu nor cuda:N")
-    return {"machine": machine(torch, device),
-            "library": f"PyTorch {torch.__version__}"}
+    return {**machine(torch, device), "library": f"PyTorch {torch.__version__}"}
 
 
 def import_torch():
@@ -247,7 +274,8 @@ def import_torch():
 
 def parse(words):
     parser = argparse.ArgumentParser(prog="python -m assay.torch_test")
-    parser.add_argument("--line", type=int, default=1)
+    parser.add_argument("--line", type=int, help="a socket to serve; without "
+                        "it one test runs here, and prints its answer")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--net")
     parser.add_argument("--batch", type=int, default=1)
@@ -256,6 +284,7 @@ def parse(words):
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--memory-mb", type=float, default=0)
+    parser.add_argument("--seconds", type=float, default=0)
     return parser.parse_args(words)
 
 
@@ -265,19 +294,114 @@ def is_out_of_memory(error):
                                                  for words in _NO_MEMORY)
 
 
-def main():
-    options = parse(sys.argv[1:])
+def answer_of(work):
+    """What a function gives, or why it does not."""
     try:
-        torch = import_torch()
-        values = check(torch, options) if options.check else \
-            measure(torch, options)
+        values = work()
     except Exception as error:  # whatever it is, it is the answer
         lines = (str(error) or type(error).__name__).splitlines()
-        answer(options.line,
-               "nomem" if is_out_of_memory(error) else "failed",
-               reason=lines[0][:400])
+        return answer("nomem" if is_out_of_memory(error) else "failed",
+                      reason=lines[0][:400])
+    return answer("ok", **values)
+
+
+def run_test(options):
+    torch = import_torch()
+    return check(torch, options) if options.check else measure(torch, options)
+
+
+# ---- processes
+
+def become_mortal(parent):
+    """Ends with its parent, and first of all if the machine's memory does."""
+    set_death_signal = 1
+    try:
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except (OSError, AttributeError):
+        pass  # the test can be done without it
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def start_test(line, words):
+    """A process for a test, and the pipe that its answer comes through."""
+    parent, (reads, writes) = os.getpid(), os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writes)
+        return pid, reads
+    try:
+        os.close(reads)
+        line.close()
+        become_mortal(parent)
+        os.write(writes, answer_of(lambda: run_test(parse(words))))
+        os._exit(0)
+    finally:
+        os._exit(1)  # without a word: buffers belong to the parent
+
+
+def await_test(line, reads, seconds):
+    """The answer of a test; b"" if it ends without one, None if it is late or
+    nobody waits for it any more."""
+    until = time.monotonic() + seconds if seconds else None
+    block = b""
+    while len(block) < ANSWER_BYTES:
+        left = max(until - time.monotonic(), 0) if until else None
+        ready = select.select([reads, line], [], [], left)[0]
+        if not ready or line in ready:
+            return None
+        part = os.read(reads, ANSWER_BYTES - len(block))
+        if not part:
+            return b""
+        block += part
+    return block
+
+
+def answer_request(line, words):
+    """Runs a test in a process of its own, whatever becomes of it."""
+    seconds = parse(words).seconds
+    pid, reads = start_test(line, words)
+    block = await_test(line, reads, seconds)
+    if block is None:
+        os.kill(pid, signal.SIGKILL)
+    os.close(reads)
+    status = os.waitpid(pid, 0)[1]
+    if block is None:
+        return answer("late")
+    if not block and os.WIFSIGNALED(status):
+        return answer("ended", signal=os.WTERMSIG(status))
+    return block or answer("ended", code=os.WEXITSTATUS(status))
+
+
+def get_ready():
+    """Imports what every test needs."""
+    torch = import_torch()
+    from assay import net_modules  # noqa: F401
+    return {"library": f"PyTorch {torch.__version__}"}
+
+
+def serve(line):
+    """Answers requests until nobody asks any more."""
+    line.sendall(answer_of(get_ready))
+    while True:
+        request = line.recv(ANSWER_BYTES, socket.MSG_WAITALL)
+        if len(request) < ANSWER_BYTES:
+            return
+        words = request.rstrip(b"\0").decode().splitlines()
+        line.sendall(answer_request(line, words))
+
+
+def main():
+    options = parse(sys.argv[1:])
+    if options.line is None:
+        print(answer_of(lambda: run_test(options)).rstrip(b"\0").decode(),
+              end="")
         return
-    answer(options.line, "ok", **values)
+    with socket.socket(fileno=options.line) as line, \
+            contextlib.suppress(ConnectionError):  # nobody asks any more
+        serve(line)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ enum assay_status campaign_python_find(const char *given,
 
 void campaign_python_release(struct campaign_python *python)
 {
+    torch_rest(&python->runner);
     str_release(&python->python);
     str_release(&python->package);
     *python = (struct campaign_python){0};

@@ -274,6 +274,7 @@ static enum assay_status campaign_do_tests(struct campaign_job *job,
         st = campaign_find_place(job, err);
     how.limits.device = job->place.device[0] ? job->place.device : NULL;
     how.limits.machine = job->place.machine;
+    how.limits.multiprocessors = job->place.multiprocessors;
     how.limits.torch = job->config.torch;
     if (!st)
         campaign_note_machine(job);

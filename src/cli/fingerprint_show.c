@@ -81,17 +81,18 @@ static void fingerprint_show_parameters(const struct fingerprint *fingerprint,
                                         enum stage stage, enum target target,
                                         struct sink *sink)
 {
+    const struct physical *physical =
+        fingerprint_physical(fingerprint, stage, target);
     char value[UNITS_MAX];
 
     sink_printf(sink, "\nphysical model of %s, %s\n", target_names[target],
                 stage_names[stage]);
-    for (size_t i = 0; i < physical_count(target); i++) {
-        if (!fingerprint_has_parameter(fingerprint, stage, target, i))
+    for (size_t i = 0; i < physical_count(physical); i++) {
+        if (!physical_uses(physical, i))
             continue;
-        sink_printf(sink, "  %-22s %9s  %s\n", physical_name(target, i),
-                    units_number(value, fingerprint_parameter(
-                                            fingerprint, stage, target, i)),
-                    physical_unit(target, i));
+        sink_printf(sink, "  %-22s %9s  %s\n", physical_name(physical, i),
+                    units_number(value, exp(physical->log_value[i])),
+                    physical_unit(physical, i));
     }
 }
 

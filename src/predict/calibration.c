@@ -331,7 +331,8 @@ static void choose_method(struct calibration *own, const struct trials *trials,
 {
     size_t n_networks = points->n_networks;
 
-    own->method = sight == SIGHT_LEVELS && trials->n && points->lane <= 1
+    own->method = sight == SIGHT_LEVELS && trials->n && points->lane <= 1 &&
+                          !(points->multiprocessors > 0)
                       ? METHOD_BLEND
                       : METHOD_PHYSICAL;
     for (int m = 0; m < N_METHODS; m++) {

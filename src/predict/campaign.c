@@ -147,12 +147,20 @@ static enum assay_status campaign_run_again(struct campaign *campaign,
     return ASSAY_OK;
 }
 
+/* A GPU is not shared with what else the machine does. */
+static size_t most_rounds(const struct campaign *campaign)
+{
+    int64_t given = campaign->config->profile.rounds;
+
+    if (given > 0)
+        return (size_t)given;
+    return campaign->options->limits.device ? 1 : 3;
+}
+
 static size_t count_rounds(const struct campaign *campaign,
                            const struct campaign_test *test)
 {
-    return test->target == TARGET_LATENCY
-               ? (size_t)campaign->config->profile.rounds
-               : 1;
+    return test->target == TARGET_LATENCY ? most_rounds(campaign) : 1;
 }
 
 /* Runs the test in this round unless the log already has it. */
@@ -214,7 +222,7 @@ static enum assay_status campaign_run_all(struct campaign *campaign,
         progress->n_left += count_rounds(campaign, &tests->items[i]);
     }
     for (progress->round = 1;
-         !st && progress->round <= (size_t)campaign->config->profile.rounds;
+         !st && progress->round <= most_rounds(campaign);
          progress->round++)
         st = campaign_run_round(campaign, tests, err);
     return st;

@@ -72,10 +72,11 @@ struct campaign_result {
     double latency_ms;
     double alloc_mb, reserved_mb, used_mb; /* of memory */
     double avail_mb, free_mb, capacity_mb; /* of the machine, before the test */
-    double lane;      /* channels computed together; 0: unknown */
-    char machine[96]; /* what ran it: "AMD EPYC 7B13"; "": unknown */
-    double seconds;   /* of the whole test */
-    size_t n_rounds;  /* rounds it was measured in; from the log */
+    double lane;            /* channels computed together; 0: unknown */
+    double multiprocessors; /* of a GPU; 0: unknown */
+    char machine[96];       /* what ran it: "AMD EPYC 7B13"; "": unknown */
+    double seconds;         /* of the whole test */
+    size_t n_rounds;        /* rounds it was measured in; from the log */
     size_t n_steps;
     double steps_ms[64]; /* of the first ones */
 };
@@ -94,6 +95,7 @@ struct campaign_place {
     char device[32];  /* "cuda:0"; "": the host */
     char machine[96]; /* what that is: "NVIDIA H200"; "": unknown */
     char library[48]; /* "PyTorch 1.13.1"; "": this program's own engine */
+    double multiprocessors; /* of a GPU; 0: unknown, or none */
 };
 
 /* Whether there is a device of that name (NULL: the host), found out in a
@@ -101,7 +103,7 @@ struct campaign_place {
 enum assay_status campaign_find(const char *device, struct campaign_place *out,
                                 struct error *err);
 /* The same by the user's PyTorch. */
-enum assay_status campaign_find_torch(const struct torch_runner *torch,
+enum assay_status campaign_find_torch(struct torch_runner *torch,
                                       const char *device,
                                       struct campaign_place *out,
                                       struct error *err);
@@ -124,13 +126,14 @@ struct campaign_limits {
     const char *device; /* its name, by which the test's process finds it: a GPU
                            that a process has used is lost to its children.
                            NULL: the host's processors */
-    const char *machine; /* what it is; NULL: this processor, or the device's
-                            name */
+    const char *machine;    /* what it is; NULL: this processor, or the device's
+                               name */
+    double multiprocessors; /* of the device; 0: unknown, or none */
     int n_threads;
     const char *choices_path;  /* of kernels, so that tests of one shape use the
                                   same; NULL: each test chooses its own */
     campaign_measure *measure; /* NULL: campaign_measure_here() */
-    const struct torch_runner *torch; /* for tests in PyTorch */
+    struct torch_runner *torch; /* for tests in PyTorch */
 };
 
 /* Runs a test in a fresh process. A failing test is a result; only being unable

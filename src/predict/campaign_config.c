@@ -397,7 +397,6 @@ static void set_defaults(struct campaign_config *config)
     config->create.repeats = 1;
     config->profile.run_profiling = true;
     config->profile.gpu_id = -1;
-    config->profile.rounds = 3;
     config->profile.dataset = "imagenet";
     config->profile.framework = framework_names[FRAMEWORK_ASSAY];
     config->profile.stage = (struct config_texts){stages, 2};

@@ -58,7 +58,7 @@ struct profile_config {
     const char *device;
     const char *framework; /* "assay" or "torch" */
     bool till_first_fail;
-    int64_t rounds; /* of measuring latency, over all tests */
+    int64_t rounds; /* of measuring latency, over all tests; 0: 3, on a GPU 1 */
     const char *log_dir, *test_config;
 };
 
@@ -83,7 +83,7 @@ struct campaign_config {
     enum framework framework;
     /* Runs Python for networks given as such; the caller sets it. NULL: they
      * are refused. */
-    const struct torch_runner *torch;
+    struct torch_runner *torch;
     bool has_stage[N_STAGES], learns_stage[N_STAGES];
     bool has_target[N_TARGETS];
     /* Keys of perf4sight that mean nothing here, one line each for a user:

@@ -24,7 +24,7 @@ static const struct {
          "network,prune,batch,stage,repeat,passed,lat_passed,mem_passed,"
          "latency_ms,mem_alloc_mb,mem_reserved_mb,mem_used_mb,mem_avail_mb,"
          "mem_free_mb,mem_capacity_mb,lat_in_gt,mem_in_gt,has_description,"
-         "lane,machine,framework\n"},
+         "lane,machine,framework,multiprocessors\n"},
     [FILE_LAYERS] = {"layers.csv",
                      "network,prune,layer_index,layer_name,ic,oc,kh,kw,sh,sw,"
                      "ph,pw,groups,ih,iw,bias\n"},
@@ -115,7 +115,9 @@ static void close_row(struct csv_writer *writer)
     put_csv_number(sink, any->lane > 0, any->lane);
     sink_puts(sink, ",");
     csv_text(sink, any->machine);
-    sink_printf(sink, ",%s\n", framework_names[row->framework]);
+    sink_printf(sink, ",%s", framework_names[row->framework]);
+    put_csv_number(sink, any->multiprocessors > 0, any->multiprocessors);
+    sink_puts(sink, "\n");
 }
 
 static bool is_same_row(const struct csv_row *row,

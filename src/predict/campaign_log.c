@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { schema_version = 4, application_id = 0x41736379 /* "Ascy" */ };
+enum { schema_version = 5, application_id = 0x41736379 /* "Ascy" */ };
 
 struct campaign_log {
     struct database *database;
@@ -32,7 +32,7 @@ struct campaign_log {
     " steps INTEGER, finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,"        \
     " rounds INTEGER NOT NULL DEFAULT 1, lane REAL,"                           \
     " machine TEXT NOT NULL DEFAULT '',"                                       \
-    " framework TEXT NOT NULL DEFAULT 'assay',"                                \
+    " framework TEXT NOT NULL DEFAULT 'assay', multiprocessors REAL,"          \
     " UNIQUE (network, level, repeat, batch, stage, variable, framework))"
 
 static const char schema[] =
@@ -40,7 +40,7 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS test " TEST_COLUMNS ";"
     "CREATE TABLE IF NOT EXISTS step (test INTEGER NOT NULL,"
     " number INTEGER NOT NULL, ms REAL NOT NULL, PRIMARY KEY (test, number));"
-    "PRAGMA user_version = 4;"
+    "PRAGMA user_version = 5;"
     "PRAGMA application_id = 1098081145;"
     "COMMIT;";
 
@@ -58,7 +58,8 @@ static enum assay_status log_fail(const struct campaign_log *log,
 
 /* Logs of version 1 have a single round, those of version 2 do not say what
  * they were measured on, and those of version 3 are all of this program's
- * engine: a test was what it is without the framework. */
+ * engine: a test was what it is without the framework. Those of version 4 do
+ * not know GPUs. */
 #define COPIED_COLUMNS                                                         \
     "id, network, level, repeat, batch, stage, variable, file, passed,"        \
     " reason, latency_ms, alloc_mb, reserved_mb, used_mb, avail_mb, free_mb,"  \
@@ -71,13 +72,17 @@ static enum assay_status log_fail(const struct campaign_log *log,
     ", rounds, lane, machine) SELECT " COPIED_COLUMNS ", " newer               \
     " FROM old_test;"                                                          \
     "DROP TABLE old_test;"                                                     \
-    "PRAGMA user_version = 4;"                                                 \
+    "PRAGMA user_version = 5;"                                                 \
     "COMMIT;"
 
 static const char *const renewals[] = {
     [1] = ADD_FRAMEWORK("1, NULL, ''"),
     [2] = ADD_FRAMEWORK("rounds, lane, ''"),
     [3] = ADD_FRAMEWORK("rounds, lane, machine"),
+    [4] = "BEGIN IMMEDIATE;"
+          "ALTER TABLE test ADD COLUMN multiprocessors REAL;"
+          "PRAGMA user_version = 5;"
+          "COMMIT;",
 };
 
 static enum assay_status log_check_version(struct campaign_log *log,
@@ -300,7 +305,8 @@ static bool bind_result(sqlite3_stmt *row, const struct campaign_test *test,
            !sqlite3_bind_int64(
                row, 19, result->n_rounds ? (int64_t)result->n_rounds : 1) &&
            !sqlite3_bind_double(row, 20, result->lane) &&
-           !sqlite3_bind_text(row, 21, result->machine, -1, SQLITE_STATIC);
+           !sqlite3_bind_text(row, 21, result->machine, -1, SQLITE_STATIC) &&
+           !sqlite3_bind_double(row, 23, result->multiprocessors);
 }
 
 static enum assay_status add_steps(struct campaign_log *log,
@@ -334,14 +340,13 @@ static const char insert[] =
     "INSERT INTO test (network, level, repeat, batch, stage, variable,"
     " file, passed, reason, latency_ms, alloc_mb, reserved_mb, used_mb,"
     " avail_mb, free_mb, capacity_mb, seconds, steps, rounds, lane, machine,"
-    " framework) VALUES"
+    " framework, multiprocessors) VALUES"
     " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-    " ?17, ?18, ?19, ?20, ?21, ?22)";
+    " ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
 
 static const char update[] =
-    "UPDATE test SET lane = ?20, machine = ?21, rounds = rounds + ?19, seconds "
-    "= seconds + "
-    "?17,"
+    "UPDATE test SET lane = ?20, machine = ?21, multiprocessors = ?23,"
+    " rounds = rounds + ?19, seconds = seconds + ?17,"
     " steps = steps + ?18, latency_ms = CASE WHEN ?8 AND ?10 < latency_ms"
     " THEN ?10 ELSE latency_ms END WHERE network = ?1 AND level = ?2 AND"
     " repeat = ?3 AND batch = ?4 AND stage = ?5 AND variable = ?6 AND"
@@ -439,6 +444,7 @@ static bool log_read_row(sqlite3_stmt *row, struct campaign_test *test,
     result->n_rounds = (size_t)sqlite3_column_int64(row, 18);
     result->lane = sqlite3_column_double(row, 19);
     snprintf(result->machine, sizeof result->machine, "%s", text_of(row, 20));
+    result->multiprocessors = sqlite3_column_double(row, 22);
     return true;
 }
 
@@ -455,11 +461,12 @@ enum assay_status campaign_log_each(
         " free_mb, capacity_mb, seconds, steps, %s FROM test ORDER"
         " BY network, level, repeat, framework, stage, batch, variable";
     static const char *const newer[] = {
-        [1] = "1, NULL, '', 'assay' AS framework",
-        [2] = "rounds, lane, '', 'assay' AS framework",
-        [3] = "rounds, lane, machine, 'assay' AS framework",
-        [4] = "rounds, lane, machine, framework"};
-    char text[sizeof select + 48];
+        [1] = "1, NULL, '', 'assay' AS framework, NULL",
+        [2] = "rounds, lane, '', 'assay' AS framework, NULL",
+        [3] = "rounds, lane, machine, 'assay' AS framework, NULL",
+        [4] = "rounds, lane, machine, framework, NULL",
+        [5] = "rounds, lane, machine, framework, multiprocessors"};
+    char text[sizeof select + 64];
     sqlite3_stmt *row = NULL;
     enum assay_status st = ASSAY_OK;
     int rc = SQLITE_DONE;

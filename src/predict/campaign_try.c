@@ -184,6 +184,7 @@ static void answer_question(void *context, int line)
                  device->name);
         snprintf(question->place.machine, sizeof question->place.machine, "%s",
                  look.model[0] ? look.model : device->name);
+        question->place.multiprocessors = look.n_units;
     }
     child_send(line, question, sizeof *question, 0);
 }
@@ -219,7 +220,7 @@ enum assay_status campaign_find(const char *device, struct campaign_place *out,
     return is_host(device) ? ASSAY_OK : ask_device(device, out, err);
 }
 
-enum assay_status campaign_find_torch(const struct torch_runner *torch,
+enum assay_status campaign_find_torch(struct torch_runner *torch,
                                       const char *device,
                                       struct campaign_place *out,
                                       struct error *err)
@@ -235,6 +236,7 @@ enum assay_status campaign_find_torch(const struct torch_runner *torch,
         return st;
     memcpy(out->machine, answer.result.machine, sizeof out->machine);
     memcpy(out->library, answer.library, sizeof out->library);
+    out->multiprocessors = answer.result.multiprocessors;
     if (!is_host(device))
         snprintf(out->device, sizeof out->device, "%s", name);
     if (!out->machine[0])
@@ -315,6 +317,7 @@ enum assay_status campaign_try(const struct campaign_test *test,
         name_processor(result->machine);
     else
         snprintf(result->machine, sizeof result->machine, "%s", limits->device);
+    result->multiprocessors = limits->multiprocessors;
     if (!is_host(limits->device))
         return ASSAY_OK; /* the test knows its device's memory */
     result->avail_mb = memory.available;

@@ -14,7 +14,8 @@ enum {
     max_size = 1 << 24,
     max_level = 100,
     max_batch = 1 << 20,
-    max_lane = 1024
+    max_lane = 1024,
+    max_multiprocessors = 1 << 20
 };
 
 /* A file of the folder that is being read. */
@@ -239,7 +240,7 @@ struct measured_columns {
     int batch, stage;
     int passed[N_TARGETS], value[N_TARGETS], is_kept[N_TARGETS];
     /* These and is_kept may be missing. */
-    int capacity, available, lane, machine, framework;
+    int capacity, available, lane, machine, framework, multiprocessors;
 };
 
 static enum assay_status find_measured(const struct csv *csv,
@@ -264,6 +265,7 @@ static enum assay_status find_measured(const struct csv *csv,
     columns->lane = csv_find(csv, "lane");
     columns->machine = csv_find(csv, "machine");
     columns->framework = csv_find(csv, "framework");
+    columns->multiprocessors = csv_find(csv, "multiprocessors");
     return st;
 }
 
@@ -332,7 +334,7 @@ static enum assay_status read_device(const struct data_reading *reading,
                                      const struct measured_columns *columns,
                                      struct data_set *set, struct error *err)
 {
-    double capacity = NAN, available = NAN, lane = NAN;
+    double capacity = NAN, available = NAN, lane = NAN, multiprocessors = NAN;
     enum assay_status st =
         csv_number(&reading->csv, columns->capacity, NAN, &capacity, err);
 
@@ -341,11 +343,16 @@ static enum assay_status read_device(const struct data_reading *reading,
             csv_number(&reading->csv, columns->available, NAN, &available, err);
     if (!st)
         st = csv_number(&reading->csv, columns->lane, NAN, &lane, err);
+    if (!st)
+        st = csv_number(&reading->csv, columns->multiprocessors, NAN,
+                        &multiprocessors, err);
     if (st)
         return st;
     data_set_note_device(set, capacity, available);
     if (lane >= 1 && lane <= max_lane)
         set->lane = lane;
+    if (multiprocessors >= 1 && multiprocessors <= max_multiprocessors)
+        set->multiprocessors = multiprocessors;
     return data_set_note_machine(
         set, csv_field(&reading->csv, columns->machine), err);
 }

@@ -52,9 +52,10 @@ struct data_set {
     struct map index; /* "network level" to a description */
     struct measurement *rows;
     size_t n_rows, rows_capacity;
-    double capacity_mb;  /* of the device; NAN: unknown */
-    double available_mb; /* before anything runs; NAN: unknown */
-    double lane;         /* channels computed together; NAN: unknown */
+    double capacity_mb;     /* of the device; NAN: unknown */
+    double available_mb;    /* before anything runs; NAN: unknown */
+    double lane;            /* channels computed together; NAN: unknown */
+    double multiprocessors; /* of a GPU; NAN: unknown, or none */
     struct str machines; /* what rows were measured on, a line each, in order */
     size_t n_undescribed;   /* rows of networks without layers, left out */
     struct str undescribed; /* "mnasnet 5 15, resnet18 40" */

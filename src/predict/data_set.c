@@ -28,7 +28,8 @@ void data_set_release(struct data_set *set)
 void data_set_begin(struct data_set *set)
 {
     if (!set->n_descriptions)
-        set->capacity_mb = set->available_mb = set->lane = NAN;
+        set->capacity_mb = set->available_mb = set->lane =
+            set->multiprocessors = NAN;
 }
 
 enum assay_status data_set_add_row(struct data_set *set,

@@ -19,7 +19,7 @@ static double doubt_slopes(const struct physical *physical,
     struct physical moved = *physical;
     double here = log(physical_predict(physical, description, batch));
 
-    for (size_t i = 0; i + 1 < physical_count(physical->target); i++) {
+    for (size_t i = 0; i < physical_fitted_count(physical); i++) {
         slopes[i] = 0;
         if (!physical_uses(physical, i))
             continue;
@@ -47,9 +47,8 @@ static void add_prior(double normal[most][most],
                       const struct physical *physical, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        double deviation = physical->target == TARGET_LATENCY
-                               ? latency_prior_deviation(physical, i)
-                               : memory_prior_deviation(physical, i);
+        double deviation =
+            physical_class(physical)->prior_deviation(physical, i);
 
         normal[i][i] += 1 / (deviation * deviation);
     }
@@ -116,9 +115,8 @@ static void doubt_gather(struct doubt *doubt, const struct physical *physical,
                          const struct data_points *points,
                          const double *weights, double *misses)
 {
-    size_t n = physical_count(physical->target) - 1;
-    double c = physical->target == TARGET_LATENCY ? latency_row_deviation()
-                                                  : memory_row_deviation();
+    size_t n = physical_fitted_count(physical);
+    double c = physical_class(physical)->row_deviation();
 
     for (size_t i = 0; i < points->n; i++) {
         const struct data_point *point = &points->items[i];
@@ -144,8 +142,7 @@ enum assay_status doubt_find(struct doubt *doubt,
                              const struct data_points *points,
                              double n_effective, struct error *err)
 {
-    double row = physical->target == TARGET_LATENCY ? latency_row_deviation()
-                                                    : memory_row_deviation();
+    double row = physical_class(physical)->row_deviation();
     double *weights = point_weights(points, n_effective, row);
     double *misses = mem_array(2 * points->n + 1, sizeof *misses);
     enum assay_status st = ASSAY_OK;
@@ -155,7 +152,7 @@ enum assay_status doubt_find(struct doubt *doubt,
         doubt_gather(doubt, physical, points, weights, misses);
         doubt->noise = noise_of(points, misses, misses + points->n);
         doubt->is_known =
-            invert(doubt->covariance, physical_count(physical->target) - 1) &&
+            invert(doubt->covariance, physical_fitted_count(physical)) &&
             isfinite(doubt->noise);
     } else {
         st = error_nomem(err, points->n * sizeof *misses, "a fit");
@@ -168,7 +165,7 @@ enum assay_status doubt_find(struct doubt *doubt,
 double doubt_at(const struct doubt *doubt, const struct physical *physical,
                 const struct description *description, double batch)
 {
-    size_t n = physical_count(physical->target) - 1;
+    size_t n = physical_fitted_count(physical);
     double slopes[most], variance = doubt->noise * doubt->noise;
 
     if (!doubt->is_known)

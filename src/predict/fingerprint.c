@@ -19,7 +19,7 @@ enum assay_status fingerprint_new(struct fingerprint **out, struct error *err)
     if (!*out)
         return error_nomem(err, sizeof **out, "a fingerprint");
     (*out)->data.capacity_mb = (*out)->data.available_mb = NAN;
-    (*out)->data.lane = NAN;
+    (*out)->data.lane = (*out)->data.multiprocessors = NAN;
     return ASSAY_OK;
 }
 
@@ -120,6 +120,7 @@ static enum assay_status copy_selected(struct fingerprint *fingerprint,
     if (str_append(&data->machines, str_text(&set->machines)))
         return error_nomem(err, set->machines.n, "the names of machines");
     data->available_mb = set->available_mb;
+    data->multiprocessors = set->multiprocessors;
     /* Only the rows of this program's own kernels have one. */
     data->lane =
         fingerprint->framework == FRAMEWORK_TORCH ? (double)NAN : set->lane;
@@ -157,7 +158,11 @@ enum assay_status fingerprint_sort_rows(struct fingerprint *fingerprint,
                 .stage = (enum stage)s,
                 .target = (enum target)t,
                 .lane =
-                    isnan(fingerprint->data.lane) ? 0 : fingerprint->data.lane};
+                    isnan(fingerprint->data.lane) ? 0 : fingerprint->data.lane,
+                .multiprocessors = isnan(fingerprint->data.multiprocessors)
+                                       ? 0
+                                       : fingerprint->data.multiprocessors,
+                .is_fused = fingerprint->framework == FRAMEWORK_ASSAY};
             st =
                 points_take(&part->points, &fingerprint->data, NULL, NULL, err);
             part->is_there = points_n_values(&part->points) >= min_rows;
@@ -359,19 +364,11 @@ fingerprint_calibration(const struct fingerprint *fingerprint, enum stage stage,
     return &fingerprint->parts[stage][target].calibration[sight];
 }
 
-double fingerprint_parameter(const struct fingerprint *fingerprint,
-                             enum stage stage, enum target target, size_t i)
+const struct physical *
+fingerprint_physical(const struct fingerprint *fingerprint, enum stage stage,
+                     enum target target)
 {
-    const struct print_part *part = &fingerprint->parts[stage][target];
-
-    return exp(part->predictor.physical.log_value[i]);
-}
-
-bool fingerprint_has_parameter(const struct fingerprint *fingerprint,
-                               enum stage stage, enum target target, size_t i)
-{
-    return physical_uses(&fingerprint->parts[stage][target].predictor.physical,
-                         i);
+    return &fingerprint->parts[stage][target].predictor.physical;
 }
 
 void fingerprint_batches(const struct fingerprint *fingerprint,

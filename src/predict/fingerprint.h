@@ -74,12 +74,10 @@ size_t fingerprint_row_count(const struct fingerprint *fingerprint,
 const struct calibration *
 fingerprint_calibration(const struct fingerprint *fingerprint, enum stage stage,
                         enum target target, enum sight sight);
-/* A parameter of the physical model of all networks; does this device have it?
- * See physical_uses(). */
-double fingerprint_parameter(const struct fingerprint *fingerprint,
-                             enum stage stage, enum target target, size_t i);
-bool fingerprint_has_parameter(const struct fingerprint *fingerprint,
-                               enum stage stage, enum target target, size_t i);
+/* The physical model of all networks. */
+const struct physical *
+fingerprint_physical(const struct fingerprint *fingerprint, enum stage stage,
+                     enum target target);
 /* The smallest and the largest batch of a run that passed. */
 void fingerprint_batches(const struct fingerprint *fingerprint,
                          enum stage stage, double *least, double *most);

@@ -194,12 +194,13 @@ static enum assay_status read_figure(struct print_reading *r, struct error *err)
 {
     struct data_set *data = &r->fingerprint->data;
 
-    return print_number(r, 1,
-                        strcmp(r->words[0], "lane") == 0 ? &data->lane
-                        : strcmp(r->words[0], "capacity_mb") == 0
-                            ? &data->capacity_mb
-                            : &data->available_mb,
-                        err);
+    return print_number(
+        r, 1,
+        strcmp(r->words[0], "lane") == 0              ? &data->lane
+        : strcmp(r->words[0], "multiprocessors") == 0 ? &data->multiprocessors
+        : strcmp(r->words[0], "capacity_mb") == 0     ? &data->capacity_mb
+                                                      : &data->available_mb,
+        err);
 }
 
 static enum assay_status read_seed(struct print_reading *r, struct error *err)
@@ -365,8 +366,9 @@ static enum assay_status read_print_part(struct print_reading *r,
     predictor = &r->part->predictor;
     if (!r->part->is_there || predictor->families)
         return reading_refuse(r, "a part without rows", err);
-    predictor->stage = predictor->physical.stage = (enum stage)stage;
-    predictor->target = predictor->physical.target = (enum target)target;
+    predictor->stage = (enum stage)stage;
+    predictor->target = (enum target)target;
+    predictor->physical = physical_for(&r->part->points);
     predictor->families =
         mem_array(r->part->points.n_networks + 1, sizeof *predictor->families);
     return predictor->families
@@ -383,8 +385,8 @@ static enum assay_status read_parameter(struct print_reading *r,
 
     if (!st && !(value > 0))
         st = reading_refuse(r, "expected a positive number", err);
-    for (size_t i = 0; !st && i < physical_count(physical->target); i++) {
-        if (strcmp(physical_name(physical->target, i), r->words[1]) == 0) {
+    for (size_t i = 0; !st && i < physical_count(physical); i++) {
+        if (strcmp(physical_name(physical, i), r->words[1]) == 0) {
             physical->log_value[i] = log(value);
             return ASSAY_OK;
         }
@@ -543,6 +545,7 @@ static const struct {
     {"capacity_mb", read_figure},
     {"available_mb", read_figure},
     {"lane", read_figure},
+    {"multiprocessors", read_figure},
     {"seed", read_seed},
     {"network", read_network},
     {"count", read_image_count},

@@ -95,8 +95,8 @@ static void write_ranges(const struct fingerprint *fingerprint,
 static void write_physical(const char *key, const struct physical *physical,
                            struct sink *sink)
 {
-    for (size_t i = 0; i < physical_count(physical->target); i++) {
-        sink_printf(sink, "%s %s", key, physical_name(physical->target, i));
+    for (size_t i = 0; i < physical_count(physical); i++) {
+        sink_printf(sink, "%s %s", key, physical_name(physical, i));
         put_print_values(sink, (double[]){exp(physical->log_value[i])}, 1);
     }
 }
@@ -174,6 +174,10 @@ enum assay_status fingerprint_write(const struct fingerprint *fingerprint,
     put_print_values(sink, &data->available_mb, 1);
     sink_puts(sink, "lane");
     put_print_values(sink, &data->lane, 1);
+    if (!isnan(data->multiprocessors)) {
+        sink_puts(sink, "multiprocessors");
+        put_print_values(sink, &data->multiprocessors, 1);
+    }
     sink_printf(sink, "seed %llu\n", (unsigned long long)fingerprint->seed);
     for (size_t i = 0; i < data->n_descriptions; i++) {
         write_network(&data->descriptions[i], sink);

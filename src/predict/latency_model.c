@@ -4,7 +4,6 @@
  * line for small batches and one for all others. */
 #include "predict/physical_internal.h"
 
-#include "base/doubles.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -42,7 +41,7 @@ enum parameter {
  * reading or writing one element: typical for large and small processors of
  * this kind. The speed of the device and its launch times are found from the
  * rows first. */
-const struct prior latency_priors[] = {
+static const struct prior latency_priors[] = {
     [RATE_1X1] = {"rate_1x1", "ms per GMAC", 1, 0.4, ON_ALL},
     [RATE_3X3] = {"rate_3x3", "ms per GMAC", 0.6, 0.5, ON_ALL},
     [RATE_OTHER] = {"rate_other", "ms per GMAC", 1, 0.5, ON_ALL},
@@ -99,8 +98,6 @@ static struct prior prior_in(size_t i, double lane)
     return prior;
 }
 
-const size_t n_latency_priors = N_PARAMETERS;
-
 _Static_assert((int)N_PARAMETERS <= (int)PHYSICAL_MAX_PARAMETERS &&
                    (int)N_PARAMETERS <= (int)LEVENBERG_MAX_PARAMETERS,
                "there is room for all parameters");
@@ -108,7 +105,7 @@ _Static_assert((int)N_PARAMETERS <= (int)PHYSICAL_MAX_PARAMETERS &&
 /* Which parameters a scale multiplies. */
 enum scale { SCALE_WORK, SCALE_LAUNCH, N_SCALES };
 
-static bool is_scaled(size_t parameter, enum scale scale)
+static bool is_scaled(size_t parameter, size_t scale)
 {
     switch (parameter) {
     case RATE_1X1:
@@ -134,7 +131,6 @@ static bool is_scaled(size_t parameter, enum scale scale)
 }
 
 static const double small_batch = 16; /* below, slower kernels are chosen */
-static const double deviation = 0.1;  /* of a good prediction, in logarithms */
 static const double corner = 4;       /* between work and launches */
 /* Batches from this size on slow a fully connected layer in lanes down. */
 static const double dense_rows = 8;
@@ -158,20 +154,11 @@ struct network_terms {
     double parameters, n_convs, n_norms, n_others, n_tensors;
     double elementwise, max_pool; /* elements moved per image */
     double ragged, ragged_concat; /* elements of maps that end within a lane */
-    double biased, n_biased;      /* outputs of convolutions with a bias */
-    double forked, n_forked;      /* inputs that another branch reads too */
+    struct branches branches;     /* none in lanes */
     double dense;                 /* padded multiply-adds per image */
     double lane;
     bool is_training;
 };
-
-/* Rows are handled in tiles of 32, 64 or 128; smaller tiles are less
- * efficient. */
-static double tiled(double width)
-{
-    return fmin(fmin(ceil(width / 32) * 32 * 1.3, ceil(width / 64) * 64 * 1.1),
-                ceil(width / 128) * 128);
-}
 
 static enum parameter rate_of(const struct conv_row *conv)
 {
@@ -252,44 +239,6 @@ static bool is_fused(const struct network_terms *network)
     return network->lane > 1 && !network->is_training;
 }
 
-/* Whether a convolution reads what the one before it wrote: directly, or
- * through layers that keep the channels, such as norms and pools. */
-static bool is_chained(const struct conv_row *conv,
-                       const struct conv_row *before)
-{
-    return conv->in == before->out && conv->size[0] <= conv_out(before, 0);
-}
-
-/* Libraries of GPUs add the bias in a kernel of its own, and sum its gradient
- * in another. Where branches begin, the gradients of all readers of a map are
- * added: a convolution that does not read what the one before it wrote reads a
- * map that others read too, except for one reader per concatenation. Additions
- * of residual networks are counted as such. */
-static void count_branches(struct network_terms *network)
-{
-    const struct description *own = network->description;
-    const struct image_counts *counts = &own->counts;
-
-    if (network->lane > 1)
-        return;
-    for (size_t i = 0; i < own->n_convs; i++) {
-        const struct conv_row *conv = &own->convs[i];
-
-        if (conv->has_bias) {
-            network->biased += (double)conv->out * (double)conv_out(conv, 0) *
-                               (double)conv_out(conv, 1);
-            network->n_biased++;
-        }
-        if (i > 0 && counts->n_concat > 0 && !is_chained(conv, conv - 1)) {
-            network->forked += (double)conv->in * (double)conv->size[0] *
-                               (double)conv->size[1];
-            network->n_forked++;
-        }
-    }
-    network->forked = fmax(network->forked - counts->concat_elements, 0);
-    network->n_forked = fmax(network->n_forked - counts->n_concat, 0);
-}
-
 /* Counts how often elements are read or written, per kind of layer. */
 static void count_traffic(struct network_terms *network)
 {
@@ -302,13 +251,13 @@ static void count_traffic(struct network_terms *network)
         network->elementwise =
             8 * counts->norm_elements + 5 * counts->relu_elements +
             6 * counts->add_elements + 3 * counts->concat_elements +
-            3 * network->biased + 3 * network->forked;
+            3 * network->branches.biased + 3 * network->branches.forked;
         network->max_pool = 2 * counts->max_pool_inputs + counts->max_pool_taps;
     } else {
         network->elementwise =
             2 * counts->norm_elements + 2 * counts->relu_elements +
             3 * counts->add_elements + 2 * counts->concat_elements +
-            2 * network->biased;
+            2 * network->branches.biased;
         network->max_pool = counts->max_pool_taps;
     }
 }
@@ -339,10 +288,12 @@ static void network_fill(struct network_terms *network,
     }
     for (size_t i = 0; terms && i < description->n_convs; i++)
         terms[i] = term_of(&description->convs[i], i == 0, lane);
-    count_branches(network);
-    network->n_others += network->n_biased;
+    if (lane <= 1)
+        network->branches = branches_of(description);
+    network->n_others += network->branches.n_biased;
     if (network->is_training)
-        network->n_others += network->n_biased + network->n_forked;
+        network->n_others +=
+            network->branches.n_biased + network->branches.n_forked;
     count_traffic(network);
     count_lanes(network);
     for (size_t i = 0; i < description->n_denses; i++) {
@@ -454,8 +405,9 @@ static void latency_exp(const double *log_value, double *q)
         q[i] = exp(log_value[i]);
 }
 
-double latency_predict(const struct physical *physical,
-                       const struct description *description, double batch)
+static double latency_predict(const struct physical *physical,
+                              const struct description *description,
+                              double batch)
 {
     double q[N_FITTED];
     struct network_terms network;
@@ -472,16 +424,12 @@ double latency_predict(const struct physical *physical,
 
 struct latency_fitting {
     const struct data_points *points;
-    const double *weights;
     size_t *network_of; /* one per point */
     struct network_terms *networks;
     struct latency_line *lines;
     struct conv_term *terms;
     size_t n_networks;
-    double centre[N_FITTED]; /* of the priors, as logarithms */
-    double share;            /* factor on their deviations */
     double lane;
-    double scale_centre[N_SCALES];
 };
 
 static void fitting_release(struct latency_fitting *fitting)
@@ -542,9 +490,10 @@ static enum assay_status fitting_prepare(struct latency_fitting *fitting,
 }
 
 /* Logarithms of prediction over value, for all points. */
-static void fitting_miss(const struct latency_fitting *fitting,
-                         const double *log_value, double *out)
+static void fitting_miss(const void *context, const double *log_value,
+                         double *out)
 {
+    const struct latency_fitting *fitting = context;
     double q[N_FITTED];
 
     latency_exp(log_value, q);
@@ -559,146 +508,48 @@ static void fitting_miss(const struct latency_fitting *fitting,
     }
 }
 
-static void fitting_weigh(const struct latency_fitting *fitting, double *out)
-{
-    for (size_t i = 0; i < fitting->points->n; i++)
-        out[i] = fitting->weights[i] * least_squares_huber(out[i], deviation);
-}
-
-static void apply_scales(const struct latency_fitting *fitting,
-                         const double *scales, double *log_value)
-{
-    for (size_t i = 0; i < N_FITTED; i++) {
-        log_value[i] = fitting->centre[i];
-        for (int s = 0; s < N_SCALES; s++)
-            log_value[i] += is_scaled(i, (enum scale)s) ? scales[s] : 0;
-    }
-}
-
-/* Very little is known in advance about the speed of a device. */
-static const double scale_deviation = 2;
-
-static void scale_residuals(const void *context, const double *scales,
-                            double *out)
-{
-    const struct latency_fitting *fitting = context;
-    double log_value[N_FITTED];
-
-    apply_scales(fitting, scales, log_value);
-    fitting_miss(fitting, log_value, out);
-    fitting_weigh(fitting, out);
-    for (int s = 0; s < N_SCALES; s++)
-        out[fitting->points->n + (size_t)s] =
-            (scales[s] - fitting->scale_centre[s]) / scale_deviation;
-}
-
-static void latency_residuals(const void *context, const double *log_value,
-                              double *out)
+static struct prior fitting_prior(const void *context, size_t i)
 {
     const struct latency_fitting *fitting = context;
 
-    fitting_miss(fitting, log_value, out);
-    fitting_weigh(fitting, out);
-    for (size_t i = 0; i < N_FITTED; i++)
-        out[fitting->points->n + i] =
-            (log_value[i] - fitting->centre[i]) /
-            (prior_in(i, fitting->lane).deviation * fitting->share);
+    return prior_in(i, fitting->lane);
 }
 
-/* Starts the scales so that the median row is right. */
-static enum assay_status guess_scales(struct latency_fitting *fitting,
-                                      struct error *err)
+static enum assay_status
+latency_fit(struct physical *physical, const struct data_points *points,
+            double n_effective, const struct physical *about, struct error *err)
 {
     static const double ratio[N_SCALES] = {1, 0.3};
-    size_t n = fitting->points->n;
-    double *misses = mem_array(n + 1, sizeof *misses);
-    double log_value[N_FITTED];
-
-    if (!misses)
-        return error_nomem(err, n * sizeof *misses, "a fit");
-    for (int s = 0; s < N_SCALES; s++)
-        fitting->scale_centre[s] = log(ratio[s]);
-    apply_scales(fitting, fitting->scale_centre, log_value);
-    fitting_miss(fitting, log_value, misses);
-    doubles_sort(misses, n);
-    for (int s = 0; s < N_SCALES; s++)
-        fitting->scale_centre[s] -= misses[n / 2];
-    mem_free(misses);
-    return ASSAY_OK;
-}
-
-/* Centres the priors on what is expected of a device as fast as this one. */
-static enum assay_status find_scales(struct latency_fitting *fitting,
-                                     double *log_value, struct error *err)
-{
-    struct least_squares scales = {.n_parameters = N_SCALES,
-                                   .n_residuals = fitting->points->n + N_SCALES,
-                                   .residuals = scale_residuals,
-                                   .context = fitting};
-    double found[N_SCALES];
-    enum assay_status st;
-
-    for (size_t i = 0; i < N_FITTED; i++)
-        fitting->centre[i] = log(prior_in(i, fitting->lane).centre);
-    st = guess_scales(fitting, err);
-    if (st)
-        return st;
-    for (int s = 0; s < N_SCALES; s++)
-        found[s] = fitting->scale_centre[s];
-    st = least_squares_solve(&scales, found, NULL, err);
-    if (st)
-        return st;
-    apply_scales(fitting, found, log_value);
-    for (size_t i = 0; i < N_FITTED; i++)
-        fitting->centre[i] = log_value[i];
-    return ASSAY_OK;
-}
-
-static enum assay_status fitting_solve(struct latency_fitting *fitting,
-                                       double *log_value,
-                                       const struct physical *about,
-                                       struct error *err)
-{
-    struct least_squares all = {.n_parameters = N_FITTED,
-                                .n_residuals = fitting->points->n + N_FITTED,
-                                .residuals = latency_residuals,
-                                .context = fitting};
-    enum assay_status st = ASSAY_OK;
-
-    fitting->share = about ? about_share : 1;
-    if (!about)
-        st = find_scales(fitting, log_value, err);
-    for (size_t i = 0; about && i < N_FITTED; i++)
-        fitting->centre[i] = log_value[i] = about->log_value[i];
-    return st ? st : least_squares_solve(&all, log_value, NULL, err);
-}
-
-enum assay_status latency_fit(struct physical *physical,
-                              const struct data_points *points,
-                              double n_effective, const struct physical *about,
-                              struct error *err)
-{
     struct latency_fitting fitting = {0};
-    double *weights = point_weights(points, n_effective, deviation);
+    const struct latency_law law = {.n_fitted = N_FITTED,
+                                    .n_scales = N_SCALES,
+                                    .ratio = ratio,
+                                    .is_scaled = is_scaled,
+                                    .prior = fitting_prior,
+                                    .miss = fitting_miss,
+                                    .context = &fitting};
     enum assay_status st =
-        weights
-            ? fitting_prepare(&fitting, points, physical_lane(physical), err)
-            : error_nomem(err, points->n * sizeof *weights, "a fit");
+        fitting_prepare(&fitting, points, physical_lane(physical), err);
 
-    fitting.weights = weights;
     if (!st)
-        st = fitting_solve(&fitting, physical->log_value, about, err);
+        st = latency_law_fit(&law, points, n_effective, about,
+                             physical->log_value, err);
     fitting_release(&fitting);
-    mem_free(weights);
     return st;
 }
 
-double latency_prior_deviation(const struct physical *physical, size_t i)
+static double latency_prior_deviation(const struct physical *physical, size_t i)
 {
     return prior_in(i, physical_lane(physical)).deviation;
 }
 
-double latency_row_deviation(void)
-{
-    return deviation;
-}
+const struct physical_class latency_class = {
+    .priors = latency_priors,
+    .n_parameters = N_PARAMETERS,
+    .n_fitted = N_FITTED,
+    .fit = latency_fit,
+    .predict = latency_predict,
+    .demand = latency_predict,
+    .prior_deviation = latency_prior_deviation,
+    .row_deviation = latency_row_deviation,
+};

@@ -1,8 +1,6 @@
 /* predict/memory_model.c - the physical model of memory; see physical.h. */
 #include "predict/physical_internal.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +29,7 @@ enum parameter {
 
 /* Parameters in MB are relative to the smallest or largest measured value, see
  * unit_of(). */
-const struct prior memory_priors[] = {
+static const struct prior memory_priors[] = {
     [CONTEXT] = {"context", "MB", 0.65, 0.3, ON_ALL},
     [SMALL_BATCH] = {"small_batch", "MB", 0.15, 0.7, NOT_IN_LANES},
     [PARAMETERS] = {"parameters", "times their bytes", 3, 0.1, ON_ALL},
@@ -53,13 +51,7 @@ const struct prior memory_priors[] = {
     [LANE] = {"lane", "channels", 1, 1, IN_LANES},
 };
 
-const size_t n_memory_priors = N_PARAMETERS;
-
 static const double small_batch = 64; /* below, the allocator keeps more */
-static const double deviation = 0.05; /* of a good prediction, in logarithms */
-static const double corner = 24;
-/* If no run failed, nothing shows where the ceiling is: assume far above. */
-static const double far_ceiling = 4, far_deviation = 0.3;
 
 /* ---- the model ----------------------------------------------------------- */
 
@@ -275,93 +267,6 @@ static struct terms terms_of(const struct description *description,
     return terms;
 }
 
-static double demand_of(const struct terms *terms, const double *q)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < N_TERMS; i++)
-        sum += q[i] * terms->of[i];
-    return sum;
-}
-
-static double used_of(double demand, const double *q)
-{
-    return soft_min(soft_max(demand, q[FLOOR], corner), q[CEILING], corner);
-}
-
-static void memory_exp(const double *log_value, double *q)
-{
-    for (size_t i = 0; i < N_FITTED; i++)
-        q[i] = exp(log_value[i]);
-}
-
-double memory_demand(const struct physical *physical,
-                     const struct description *description, double batch)
-{
-    struct terms terms =
-        terms_of(description, batch, physical->stage, physical_lane(physical));
-    double q[N_FITTED];
-
-    memory_exp(physical->log_value, q);
-    return soft_max(demand_of(&terms, q), q[FLOOR], corner);
-}
-
-double memory_predict(const struct physical *physical,
-                      const struct description *description, double batch)
-{
-    struct terms terms =
-        terms_of(description, batch, physical->stage, physical_lane(physical));
-    double q[N_FITTED];
-
-    memory_exp(physical->log_value, q);
-    return used_of(demand_of(&terms, q), q);
-}
-
-double memory_limit(const struct physical *physical)
-{
-    double limit = exp(physical->log_value[LIMIT]);
-    double ceiling = exp(physical->log_value[CEILING]);
-
-    /* A ceiling far above everything that was seen: nothing failed. */
-    return limit < ceiling / 2 ? (double)NAN : limit;
-}
-
-/* ---- fitting ------------------------------------------------------------- */
-
-struct memory_fitting {
-    const struct data_points *points;
-    const double *weights;
-    struct terms *terms; /* one per point */
-    double centre[N_FITTED], deviation[N_FITTED];
-};
-
-/* Two residuals per point: the memory used, and the side of the limit it is on.
- * A failed run has only the second. */
-static void memory_residuals(const void *context, const double *log_value,
-                             double *out)
-{
-    const struct memory_fitting *fitting = context;
-    size_t n = fitting->points->n;
-    double q[N_FITTED];
-
-    memory_exp(log_value, q);
-    for (size_t i = 0; i < n; i++) {
-        const struct data_point *point = &fitting->points->items[i];
-        double demand = demand_of(&fitting->terms[i], q);
-        double beyond = log(demand) - log_value[LIMIT];
-        double wrong = point->is_bound ? fmin(beyond, 0) : fmax(beyond, 0);
-        double miss =
-            point->is_bound ? 0 : log(used_of(demand, q) / point->value);
-
-        out[i] = fitting->weights[i] * least_squares_huber(miss, deviation);
-        out[n + i] =
-            fitting->weights[i] * least_squares_huber(wrong, deviation);
-    }
-    for (size_t i = 0; i < N_FITTED; i++)
-        out[2 * n + i] =
-            (log_value[i] - fitting->centre[i]) / fitting->deviation[i];
-}
-
 /* Priors that differ for devices in lanes: these recompute cheap values instead
  * of keeping them, and their kernels are small. In inference the memory of a
  * network is known piece by piece: its weights, once plain and once repacked,
@@ -383,23 +288,6 @@ static const struct lane_prior {
                          {MAPS_LARGEST, 1, 0.3},
                          {IMAGES, 1, 0.2}}};
 
-/* What the centre of a prior is in units of. */
-static double unit_of(enum parameter parameter,
-                      const struct data_points *points)
-{
-    switch (parameter) {
-    case CONTEXT:
-    case SMALL_BATCH:
-    case FLOOR:
-        return points_least(points);
-    case CEILING:
-    case LIMIT:
-        return points_most(points);
-    default:
-        return 1;
-    }
-}
-
 /* On other devices weights, gradients and momentum are kept in training, and
  * only weights in inference. */
 static struct prior memory_prior_of(size_t i, enum stage stage, double lane)
@@ -418,66 +306,69 @@ static struct prior memory_prior_of(size_t i, enum stage stage, double lane)
     return prior;
 }
 
-static void memory_set_priors(struct memory_fitting *fitting, double lane,
-                              const struct physical *about)
+static void memory_terms(const struct physical *physical,
+                         const struct description *description, double batch,
+                         double *out)
 {
-    const struct data_points *points = fitting->points;
+    struct terms terms =
+        terms_of(description, batch, physical->stage, physical_lane(physical));
 
-    for (size_t i = 0; i < N_FITTED; i++) {
-        struct prior prior = memory_prior_of(i, points->stage, lane);
-
-        fitting->centre[i] =
-            log(prior.centre * unit_of((enum parameter)i, points));
-        fitting->deviation[i] = prior.deviation;
-    }
-    if (!points_have_bounds(points)) {
-        fitting->centre[CEILING] += log(far_ceiling);
-        fitting->deviation[CEILING] = far_deviation;
-    }
-    for (size_t i = 0; about && i < N_FITTED; i++) {
-        fitting->centre[i] = about->log_value[i];
-        fitting->deviation[i] *= about_share;
-    }
+    memcpy(out, terms.of, sizeof terms.of);
 }
 
-double memory_prior_deviation(const struct physical *physical, size_t i)
+static struct prior memory_prior(const struct physical *physical, size_t i)
 {
-    return memory_prior_of(i, physical->stage, physical_lane(physical))
-        .deviation;
+    return memory_prior_of(i, physical->stage, physical_lane(physical));
 }
 
-double memory_row_deviation(void)
+static bool memory_is_constant(size_t i)
 {
-    return deviation;
+    return i == CONTEXT || i == SMALL_BATCH;
 }
 
-enum assay_status memory_fit(struct physical *physical,
-                             const struct data_points *points,
-                             double n_effective, const struct physical *about,
-                             struct error *err)
-{
-    struct memory_fitting fitting = {.points = points};
-    struct least_squares problem = {.n_parameters = N_FITTED,
-                                    .n_residuals = 2 * points->n + N_FITTED,
-                                    .residuals = memory_residuals,
-                                    .context = &fitting};
-    double *weights = point_weights(points, n_effective, deviation);
-    enum assay_status st = ASSAY_OK;
+static const struct memory_law law = {.n_terms = N_TERMS,
+                                      .terms = memory_terms,
+                                      .prior = memory_prior,
+                                      .is_constant = memory_is_constant};
 
-    fitting.terms = mem_array(points->n + 1, sizeof *fitting.terms);
-    if (!weights || !fitting.terms) {
-        st = error_nomem(err, points->n * sizeof *fitting.terms, "a fit");
-    } else {
-        fitting.weights = weights;
-        for (size_t i = 0; i < points->n; i++)
-            fitting.terms[i] =
-                terms_of(points->items[i].description, points->items[i].batch,
-                         points->stage, physical_lane(physical));
-        memory_set_priors(&fitting, physical_lane(physical), about);
-        memcpy(physical->log_value, fitting.centre, sizeof fitting.centre);
-        st = least_squares_solve(&problem, physical->log_value, NULL, err);
-    }
-    mem_free(fitting.terms);
-    mem_free(weights);
-    return st;
+static double memory_demand(const struct physical *physical,
+                            const struct description *description, double batch)
+{
+    return memory_law_demand(&law, physical, description, batch);
 }
+
+static double memory_predict(const struct physical *physical,
+                             const struct description *description,
+                             double batch)
+{
+    return memory_law_predict(&law, physical, description, batch);
+}
+
+static double memory_limit(const struct physical *physical)
+{
+    return memory_law_limit(&law, physical);
+}
+
+static double memory_prior_deviation(const struct physical *physical, size_t i)
+{
+    return memory_prior(physical, i).deviation;
+}
+
+static enum assay_status
+memory_fit(struct physical *physical, const struct data_points *points,
+           double n_effective, const struct physical *about, struct error *err)
+{
+    return memory_law_fit(&law, physical, points, n_effective, about, err);
+}
+
+const struct physical_class memory_class = {
+    .priors = memory_priors,
+    .n_parameters = N_PARAMETERS,
+    .n_fitted = N_FITTED,
+    .fit = memory_fit,
+    .predict = memory_predict,
+    .demand = memory_demand,
+    .limit = memory_limit,
+    .prior_deviation = memory_prior_deviation,
+    .row_deviation = memory_row_deviation,
+};

@@ -6,35 +6,54 @@
 
 #include <math.h>
 
-static const struct prior *prior_of(enum target target, size_t i)
+const struct physical_class *physical_class(const struct physical *physical)
 {
-    return target == TARGET_LATENCY ? &latency_priors[i] : &memory_priors[i];
+    bool is_latency = physical->target == TARGET_LATENCY;
+
+    if (physical->multiprocessors > 0)
+        return is_latency ? &gpu_latency_class : &gpu_memory_class;
+    return is_latency ? &latency_class : &memory_class;
 }
 
-size_t physical_count(enum target target)
+struct physical physical_for(const struct data_points *points)
 {
-    return target == TARGET_LATENCY ? n_latency_priors : n_memory_priors;
+    return (struct physical){.target = points->target,
+                             .stage = points->stage,
+                             .multiprocessors = points->multiprocessors,
+                             .is_fused = points->is_fused &&
+                                         points->stage == STAGE_INFERENCE};
 }
 
-const char *physical_name(enum target target, size_t i)
+size_t physical_count(const struct physical *physical)
 {
-    return prior_of(target, i)->name;
+    return physical_class(physical)->n_parameters;
 }
 
-const char *physical_unit(enum target target, size_t i)
+size_t physical_fitted_count(const struct physical *physical)
 {
-    return prior_of(target, i)->unit;
+    return physical_class(physical)->n_fitted;
+}
+
+const char *physical_name(const struct physical *physical, size_t i)
+{
+    return physical_class(physical)->priors[i].name;
+}
+
+const char *physical_unit(const struct physical *physical, size_t i)
+{
+    return physical_class(physical)->priors[i].unit;
 }
 
 double physical_lane(const struct physical *physical)
 {
-    return round(
-        exp(physical->log_value[physical_count(physical->target) - 1]));
+    return physical->multiprocessors > 0
+               ? 1
+               : round(exp(physical->log_value[physical_count(physical) - 1]));
 }
 
 bool physical_uses(const struct physical *physical, size_t i)
 {
-    enum devices of = prior_of(physical->target, i)->of;
+    enum devices of = physical_class(physical)->priors[i].of;
 
     return of == ON_ALL || (of == IN_LANES) == (physical_lane(physical) > 1);
 }
@@ -44,35 +63,31 @@ enum assay_status physical_fit(struct physical *physical,
                                double n_effective, const struct physical *about,
                                struct error *err)
 {
-    *physical =
-        (struct physical){.target = points->target, .stage = points->stage};
-    physical->log_value[physical_count(points->target) - 1] =
-        log(fmax(points->lane, 1));
-    return points->target == TARGET_LATENCY
-               ? latency_fit(physical, points, n_effective, about, err)
-               : memory_fit(physical, points, n_effective, about, err);
+    *physical = physical_for(points);
+    if (!(physical->multiprocessors > 0))
+        physical->log_value[physical_count(physical) - 1] =
+            log(fmax(points->lane, 1));
+    return physical_class(physical)->fit(physical, points, n_effective, about,
+                                         err);
 }
 
 double physical_predict(const struct physical *physical,
                         const struct description *description, double batch)
 {
-    return physical->target == TARGET_LATENCY
-               ? latency_predict(physical, description, batch)
-               : memory_predict(physical, description, batch);
+    return physical_class(physical)->predict(physical, description, batch);
 }
 
 double physical_demand(const struct physical *physical,
                        const struct description *description, double batch)
 {
-    return physical->target == TARGET_LATENCY
-               ? latency_predict(physical, description, batch)
-               : memory_demand(physical, description, batch);
+    return physical_class(physical)->demand(physical, description, batch);
 }
 
 double physical_limit(const struct physical *physical)
 {
-    return physical->target == TARGET_LATENCY ? (double)NAN
-                                              : memory_limit(physical);
+    const struct physical_class *class = physical_class(physical);
+
+    return class->limit ? class->limit(physical) : (double)NAN;
 }
 
 double widened(double channels, double lane)
@@ -83,6 +98,12 @@ double widened(double channels, double lane)
 double widened_input(const struct conv_row *conv, bool is_first, double lane)
 {
     return is_first ? (double)conv->in : widened((double)conv->in, lane);
+}
+
+double tiled(double width)
+{
+    return fmin(fmin(ceil(width / 32) * 32 * 1.3, ceil(width / 64) * 64 * 1.1),
+                ceil(width / 128) * 128);
 }
 
 /* The factor of the corner: 1 if one number is much smaller. */

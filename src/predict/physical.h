@@ -18,16 +18,25 @@ enum { PHYSICAL_MAX_PARAMETERS = 24 };
 struct physical {
     enum target target;
     enum stage stage;
+    double multiprocessors; /* > 0: a GPU, which has another model */
+    bool is_fused;          /* norms and activations are part of convolutions in
+                               inference */
     double log_value[PHYSICAL_MAX_PARAMETERS];
 };
 
-size_t physical_count(enum target target);
-const char *physical_name(enum target target, size_t i);
+/* One with nothing fitted, for such points. */
+struct physical physical_for(const struct data_points *points);
+
+/* Those that are fitted come first. */
+size_t physical_count(const struct physical *physical);
+size_t physical_fitted_count(const struct physical *physical);
+const char *physical_name(const struct physical *physical, size_t i);
 /* "ms per GMAC", "MB" */
-const char *physical_unit(enum target target, size_t i);
+const char *physical_unit(const struct physical *physical, size_t i);
 
 /* How many channels are computed together: a width counts as the next multiple
- * of it. 1: the device pads in other ways. It is the last parameter. */
+ * of it. 1: the device pads in other ways. It is the last parameter, except of
+ * a GPU. */
 double physical_lane(const struct physical *physical);
 /* Whether its predictions depend on the parameter: some are only for devices in
  * lanes, some only for others. */

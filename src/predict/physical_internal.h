@@ -21,32 +21,103 @@ struct prior {
 /* How much narrower priors are around a model of the same device. */
 static const double about_share = 0.5;
 
-extern const struct prior latency_priors[];
-extern const struct prior memory_priors[];
-extern const size_t n_latency_priors, n_memory_priors;
-
-/* Uses the lane that the model has. */
-enum assay_status latency_fit(struct physical *physical,
-                              const struct data_points *points,
-                              double n_effective, const struct physical *about,
-                              struct error *err);
-enum assay_status memory_fit(struct physical *physical,
+/* What is known of one target on one kind of device. */
+struct physical_class {
+    const struct prior *priors;
+    size_t n_parameters, n_fitted; /* the others, at the end, are facts */
+    enum assay_status (*fit)(struct physical *physical,
                              const struct data_points *points,
                              double n_effective, const struct physical *about,
                              struct error *err);
-/* Of a parameter's prior, in logarithms; and of a row that is predicted well.
- */
-double latency_prior_deviation(const struct physical *physical, size_t i);
-double memory_prior_deviation(const struct physical *physical, size_t i);
-double latency_row_deviation(void);
-double memory_row_deviation(void);
-double latency_predict(const struct physical *physical,
-                       const struct description *description, double batch);
-double memory_predict(const struct physical *physical,
+    double (*predict)(const struct physical *physical,
                       const struct description *description, double batch);
-double memory_demand(const struct physical *physical,
+    double (*demand)(const struct physical *physical,
                      const struct description *description, double batch);
-double memory_limit(const struct physical *physical);
+    double (*limit)(const struct physical *physical); /* NULL: none */
+    /* Of a parameter's prior, in logarithms; and of a row that is predicted
+     * well. */
+    double (*prior_deviation)(const struct physical *physical, size_t i);
+    double (*row_deviation)(void);
+};
+
+extern const struct physical_class latency_class, memory_class;
+extern const struct physical_class gpu_latency_class, gpu_memory_class;
+const struct physical_class *physical_class(const struct physical *physical);
+
+/* ---- latency_fit.c ------------------------------------------------------- */
+
+enum { LATENCY_MAX_SCALES = 4 };
+
+/* How latencies depend on parameters. Scales are factors that several
+ * parameters share: the speed of the device, of its launches. They are found
+ * from the rows alone, before the priors around them count. */
+struct latency_law {
+    size_t n_fitted, n_scales;
+    const double *ratio; /* of the scales to one another, as a first guess */
+    bool (*is_scaled)(size_t parameter, size_t scale);
+    struct prior (*prior)(const void *context, size_t i);
+    /* Logarithms of prediction over value, for all points. */
+    void (*miss)(const void *context, const double *log_value, double *out);
+    const void *context;
+};
+
+enum assay_status latency_law_fit(const struct latency_law *law,
+                                  const struct data_points *points,
+                                  double n_effective,
+                                  const struct physical *about,
+                                  double *log_value, struct error *err);
+double latency_row_deviation(void);
+
+/* ---- memory_fit.c -------------------------------------------------------- */
+
+/* The memory that is needed is a sum of terms, each times a parameter; three
+ * more follow: what is used lies between a floor and a ceiling, and runs fail
+ * above a limit. */
+struct memory_law {
+    size_t n_terms;
+    /* In MB. */
+    void (*terms)(const struct physical *physical,
+                  const struct description *description, double batch,
+                  double *out);
+    struct prior (*prior)(const struct physical *physical, size_t i);
+    /* Whether a term is the same for all networks: its prior is then relative
+     * to the smallest value that was measured. */
+    bool (*is_constant)(size_t i);
+};
+
+double memory_law_demand(const struct memory_law *law,
+                         const struct physical *physical,
+                         const struct description *description, double batch);
+double memory_law_predict(const struct memory_law *law,
+                          const struct physical *physical,
+                          const struct description *description, double batch);
+double memory_law_limit(const struct memory_law *law,
+                        const struct physical *physical);
+enum assay_status
+memory_law_fit(const struct memory_law *law, struct physical *physical,
+               const struct data_points *points, double n_effective,
+               const struct physical *about, struct error *err);
+double memory_row_deviation(void);
+
+/* ---- shared -------------------------------------------------------------- */
+
+/* Elements per image, and how many layers they are of.
+ *
+ * Libraries of GPUs add the bias in a kernel of its own, and sum its gradient
+ * in another. Where branches begin, the gradients of all readers of a map are
+ * added: a convolution that does not read what the one before it wrote reads a
+ * map that others read too, except for one reader per concatenation. Additions
+ * of residual networks are counted as such. */
+struct branches {
+    double biased, n_biased; /* outputs of convolutions with a bias */
+    double forked, n_forked; /* inputs that another branch reads too */
+};
+
+struct branches branches_of(const struct description *description);
+
+/* Rows are handled in tiles of 32, 64 or 128; smaller tiles are less
+ * efficient. */
+double tiled(double width);
 
 /* A width in channels, rounded up to whole lanes; the channels of an image are
  * not rounded. */

@@ -16,8 +16,11 @@ void points_release(struct data_points *points)
 
 struct data_points points_like(const struct data_points *points)
 {
-    return (struct data_points){
-        .stage = points->stage, .target = points->target, .lane = points->lane};
+    return (struct data_points){.stage = points->stage,
+                                .target = points->target,
+                                .lane = points->lane,
+                                .multiprocessors = points->multiprocessors,
+                                .is_fused = points->is_fused};
 }
 
 enum assay_status points_add(struct data_points *points,

@@ -21,6 +21,8 @@ struct data_points {
     enum stage stage;
     enum target target;
     double lane; /* channels that the device computes together; 0: unknown */
+    double multiprocessors; /* 0: unknown, or no GPU */
+    bool is_fused;          /* of this program's engine, which fuses layers */
     struct data_point *items;
     size_t n, capacity;
     size_t n_networks;

@@ -287,9 +287,8 @@ enum assay_status predictor_add_family(struct predictor *predictor,
         i++;
     if (i == points->n || predictor_family(predictor, network))
         return ASSAY_OK;
-    *family = (struct family){
-        .network = points->items[i].description->network,
-        .physical = {.target = points->target, .stage = points->stage}};
+    *family = (struct family){.network = points->items[i].description->network,
+                              .physical = physical_for(points)};
     st = points_of_network(points, points->items[i].network, &own, err);
     if (!st)
         st = note_levels(family, &own, err);

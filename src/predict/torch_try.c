@@ -1,14 +1,12 @@
 /* predict/torch_try.c - a test in PyTorch, see campaign_internal.h: the network
- * is written with its weights into a folder for this test alone, and built
- * again there. */
+ * is written with its weights into a folder of its own, and built again there.
+ * The next test of the same network finds it. */
 #include "predict/campaign_internal.h"
 
-#include "base/str.h"
 #include "formats/net/net.h"
 #include "models/model_open.h"
 #include "predict/torch_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,55 +14,40 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the child starts with. */
-struct torch_attempt {
-    const struct campaign_test *test;
-    const struct campaign_limits *limits;
-    size_t memory_bytes;
-    const char *net; /* the file to hand over */
-};
+/* ---- the network --------------------------------------------------------- */
 
-/* ---- the folder ---------------------------------------------------------- */
-
-static enum assay_status torch_make_folder(struct str *folder,
-                                           struct error *err)
+static enum assay_status torch_make_folder(struct torch_host *host,
+                                           const char *file, struct error *err)
 {
     const char *place = getenv("TMPDIR");
 
-    if (str_printf(folder, "%s/assay-torch-XXXXXX",
-                   place && *place ? place : "/tmp"))
+    if (!place || !*place)
+        place = "/tmp";
+    if (str_printf(&host->folder, "%s/assay-torch-XXXXXX", place))
         return error_nomem(err, 64, "a path");
-    return mkdtemp(folder->text)
-               ? ASSAY_OK
-               : error_errno(err, errno, "making a folder in %s",
-                             place && *place ? place : "/tmp");
-}
-
-/* With whatever a child that was killed left there. */
-static void torch_remove_folder(const char *folder)
-{
-    DIR *open = opendir(folder);
-    const struct dirent *entry;
-
-    if (!open)
-        return;
-    while ((entry = readdir(open))) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            (void)unlinkat(dirfd(open), entry->d_name, 0);
+    if (!mkdtemp(host->folder.text)) {
+        str_clear(&host->folder);
+        return error_errno(err, errno, "making a folder in %s", place);
     }
-    closedir(open);
-    (void)rmdir(folder);
+    return str_printf(&host->net, "%s/network.net", host->folder.text) ||
+                   str_append(&host->of, file)
+               ? error_nomem(err, 64, "a path")
+               : ASSAY_OK;
 }
 
-/* ---- in the child -------------------------------------------------------- */
+/* What the child that writes it starts with, and its answer. */
+struct torch_writing {
+    const char *file, *net;
+    enum assay_status status;
+    struct error error;
+};
 
 /* The same network with the same weights as this program's engine would run,
  * before anything is fused. */
-static enum assay_status
-torch_write_network(const struct torch_attempt *attempt, struct error *err)
+static enum assay_status torch_write(const char *file, const char *net,
+                                     struct error *err)
 {
-    const struct model_source source = {.name = attempt->test->file,
-                                        .is_file = true};
+    const struct model_source source = {.name = file, .is_file = true};
     struct graph *graph = NULL;
     struct pool *pool = NULL;
     enum assay_status st = pool_new(&pool, err);
@@ -74,51 +57,77 @@ torch_write_network(const struct torch_attempt *attempt, struct error *err)
     if (!st)
         st = model_load_weights(&source, graph, pool, NULL, err);
     if (!st)
-        st = net_save(graph, attempt->net, &(struct net_notes){0}, err);
+        st = net_save(graph, net, &(struct net_notes){0}, err);
     graph_free(graph);
     pool_free(pool);
     return st;
 }
 
-static void torch_run_attempt(void *context, int line)
+static void torch_write_apart(void *context, int line)
 {
-    const struct torch_attempt *attempt = context;
-    const struct campaign_test *test = attempt->test;
-    const struct campaign_limits *limits = attempt->limits;
-    const char *device = limits->device ? limits->device : "cpu";
-    /* A GPU's memory is limited only on request. */
-    size_t bytes =
-        limits->device ? limits->memory_bytes : attempt->memory_bytes;
-    char batch[24], threads[16], memory_mb[32];
-    const char *const words[] = {"--net",       attempt->net,
-                                 "--batch",     batch,
-                                 "--stage",     stage_names[test->stage],
-                                 "--variable",  target_names[test->target],
-                                 "--device",    device,
-                                 "--threads",   threads,
-                                 "--memory-mb", memory_mb,
-                                 NULL};
-    const struct torch_call call = {limits->torch, "assay.torch_test", words};
-    struct error why = {0};
-    enum assay_status st = torch_write_network(attempt, &why);
+    struct torch_writing *writing = context;
 
-    if (st) {
-        torch_send_failure(line, st, why.text);
-        return;
-    }
-    snprintf(batch, sizeof batch, "%" PRId64, test->batch);
-    snprintf(threads, sizeof threads, "%d", limits->n_threads);
-    snprintf(memory_mb, sizeof memory_mb, "%zu", bytes >> 20);
-    torch_become(&call, line);
+    writing->status = torch_write(writing->file, writing->net, &writing->error);
+    child_send(line, writing, sizeof *writing, 0);
 }
 
-/* ---- in the parent ------------------------------------------------------- */
+/* In a process of its own, because the file may be anything. False: the test
+ * cannot be made, for the reason in the result. */
+static enum assay_status torch_hand_over(struct torch_host *host,
+                                         const char *file,
+                                         struct campaign_result *result,
+                                         struct error *err)
+{
+    const struct child_options options = {.what = "a network",
+                                          .is_quiet = true,
+                                          .is_expendable = true,
+                                          .leaves_interrupt = true};
+    struct torch_writing writing = {.file = file};
+    struct child child;
+    enum child_told told;
+    enum assay_status st;
+    int status;
+
+    if (host->of.n && strcmp(host->of.text, file) == 0)
+        return ASSAY_OK;
+    torch_host_forget(host);
+    st = torch_make_folder(host, file, err);
+    writing.net = str_text(&host->net);
+    if (!st)
+        st = child_start(&child, &options, torch_write_apart, &writing, err);
+    if (st)
+        return st;
+    told = child_receive(child.line, &writing, sizeof writing, 0);
+    status = child_end(&child, told != CHILD_TOLD, NULL);
+    if (told != CHILD_TOLD)
+        campaign_explain_end(result, told, status, 0, 0);
+    else if (writing.status)
+        snprintf(result->reason, sizeof result->reason, "%.150s",
+                 writing.error.text);
+    if (result->reason[0])
+        torch_host_forget(host);
+    return ASSAY_OK;
+}
+
+/* ---- the test ------------------------------------------------------------ */
+
+/* What is asked for. */
+struct torch_attempt {
+    const struct campaign_test *test;
+    const struct campaign_limits *limits;
+    size_t memory_bytes;
+};
 
 static void torch_take_answer(const struct torch_attempt *attempt,
                               const struct torch_answer *answer,
                               struct campaign_result *result)
 {
     *result = answer->result;
+    if (answer->told != CHILD_TOLD) {
+        campaign_explain_end(result, answer->told, answer->wait_status,
+                             attempt->limits->seconds, attempt->memory_bytes);
+        return;
+    }
     result->is_passed = !answer->status;
     if (answer->status == ASSAY_NOMEM && !attempt->limits->device)
         campaign_explain_nomem(result, attempt->memory_bytes);
@@ -132,35 +141,30 @@ static void torch_take_answer(const struct torch_attempt *attempt,
 }
 
 static enum assay_status torch_attempt(const struct torch_attempt *attempt,
-                                       struct campaign_result *result,
+                                       const char *net,
+                                       struct torch_answer *answer,
                                        struct error *err)
 {
-    const struct child_options options = {.what = "a test",
-                                          .is_quiet = true,
-                                          .is_expendable = true,
-                                          .leaves_interrupt = true};
-    double seconds = attempt->limits->seconds;
-    char block[TORCH_ANSWER_BYTES];
-    struct torch_answer answer;
-    struct error why = {0};
-    struct child child;
-    enum child_told told;
-    enum assay_status st = child_start(&child, &options, torch_run_attempt,
-                                       (void *)(uintptr_t)attempt, err);
-    int status;
+    const struct campaign_test *test = attempt->test;
+    const struct campaign_limits *limits = attempt->limits;
+    const char *device = limits->device ? limits->device : "cpu";
+    /* A GPU's memory is limited only on request. */
+    size_t bytes =
+        limits->device ? limits->memory_bytes : attempt->memory_bytes;
+    char batch[24], threads[16], memory_mb[32];
+    const char *const words[] = {"--net",       net,
+                                 "--batch",     batch,
+                                 "--stage",     stage_names[test->stage],
+                                 "--variable",  target_names[test->target],
+                                 "--device",    device,
+                                 "--threads",   threads,
+                                 "--memory-mb", memory_mb,
+                                 NULL};
 
-    if (st)
-        return st;
-    told = child_receive(child.line, block, sizeof block, seconds);
-    status = child_end(&child, told != CHILD_TOLD, NULL);
-    if (told != CHILD_TOLD)
-        campaign_explain_end(result, told, status, seconds,
-                             attempt->memory_bytes);
-    else if (torch_answer_read(block, sizeof block, &answer, &why))
-        snprintf(result->reason, sizeof result->reason, "%.150s", why.text);
-    else
-        torch_take_answer(attempt, &answer, result);
-    return ASSAY_OK;
+    snprintf(batch, sizeof batch, "%" PRId64, test->batch);
+    snprintf(threads, sizeof threads, "%d", limits->n_threads);
+    snprintf(memory_mb, sizeof memory_mb, "%zu", bytes >> 20);
+    return torch_host_ask(limits->torch, words, limits->seconds, answer, err);
 }
 
 enum assay_status torch_try(const struct campaign_test *test,
@@ -168,19 +172,16 @@ enum assay_status torch_try(const struct campaign_test *test,
                             size_t memory_bytes, struct campaign_result *result,
                             struct error *err)
 {
-    struct torch_attempt attempt = {
-        .test = test, .limits = limits, .memory_bytes = memory_bytes};
-    struct str folder = {0}, net = {0};
-    enum assay_status st = torch_make_folder(&folder, err);
+    const struct torch_attempt attempt = {test, limits, memory_bytes};
+    struct torch_answer answer;
+    enum assay_status st = torch_wake(limits->torch, err);
 
-    if (!st && str_printf(&net, "%s/network.net", folder.text))
-        st = error_nomem(err, 64, "a path");
-    attempt.net = str_text(&net);
     if (!st)
-        st = torch_attempt(&attempt, result, err);
-    if (folder.n)
-        torch_remove_folder(folder.text);
-    str_release(&folder);
-    str_release(&net);
+        st = torch_hand_over(limits->torch->host, test->file, result, err);
+    if (st || result->reason[0])
+        return st;
+    st = torch_attempt(&attempt, limits->torch->host->net.text, &answer, err);
+    if (!st)
+        torch_take_answer(&attempt, &answer, result);
     return st;
 }

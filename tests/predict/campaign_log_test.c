@@ -121,6 +121,45 @@ TEST(a_test_is_another_one_in_another_framework)
     campaign_log_close(log);
 }
 
+static enum assay_status take_units(void *context,
+                                    const struct campaign_test *test,
+                                    const struct campaign_result *result,
+                                    struct error *err)
+{
+    (void)test;
+    (void)err;
+    *(double *)context += result->multiprocessors;
+    return ASSAY_OK;
+}
+
+/* As the fourth version wrote them. */
+TEST(a_log_says_how_many_multiprocessors_a_gpu_has_if_it_is_new_enough)
+{
+    const char *path = test_path("fourth_version.sqlite");
+    struct campaign_test other = some_test;
+    struct campaign_result result = {.is_passed = true, .multiprocessors = 132};
+    struct campaign_log *log;
+    struct error err = {0};
+    double units = 0;
+
+    make_log(path);
+    execute(path, "ALTER TABLE test DROP COLUMN multiprocessors;"
+                  "PRAGMA user_version = 4");
+    CHECK_STATUS(campaign_log_read(path, &log, &err), ASSAY_OK, &err);
+    CHECK_STATUS(campaign_log_each(log, take_units, &units, &err), ASSAY_OK,
+                 &err);
+    CHECK_NEAR(units, 0, 0);
+    campaign_log_close(log);
+    other.batch++;
+    CHECK_STATUS(campaign_log_open(path, &log, &err), ASSAY_OK, &err);
+    CHECK_STATUS(campaign_log_add(log, &other, &result, false, &err), ASSAY_OK,
+                 &err);
+    CHECK_STATUS(campaign_log_each(log, take_units, &units, &err), ASSAY_OK,
+                 &err);
+    CHECK_NEAR(units, 132, 0);
+    campaign_log_close(log);
+}
+
 /* As the second version wrote them. */
 TEST(a_log_says_what_ran_its_tests_if_it_is_new_enough)
 {

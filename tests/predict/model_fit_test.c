@@ -258,7 +258,7 @@ TEST(predicting_a_latency_needs_no_memory)
     for (int i = 0; i < 2; i++) {
         double with, without;
 
-        physical.log_value[physical_count(TARGET_LATENCY) - 1] = log(lanes[i]);
+        physical.log_value[physical_count(&physical) - 1] = log(lanes[i]);
         with = physical_predict(&physical, &description, 4);
         mem_fail_at(0);
         without = physical_predict(&physical, &description, 4);
@@ -482,8 +482,8 @@ static struct physical slow_elements(enum stage stage)
 {
     struct physical physical = {.target = TARGET_LATENCY, .stage = stage};
 
-    for (size_t i = 0; i < physical_count(TARGET_LATENCY); i++) {
-        const char *name = physical_name(TARGET_LATENCY, i);
+    for (size_t i = 0; i < physical_count(&physical); i++) {
+        const char *name = physical_name(&physical, i);
 
         physical.log_value[i] = log(1e-9);
         if (strcmp(name, "elementwise") == 0)

@@ -81,22 +81,34 @@ static const char network[] =
     "output y %1\n";
 
 /* A script in the place of Python: $line is where its answer goes, $net the
- * network, and `all` has its arguments. */
-static const char *make_python(const char *body)
+ * network, and `all` has what it is asked for. It does one thing as it starts,
+ * and another for every test, or for a network to export. */
+static const char *make_host(const char *start, const char *body)
 {
     static char path[512];
     char text[2048];
 
     snprintf(path, sizeof path, "%s", test_path("python.sh"));
     snprintf(text, sizeof text,
-             "#!/bin/sh\nall=\"$*\"\nwhile [ $# -gt 0 ]; do case $1 in\n"
-             "--line) line=$2 ;; --net) net=$2 ;; esac; shift; done\n"
+             "#!/bin/sh\ncase $* in *-m*--line*) ;; *) exit 9 ;; esac\n"
+             "all=\"$*\"\nwhile [ $1 != --line ]; do shift; done\nline=$2\n"
              "say() { { printf \"$1\"; head -c %d /dev/zero; } | head -c %d "
-             ">&$line; }\n%s\n",
-             TORCH_ANSWER_BYTES, TORCH_ANSWER_BYTES, body);
+             ">&$line; }\nact() {\n%s\n}\n"
+             "case $all in *net_export*) act; exit ;; esac\n%s\n"
+             "while all=$(head -c %d <&$line | tr '\\n' ' ' | tr -d '\\0')\n"
+             "[ \"$all\" ]; do\nset -- $all\n"
+             "while [ $# -gt 0 ]; do case $1 in --net) net=$2 ;; esac; shift; "
+             "done\nact\ndone\n",
+             TORCH_ANSWER_BYTES, TORCH_ANSWER_BYTES, body, start,
+             TORCH_ANSWER_BYTES);
     case_write(path, text);
     CHECK_INT(chmod(path, 0755), 0);
     return path;
+}
+
+static const char *make_python(const char *body)
+{
+    return make_host("say 'status ok\\n'", body);
 }
 
 static size_t count_left_folders(void)
@@ -112,13 +124,13 @@ static size_t count_left_folders(void)
     return n;
 }
 
-static struct campaign_result try_in_torch(const char *python, double seconds)
+static struct campaign_result try_again(struct torch_runner *runner,
+                                        double seconds)
 {
-    struct torch_runner runner = {.python = python, .package = "/a/package"};
     struct campaign_limits limits = {.seconds = seconds,
                                      .memory_bytes = (size_t)256 << 20,
                                      .n_threads = 3,
-                                     .torch = &runner};
+                                     .torch = runner};
     struct campaign_test test = {.network = "own",
                                  .file = test_path("own_0.net"),
                                  .batch = 8,
@@ -127,10 +139,20 @@ static struct campaign_result try_in_torch(const char *python, double seconds)
                                  .target = TARGET_MEMORY};
     struct campaign_result result;
 
-    case_write(test.file, network);
     CHECK_INT(setenv("TMPDIR", test_path(""), 1), 0);
     err = (struct error){0};
     CHECK_STATUS(campaign_try(&test, &limits, &result, &err), ASSAY_OK, &err);
+    return result;
+}
+
+static struct campaign_result try_in_torch(const char *python, double seconds)
+{
+    struct torch_runner runner = {.python = python, .package = "/a/package"};
+    struct campaign_result result;
+
+    case_write(test_path("own_0.net"), network);
+    result = try_again(&runner, seconds);
+    torch_rest(&runner);
     CHECK_INT(count_left_folders(), 0);
     return result;
 }
@@ -142,9 +164,9 @@ TEST(a_test_in_torch_gets_the_network_with_its_weights_and_its_limits)
                     "test -s ${net%.net}.safetensors &&\n"
                     "test \"${PYTHONPATH%%:*}\" = /a/package &&\n"
                     "case $all in\n"
-                    "*'-m assay.torch_test'*'--batch 8 --stage inference "
+                    "'--seconds 60 '*'--batch 8 --stage inference "
                     "--variable memory --device cpu --threads 3 --memory-mb "
-                    "256') say 'status ok\\nused_mb 12.5\\n' ;;\nesac"),
+                    "256 ') say 'status ok\\nused_mb 12.5\\n' ;;\nesac"),
         60);
 
     if (!result.is_passed)
@@ -173,12 +195,53 @@ TEST(a_test_in_torch_that_fails_says_why)
     CHECK_HAS(result.reason, "killed by signal 9");
     result = try_in_torch(make_python("exit 7"), 60);
     CHECK_HAS(result.reason, "ended with code 7");
-    result = try_in_torch(make_python("exec sleep 600"), 0.2);
-    CHECK_HAS(result.reason, "no answer within 0.2 s");
+    result = try_in_torch(make_python("say 'status late\\n'"), 0.25);
+    CHECK_HAS(result.reason, "no answer within 0.25 s");
+    result = try_in_torch(make_python("say 'status ended\\nsignal 11\\n'"), 60);
+    CHECK_HAS(result.reason, "killed by signal 11");
+    result = try_in_torch(make_python("say 'status ended\\ncode 3\\n'"), 60);
+    CHECK_HAS(result.reason, "ended with code 3");
     result = try_in_torch(make_python("say 'Traceback'"), 60);
     CHECK_HAS(result.reason, "is not understood");
+    result = try_in_torch(make_host("exec sleep 600", ":"), 0.2);
+    CHECK_HAS(result.reason, "no answer within 0.2 s");
     result = try_in_torch("/no/such/python", 60);
     CHECK_HAS(result.reason, "cannot start /no/such/python (No such file");
+}
+
+TEST(all_tests_in_torch_are_asked_of_one_python_until_it_ends)
+{
+    struct torch_runner runner = {.package = "/a/package"};
+    struct campaign_result result;
+
+    case_write(test_path("own_0.net"), network);
+    runner.python =
+        make_host("say 'status ok\\n'",
+                  "n=$((n+1))\n[ $n -lt 3 ] || kill -9 $$\n"
+                  "say \"status ok\\nused_mb $n\\nlatency_ms $$\\n\"");
+    result = try_again(&runner, 60);
+    CHECK_NEAR(result.used_mb, 1, 0);
+    CHECK_INT(count_left_folders(), 1); /* the next test needs it again */
+    CHECK_NEAR(try_again(&runner, 60).latency_ms, result.latency_ms, 0);
+    CHECK_HAS(try_again(&runner, 60).reason, "killed by signal 9");
+    CHECK_NEAR(try_again(&runner, 60).used_mb, 1, 0); /* of another one */
+    torch_rest(&runner);
+    CHECK_INT(count_left_folders(), 0);
+}
+
+TEST(a_network_that_cannot_be_read_fails_its_test_alone)
+{
+    struct torch_runner runner = {.package = "/a/package"};
+    struct campaign_result result;
+
+    runner.python = make_python("say 'status ok\\nused_mb 1\\n'");
+    case_write(test_path("own_0.net"), "no network\n");
+    result = try_again(&runner, 60);
+    CHECK(!result.is_passed && result.reason[0]);
+    CHECK_INT(count_left_folders(), 0);
+    case_write(test_path("own_0.net"), network);
+    CHECK(try_again(&runner, 60).is_passed);
+    torch_rest(&runner);
 }
 
 /* ---- before the first test ----------------------------------------------- */
@@ -188,8 +251,12 @@ static enum assay_status check_python(const char *python,
 {
     struct torch_runner runner = {.python = python, .package = "/a/package"};
 
+    enum assay_status st;
+
     err = (struct error){0};
-    return campaign_find_torch(&runner, "cuda:1", place, &err);
+    st = campaign_find_torch(&runner, "cuda:1", place, &err);
+    torch_rest(&runner);
+    return st;
 }
 
 TEST(the_machine_of_tests_in_torch_is_what_pytorch_says)
@@ -197,7 +264,7 @@ TEST(the_machine_of_tests_in_torch_is_what_pytorch_says)
     struct campaign_place place;
 
     CHECK_STATUS(check_python(make_python("case $all in *'--check --device "
-                                          "cuda:1') say 'status ok\\nmachine "
+                                          "cuda:1 ') say 'status ok\\nmachine "
                                           "NVIDIA H200\\nlibrary PyTorch "
                                           "2.11\\n' ;; esac"),
                               &place),
@@ -214,6 +281,8 @@ TEST(a_python_that_cannot_serve_is_refused_with_the_way_out)
     CHECK_INT(check_python("/no/such/python", &place), ASSAY_UNSUPPORTED);
     CHECK_HAS(err.text, "cannot start /no/such/python (No such file or "
                         "directory); --python names the interpreter");
+    CHECK_INT(check_python(make_host("exit 1", ":"), &place), ASSAY_UNSUPPORTED);
+    CHECK_HAS(err.text, "cannot run the package assay; PYTHONPATH=/a/package");
     CHECK_INT(check_python(make_python("exit 1"), &place), ASSAY_UNSUPPORTED);
     CHECK_HAS(err.text, "cannot run the package assay; PYTHONPATH=/a/package");
     CHECK_INT(check_python(make_python("say 'status failed\\nreason it has no "

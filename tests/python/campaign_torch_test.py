@@ -2,9 +2,12 @@
 compute the same as this program's engine."""
 import csv
 import os
+import signal
+import socket
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 import torch
@@ -159,22 +162,55 @@ def test_padding_may_differ_between_the_sides(tmp_path):
     assert out.shape == (1, 1, 2, 2) and out.max() == -1
 
 
-# ---- one test
+# ---- tests, and the process that they are copies of
 
-def run_test(tmp_path, net, **options):
-    reads, writes = os.pipe()
-    words = [word for key, value in options.items()
-             for word in (f"--{key.replace('_', '-')}", str(value))]
-    done = subprocess.run(
-        [sys.executable, "-m", "assay.torch_test", "--line", str(writes),
-         "--net", net, "--threads", "1", *words], pass_fds=[writes],
-        check=True, cwd=tmp_path)
-    os.close(writes)
-    with os.fdopen(reads, "rb") as file:
-        block = file.read()
-    assert len(block) == torch_test.ANSWER_BYTES and done.returncode == 0
-    lines = block.rstrip(b"\0").decode().splitlines()
-    return dict(line.split(" ", 1) for line in lines)
+class Host:
+    """`python -m assay.torch_test`, as a campaign starts it."""
+
+    def __init__(self, **variables):
+        self.line, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "assay.torch_test", "--line",
+                 str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                env={**os.environ, **variables})
+        self.ready = self.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.line.close()
+        self.code = self.process.wait()
+
+    def read(self):
+        block = self.line.recv(torch_test.ANSWER_BYTES, socket.MSG_WAITALL)
+        assert len(block) == torch_test.ANSWER_BYTES
+        lines = block.rstrip(b"\0").decode().splitlines()
+        return dict(line.split(" ", 1) for line in lines)
+
+    def send(self, net, **options):
+        words = [word for key, value in {"net": net, "threads": 1,
+                                         **options}.items()
+                 for word in (f"--{key.replace('_', '-')}", str(value))]
+        request = "\n".join(words).encode()
+        self.line.sendall(request.ljust(torch_test.ANSWER_BYTES, b"\0"))
+
+    def test(self, net, **options):
+        self.send(net, **options)
+        return self.read()
+
+    def tests(self):
+        """The processes of the tests that run."""
+        path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        with open(path, encoding="ascii") as file:
+            return [int(pid) for pid in file.read().split()]
+
+
+@pytest.fixture(scope="module")
+def host():
+    with Host() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -190,9 +226,8 @@ def small(tmp_path_factory):
 
 
 @pytest.mark.parametrize("stage", ["training", "inference"])
-def test_a_test_measures_latency(tmp_path, small, stage):
-    answer = run_test(tmp_path, small, batch=2, stage=stage,
-                      variable="latency")
+def test_a_test_measures_latency(host, small, stage):
+    answer = host.test(small, batch=2, stage=stage, variable="latency")
     times = [float(ms) for ms in answer["steps_ms"].split()]
     assert answer["status"] == "ok"
     assert int(answer["n_steps"]) >= 3 and len(times) <= 64
@@ -200,10 +235,9 @@ def test_a_test_measures_latency(tmp_path, small, stage):
 
 
 def test_training_needs_more_memory_than_inference_and_larger_batches_more(
-        tmp_path, small):
-    used = {(stage, batch): float(run_test(
-        tmp_path, small, batch=batch, stage=stage,
-        variable="memory")["used_mb"])
+        host, small):
+    used = {(stage, batch): float(host.test(
+        small, batch=batch, stage=stage, variable="memory")["used_mb"])
         for stage, batch in (("inference", 256), ("training", 256),
                              ("training", 1024))}
     map_mb = 16 * 32 * 32 * 4 / (1 << 20)  # of an image
@@ -212,13 +246,66 @@ def test_training_needs_more_memory_than_inference_and_larger_batches_more(
     assert used["training", 1024] > used["training", 256] + 768 * map_mb
 
 
-def test_running_out_of_memory_is_told_from_other_failures(tmp_path, small):
-    answer = run_test(tmp_path, small, batch=65536, stage="training",
-                      variable="memory", memory_mb=256)
+def test_running_out_of_memory_is_told_from_other_failures(
+        host, tmp_path, small):
+    answer = host.test(small, batch=65536, stage="training",
+                       variable="memory", memory_mb=256)
     assert answer["status"] == "nomem"
-    answer = run_test(tmp_path, str(tmp_path / "no.net"), batch=1,
-                      stage="training", variable="memory")
+    answer = host.test(tmp_path / "no.net", batch=1, stage="training",
+                       variable="memory")
     assert answer["status"] == "failed" and "no.net" in answer["reason"]
+
+
+def wait_until(is_so):
+    while not is_so():
+        time.sleep(0.01)
+
+
+# A test that takes forever: it waits for a network that nobody writes.
+@pytest.fixture
+def endless(tmp_path):
+    path = tmp_path / "endless.net"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_test_that_dies_is_an_answer_and_the_next_one_runs(
+        host, small, endless):
+    host.send(endless, stage="inference", variable="latency")
+    wait_until(host.tests)
+    os.kill(host.tests()[0], signal.SIGSEGV)
+    assert host.read() == {"status": "ended", "signal": "11"}
+    assert host.test(small, stage="inference",
+                     variable="latency")["status"] == "ok"
+
+
+def test_a_test_that_takes_too_long_is_stopped(host, small, endless):
+    answer = host.test(endless, stage="inference", variable="latency",
+                       seconds=0.3)
+    assert answer == {"status": "late"}
+    assert not host.tests()
+    assert host.test(small, stage="inference",
+                     variable="latency")["status"] == "ok"
+
+
+@pytest.mark.parametrize("how", ["closed", "killed"])
+def test_a_test_ends_with_the_process_that_asked_for_it(endless, how):
+    with Host() as host:
+        host.send(endless, stage="inference", variable="latency")
+        wait_until(host.tests)
+        pid = host.tests()[0]
+        if how == "killed":
+            host.process.kill()
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"))
+    assert how == "killed" or host.code == 0
+
+
+def test_a_host_without_pytorch_says_so_at_once(tmp_path):
+    (tmp_path / "torch.py").write_text("raise ImportError('of the test')")
+    with Host(PYTHONPATH=str(tmp_path) + os.pathsep +
+              os.environ.get("PYTHONPATH", "")) as host:
+        assert host.ready["status"] == "failed"
+        assert "has no PyTorch (of the test)" in host.ready["reason"]
 
 
 def test_a_gpu_that_pytorch_does_not_see_is_refused():

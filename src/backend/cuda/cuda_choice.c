@@ -162,6 +162,19 @@ static bool plan_number(const char *name, const char *prefix, size_t *number)
     return *end == '\0';
 }
 
+/* That one and no other. */
+static bool plan_cudnn(struct cuda_device *device, const struct cuda_job *job,
+                       bool is_fused, size_t i, struct cuda_plan *plan)
+{
+    size_t made = i;
+
+    if (!cudnn_plan_make(device, job, is_fused, &made, plan))
+        return false;
+    if (made != i)
+        cuda_plan_release(plan);
+    return made == i;
+}
+
 /* By the name it is remembered by. */
 static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
                          const char *name, struct cuda_plan *plan)
@@ -171,9 +184,9 @@ static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
     if (plan_number(name, "cublaslt ", &i))
         return lt_plan_make(device, job, i, &n, plan);
     if (plan_number(name, "cudnn fused ", &i))
-        return cudnn_plan_make(device, job, true, i, &n, plan);
+        return plan_cudnn(device, job, true, i, plan);
     if (plan_number(name, "cudnn bare ", &i))
-        return cudnn_plan_make(device, job, false, i, &n, plan);
+        return plan_cudnn(device, job, false, i, plan);
     if (strcmp(name, "thin") == 0)
         return thin_plan_make(device, job, plan);
     if (strcmp(name, "depthwise") == 0)
@@ -430,6 +443,7 @@ static bool contest_is_over(const struct contest *contest, int64_t end_ns)
 static void contest_hold(struct contest *contest, int64_t end_ns)
 {
     struct cuda_device *device = contest->call->cuda->device;
+    bool is_forward = contest->job->way == WAY_FORWARD;
     struct cuda_plan plan;
     bool is_small;
     size_t n = 1;
@@ -449,21 +463,19 @@ static void contest_hold(struct contest *contest, int64_t end_ns)
         if (lt_plan_make(device, contest->job, i, &n, &plan))
             contest_enter(contest, &plan);
     }
-    n = contest->job->way == WAY_FORWARD;
-    for (size_t i = 0; i < n && i < most_fused; i++) {
+    for (size_t i = 0; is_forward && i < most_fused; i++) {
         if (contest_is_over(contest, end_ns))
             return;
-        if (cudnn_plan_make(device, contest->job, true, i, &n, &plan))
-            contest_enter(contest, &plan);
+        if (!cudnn_plan_make(device, contest->job, true, &i, &plan))
+            break;
+        contest_enter(contest, &plan);
     }
-    n = 1;
-    for (size_t i = 0, seen = 0; i < n && seen < most_bare; i++) {
+    for (size_t i = 0, seen = 0; seen < most_bare; i++, seen++) {
         if (contest_is_over(contest, end_ns))
             return;
-        if (cudnn_plan_make(device, contest->job, false, i, &n, &plan)) {
-            contest_enter(contest, &plan);
-            seen++;
-        }
+        if (!cudnn_plan_make(device, contest->job, false, &i, &plan))
+            break;
+        contest_enter(contest, &plan);
     }
     if (contest->best.kind == PLAN_NONE && plan_direct(contest->job, &plan))
         contest_enter(contest, &plan);

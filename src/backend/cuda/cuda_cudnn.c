@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { most_configs = 16, most_parts = 128 };
+enum { most_configs = 16, most_parts = 192 };
 
 static const int64_t most_workspace_bytes = (int64_t)256 << 20;
 
@@ -429,24 +429,28 @@ static size_t list_all(struct parts *parts, cudnn_descriptor graph,
 }
 
 bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
-                     bool is_fused, size_t i, size_t *n, struct cuda_plan *plan)
+                     bool is_fused, size_t *i, struct cuda_plan *plan)
 {
     struct parts parts = {.is_good = true};
     cudnn_handle handle = handle_of(device);
     cudnn_descriptor configs[2 * most_configs], graph;
-    size_t workspace_bytes = 0;
-    int64_t index;
+    size_t workspace_bytes = 0, n = 0;
+    int64_t index = -1;
 
-    *n = 0;
     *plan = (struct cuda_plan){0};
     if (!handle)
         return false;
     graph = part_graph(&parts, handle, job, is_fused);
     if (parts.is_good)
-        *n =
-            list_all(&parts, graph, is_fused, job->way != WAY_FORWARD, configs);
-    if (i < *n && is_allowed(&parts, configs[i], job, &index))
-        plan->cudnn = build_plan(&parts, handle, configs[i], &workspace_bytes);
+        n = list_all(&parts, graph, is_fused, job->way != WAY_FORWARD, configs);
+    for (; *i < n; ++*i) {
+        parts.is_good = true; /* whatever the one before was */
+        if (is_allowed(&parts, configs[*i], job, &index))
+            plan->cudnn =
+                build_plan(&parts, handle, configs[*i], &workspace_bytes);
+        if (plan->cudnn)
+            break;
+    }
     parts_release(&parts);
     if (!plan->cudnn)
         return false;
@@ -454,7 +458,7 @@ bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
     plan->workspace_bytes = workspace_bytes;
     plan->is_bare = !is_fused;
     snprintf(plan->name, sizeof plan->name, "cudnn %s %zu",
-             is_fused ? "fused" : "bare", i);
+             is_fused ? "fused" : "bare", *i);
     snprintf(plan->kernel, sizeof plan->kernel, "cuDNN engine %lld%s",
              (long long)index, is_fused ? ", fused" : "");
     return true;

@@ -101,12 +101,12 @@ bool cuda_job_is_product(const struct cuda_job *job);
 
 /* "9.13.1"; "" where there is none. */
 const char *cuda_cudnn_version(void);
-/* Makes the i-th plan that cuDNN's rules suggest for the job, fused or without
- * what comes after the sums. False: there is none, or it does not work. *n is
- * how many are suggested. */
+/* Makes the first plan that works of those that cuDNN's rules suggest for the
+ * job, from the i-th on, fused or without what comes after the sums; *i becomes
+ * its number. False: there is none. Asking for the rules takes longer than
+ * making a plan. */
 bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
-                     bool is_fused, size_t i, size_t *n,
-                     struct cuda_plan *plan);
+                     bool is_fused, size_t *i, struct cuda_plan *plan);
 void cudnn_plan_free(struct cudnn_plan *plan); /* accepts NULL */
 enum assay_status cudnn_plan_run(struct cuda_call *call,
                                  const struct cuda_plan *plan,

@@ -1,0 +1,125 @@
+/* bench/gpu_predict_bench.c - predictions for a GPU, from what a campaign on it
+ * measured.
+ *
+ * gpu_predict_bench FOLDER...: data folders of campaigns over resnet18,
+ * mobilenet_v2, squeezenet and resnet50 at levels 0, 30, 50, 70, 90. Learns
+ * from levels 0, 50 and 90 of the first three, for each framework that has
+ * rows, and predicts their levels 30 and 70, and resnet50. */
+#include "bench.h"
+
+#include "predict/fingerprint_eval.h"
+
+#include <stdlib.h>
+
+enum { n_threads = 2 };
+
+static const char learned[] =
+    "resnet18:0,50,90,mobilenetv2:0,50,90,squeezenet:0,50,90";
+
+static const struct study {
+    const char *name, *nets;
+    double bars[N_TARGETS];
+} studies[] = {
+    {"other levels",
+     "resnet18:30,70,mobilenetv2:30,70,squeezenet:30,70",
+     {8, 4}},
+    {"an unseen network", "resnet50", {15, 8}},
+};
+
+/* Every network counts the same. */
+static void judge(const char *framework, const struct study *study,
+                  const struct evaluation *evaluation, enum target target)
+{
+    double n = (double)evaluation->n_networks, mean = 0, inside = 0, width = 0;
+    char what[128];
+
+    for (size_t i = 0; i < evaluation->n_networks; i++) {
+        const struct evaluated_network *own = &evaluation->networks[i];
+
+        snprintf(what, sizeof what, "%s, %s, %s, %s", framework, study->name,
+                 target_names[target], own->name);
+        bench_note(what, own->stats[target].mean, "%");
+        mean += own->stats[target].mean / n;
+        inside += own->stats[target].coverage / n;
+        width += own->stats[target].width / n;
+    }
+    snprintf(what, sizeof what, "%s, %s, %s, mean error", framework,
+             study->name, target_names[target]);
+    bench_at_most(what, mean, study->bars[target], "%");
+    snprintf(what, sizeof what, "%s, %s, %s, inside 90 %%", framework,
+             study->name, target_names[target]);
+    bench_at_least(what, inside, 85, "%");
+    bench_at_most(what, inside, 95, "%");
+    snprintf(what, sizeof what, "%s, %s, %s, mean width of 90 %% intervals",
+             framework, study->name, target_names[target]);
+    bench_note(what, width, "%");
+}
+
+static enum assay_status
+bench_study(const struct data_set *set, const struct fingerprint *fingerprint,
+            const char *framework, const struct study *study, struct error *err)
+{
+    struct selection nets = {0};
+    struct evaluation evaluation = {0};
+    enum assay_status st = selection_parse(&nets, study->nets, err);
+
+    if (!st)
+        st = evaluate(&evaluation, fingerprint, set, &nets, false, err);
+    for (int t = 0; !st && t < N_TARGETS; t++)
+        judge(framework, study, &evaluation, (enum target)t);
+    evaluation_release(&evaluation);
+    selection_release(&nets);
+    return st;
+}
+
+static bool has_rows(const struct data_set *set, enum framework framework)
+{
+    for (size_t i = 0; i < set->n_rows; i++) {
+        if (set->rows[i].framework == framework)
+            return true;
+    }
+    return false;
+}
+
+static enum assay_status bench_framework(const struct data_set *set,
+                                         enum framework framework,
+                                         struct error *err)
+{
+    struct fingerprint_options options = {
+        .method = N_METHODS, .framework = framework, .n_threads = n_threads};
+    struct fingerprint *fingerprint = NULL;
+    struct selection train = {0};
+    enum assay_status st = selection_parse(&train, learned, err);
+
+    if (!st)
+        st = fingerprint_fit(set, &train, &options, &fingerprint, err);
+    for (size_t i = 0; !st && i < sizeof studies / sizeof *studies; i++)
+        st = bench_study(set, fingerprint, framework_names[framework],
+                         &studies[i], err);
+    fingerprint_free(fingerprint);
+    selection_release(&train);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    struct data_set set = {0};
+    struct error err = {0};
+    enum assay_status st = ASSAY_OK;
+
+    if (argc < 2) {
+        puts("gpu_predict_bench: skipped: no data folder of a GPU's campaign "
+             "was named");
+        return 0;
+    }
+    for (int i = 1; !st && i < argc; i++)
+        st = data_set_read(&set, argv[i], &err);
+    for (int f = FRAMEWORK_UNKNOWN + 1; !st && f < N_FRAMEWORKS; f++) {
+        if (has_rows(&set, (enum framework)f))
+            st = bench_framework(&set, (enum framework)f, &err);
+    }
+    data_set_release(&set);
+    if (st)
+        fprintf(stderr, "gpu_predict_bench: %s\n", err.text);
+    return st ? 1 : bench_end();
+}

@@ -1,0 +1,177 @@
+/* predict/gpu_memory_model.c - the physical model of memory on a GPU; see
+ * physical.h. */
+#include "predict/physical_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum parameter {
+    CONTEXT,
+    LAYERS,
+    PARAMETERS,
+    PACKED,
+    NORM_INPUTS,
+    ACTIVATIONS,
+    MAPS_LARGEST,
+    IM2COL_LARGEST,
+    RAGGED_LARGEST,
+    IMAGES,
+    FLOOR,
+    CEILING,
+    LIMIT,
+    N_PARAMETERS,
+    N_TERMS = FLOOR
+};
+
+/* The context is relative to the smallest measured value, floor, ceiling and
+ * limit to the smallest and largest. */
+static const struct prior gpu_priors[] = {
+    [CONTEXT] = {"context", "MB", 0.3, 1, ON_ALL},
+    [LAYERS] = {"layers", "MB per layer", 0.1, 1, ON_ALL},
+    [PARAMETERS] = {"parameters", "times their bytes", 3, 0.15, ON_ALL},
+    [PACKED] = {"packed", "times their bytes", 0.5, 1, ON_ALL},
+    [NORM_INPUTS] = {"norm_inputs", "times their bytes", 1, 0.15, ON_ALL},
+    [ACTIVATIONS] = {"activations", "times their bytes", 0.6, 0.5, ON_ALL},
+    [MAPS_LARGEST] = {"maps_largest", "times their bytes", 1, 0.5, ON_ALL},
+    [IM2COL_LARGEST] = {"im2col_largest", "times its bytes", 0.05, 1, ON_ALL},
+    [RAGGED_LARGEST] = {"ragged_largest", "times its bytes", 0.5, 1, ON_ALL},
+    [IMAGES] = {"images", "times their bytes", 1, 0.3, ON_ALL},
+    [FLOOR] = {"floor", "MB", 0.5, 0.3, ON_ALL},
+    [CEILING] = {"ceiling", "MB", 1, 0.02, ON_ALL},
+    [LIMIT] = {"limit", "MB", 1.12, 0.1, ON_ALL},
+};
+
+_Static_assert((int)N_PARAMETERS <= (int)PHYSICAL_MAX_PARAMETERS,
+               "there is room for all parameters");
+
+/* Weights alone are kept in inference, and largest maps are all there is. */
+static struct prior gpu_prior(const struct physical *physical, size_t i)
+{
+    struct prior prior = gpu_priors[i];
+
+    if (physical->stage == STAGE_INFERENCE && i == PARAMETERS)
+        prior.centre = 1;
+    return prior;
+}
+
+static bool gpu_is_constant(size_t i)
+{
+    return i == CONTEXT;
+}
+
+static double map_bytes(const struct conv_row *conv, double batch)
+{
+    return 4 * batch *
+           ((double)conv->in * (double)(conv->size[0] * conv->size[1]) +
+            (double)conv->out *
+                (double)(conv_out(conv, 0) * conv_out(conv, 1)));
+}
+
+static double im2col_bytes(const struct conv_row *conv, double batch)
+{
+    double taps = (double)(conv->kernel[0] * conv->kernel[1]);
+
+    if (conv->groups > 1 || taps <= 1)
+        return 0;
+    return 4 * batch * (double)(conv_out(conv, 0) * conv_out(conv, 1)) *
+           (double)conv->in * taps;
+}
+
+/* Kernels that tensor cores cannot be fed for in place copy the maps first. */
+static bool is_ragged(const struct conv_row *conv, bool is_first)
+{
+    return conv->groups == 1 &&
+           (conv->out % 4 != 0 || (!is_first && conv->in % 4 != 0));
+}
+
+static double conv_bytes(const struct conv_row *conv)
+{
+    return 4 * (double)(conv->out * (conv->in / conv->groups) *
+                        conv->kernel[0] * conv->kernel[1]);
+}
+
+static void gpu_terms(const struct physical *physical,
+                      const struct description *description, double batch,
+                      double *out)
+{
+    const struct image_counts *counts = &description->counts;
+    double norms = 4 * counts->norm_elements;
+
+    memset(out, 0, N_TERMS * sizeof *out);
+    for (size_t i = 0; i < description->n_convs; i++) {
+        const struct conv_row *conv = &description->convs[i];
+        double maps = map_bytes(conv, batch);
+
+        out[PACKED] += conv_bytes(conv);
+        out[MAPS_LARGEST] = fmax(out[MAPS_LARGEST], maps);
+        out[IM2COL_LARGEST] =
+            fmax(out[IM2COL_LARGEST], im2col_bytes(conv, batch));
+        if (is_ragged(conv, i == 0))
+            out[RAGGED_LARGEST] = fmax(out[RAGGED_LARGEST], maps);
+    }
+    if (description->n_convs) {
+        const struct conv_row *first = description->convs;
+
+        out[IMAGES] =
+            4 * batch * (double)(first->in * first->size[0] * first->size[1]);
+    }
+    out[PARAMETERS] = 4 * counts->parameters;
+    if (physical->stage == STAGE_TRAINING) {
+        out[NORM_INPUTS] = batch * norms;
+        out[ACTIVATIONS] = batch * fmax(counts->saved_bytes - norms, 0);
+    }
+    for (size_t i = 0; i < N_TERMS; i++)
+        out[i] /= 0x1p20;
+    out[CONTEXT] = 1;
+    out[LAYERS] = (double)description->n_convs;
+}
+
+static const struct memory_law law = {.n_terms = N_TERMS,
+                                      .terms = gpu_terms,
+                                      .prior = gpu_prior,
+                                      .is_constant = gpu_is_constant};
+
+static double gpu_memory_demand(const struct physical *physical,
+                                const struct description *description,
+                                double batch)
+{
+    return memory_law_demand(&law, physical, description, batch);
+}
+
+static double gpu_memory_predict(const struct physical *physical,
+                                 const struct description *description,
+                                 double batch)
+{
+    return memory_law_predict(&law, physical, description, batch);
+}
+
+static double gpu_memory_limit(const struct physical *physical)
+{
+    return memory_law_limit(&law, physical);
+}
+
+static double gpu_prior_deviation(const struct physical *physical, size_t i)
+{
+    return gpu_prior(physical, i).deviation;
+}
+
+static enum assay_status gpu_memory_fit(struct physical *physical,
+                                        const struct data_points *points,
+                                        double n_effective,
+                                        const struct physical *about,
+                                        struct error *err)
+{
+    return memory_law_fit(&law, physical, points, n_effective, about, err);
+}
+
+const struct physical_class gpu_memory_class = {
+    .priors = gpu_priors,
+    .n_parameters = N_PARAMETERS,
+    .n_fitted = N_PARAMETERS,
+    .fit = gpu_memory_fit,
+    .predict = gpu_memory_predict,
+    .demand = gpu_memory_demand,
+    .limit = gpu_memory_limit,
+    .prior_deviation = gpu_prior_deviation,
+    .row_deviation = memory_row_deviation,
+};
