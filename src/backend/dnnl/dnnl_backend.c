@@ -72,6 +72,7 @@ static void dn_release(struct backend *backend)
         }
     }
     packed_forget(dn);
+    places_free(dn->places);
     layout_forget_all(dn);
     onednn_close(dn);
     arena_release(&dn->memory);
@@ -315,6 +316,7 @@ static enum assay_status dn_to_dense(struct backend *backend,
 static void dn_pass_over(struct backend *backend)
 {
     denormals_restore(self(backend));
+    places_drop(self(backend)->places);
     choices_save(self(backend)->choices);
 }
 

@@ -335,9 +335,8 @@ enum assay_status forward_resize_nearest(struct onednn *dn, struct job *job,
     (void)inputs;
     if (!st) {
         stored = layout_of(dn, x)->dtype;
-        st = layout_tensor(job->context->pool,
-                           layout_typed(dn, stored, &job->y, blocks.order),
-                           &job->y, y, err);
+        st = places_tensor(
+            dn, job, layout_typed(dn, stored, &job->y, blocks.order), y, err);
     }
     if (!st)
         stretch(&blocks, stored, x, y);
