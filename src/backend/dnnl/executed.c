@@ -238,7 +238,7 @@ void executed_forward(const struct onednn *dn, const struct node *node,
     const struct winograd *winograd;
     uint64_t flops;
 
-    if (node->op == &op_concat)
+    if (node->op == &op_concat && cost->done_bytes)
         cost->done_bytes -= bytes_in_place(node, inputs, outputs);
     if (!kernel || tensor_elements(&outputs[0]) == 0)
         return;
