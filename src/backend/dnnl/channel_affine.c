@@ -63,10 +63,10 @@ VARIANTS(void, write_block, (const struct affine_block *b, bool has_relu),
 }
 
 #ifdef __x86_64__
-/* A block that fills a vector. A NaN stays one: minimum and maximum answer with
- * their second argument then. */
+/* A block that fills a vector; the same bits as above. A NaN stays one: minimum
+ * and maximum answer with their second argument then. */
 #define AFFINE_VECTORS(name, sets, vec, lanes_of, load, store, splat, add,     \
-                       fma, lower, upper)                                      \
+                       mul, lower, upper)                                      \
     __attribute__((target(sets))) static void name(                            \
         const struct affine_block *b, bool has_relu)                           \
     {                                                                          \
@@ -76,7 +76,7 @@ VARIANTS(void, write_block, (const struct affine_block *b, bool has_relu),
                                                                                \
         for (int64_t p = 0; p < b->plane; p++) {                               \
             int64_t at = p * (lanes_of);                                       \
-            vec y = fma(load(b->from + at), scale, shift);                     \
+            vec y = add(mul(load(b->from + at), scale), shift);                \
                                                                                \
             if (b->plus)                                                       \
                 y = add(y, load(b->plus + at));                                \
@@ -84,10 +84,10 @@ VARIANTS(void, write_block, (const struct affine_block *b, bool has_relu),
         }                                                                      \
     }
 AFFINE_VECTORS(affine_avx512, "avx512f", __m512, 16, _mm512_loadu_ps,
-               _mm512_storeu_ps, _mm512_set1_ps, _mm512_add_ps, _mm512_fmadd_ps,
+               _mm512_storeu_ps, _mm512_set1_ps, _mm512_add_ps, _mm512_mul_ps,
                _mm512_max_ps, _mm512_min_ps)
-AFFINE_VECTORS(affine_avx2, "avx2,fma", __m256, 8, _mm256_loadu_ps,
-               _mm256_storeu_ps, _mm256_set1_ps, _mm256_add_ps, _mm256_fmadd_ps,
+AFFINE_VECTORS(affine_avx2, "avx2", __m256, 8, _mm256_loadu_ps,
+               _mm256_storeu_ps, _mm256_set1_ps, _mm256_add_ps, _mm256_mul_ps,
                _mm256_max_ps, _mm256_min_ps)
 #endif
 
@@ -98,8 +98,7 @@ static affine_kernel *find_affine(int64_t block)
 #ifdef __x86_64__
     if (block == 16 && processor_level() >= PROCESSOR_AVX512)
         return affine_avx512;
-    if (block == 8 && processor_level() >= PROCESSOR_AVX2 &&
-        __builtin_cpu_supports("fma"))
+    if (block == 8 && processor_level() >= PROCESSOR_AVX2)
         return affine_avx2;
 #endif
     (void)block;
