@@ -17,6 +17,7 @@ enum { lanes = 16 };
 #define vec_min   _mm512_min_ps
 #define vec_max   _mm512_max_ps
 #define vec_fma   _mm512_fmadd_ps
+#define vec_sqrt  _mm512_sqrt_ps
 /* To the nearest whole number. */
 #define vec_round(x)                                                           \
     _mm512_roundscale_ps((x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)

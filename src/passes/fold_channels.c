@@ -104,7 +104,8 @@ static bool find_norm(const struct graph *graph, uint32_t value,
     uint32_t maker = fuse_sole_maker(graph, value, &op_batch_norm);
     const struct tensor *weight;
 
-    if (maker == GRAPH_NONE || !is_map(graph, value))
+    if (maker == GRAPH_NONE || !is_map(graph, value) ||
+        batch_norm_attrs(graph_node(graph, maker))->has_relu)
         return false;
     out->maker = maker;
     out->scale_input = BATCH_NORM_WEIGHT;

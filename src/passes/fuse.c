@@ -92,14 +92,16 @@ static bool *relu_flag(const struct node *node)
         return &((struct conv2d_attrs *)node->attrs)->has_relu;
     if (node->op == &op_linear)
         return &((struct linear_attrs *)node->attrs)->has_relu;
+    if (node->op == &op_batch_norm)
+        return &((struct batch_norm_attrs *)node->attrs)->has_relu;
     return &((struct conv_transpose2d_attrs *)node->attrs)->has_relu;
 }
 
 static enum assay_status fuse_relu(struct graph *graph, size_t at,
                                    struct error *err)
 {
-    static const struct op_class *const makers[] = {&op_conv2d, &op_linear,
-                                                    &op_conv_transpose2d};
+    static const struct op_class *const makers[] = {
+        &op_conv2d, &op_linear, &op_conv_transpose2d, &op_batch_norm};
     const struct node *node = graph_node(graph, at);
     size_t n = node->op == &op_clip ? 1 : sizeof makers / sizeof *makers;
     float limit;
@@ -348,7 +350,8 @@ static enum assay_status fold_batch_norm(struct graph *graph, size_t at,
     uint32_t scale, bias;
     struct pair pair;
 
-    if (!fuse_conv_is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
+    if (batch_norm_attrs(graph_node(graph, at))->has_relu ||
+        !fuse_conv_is_open(graph, maker) || !get_pair(graph, at, maker, &pair))
         return ASSAY_OK;
     if (graph_node(graph, maker)->n_inputs == CONV2D_SCALE)
         st = graph_input_append(graph, maker, GRAPH_NONE, err);

@@ -38,8 +38,10 @@ static enum assay_status train_norm(struct graph *graph, size_t at,
     const struct node *node = graph_node(graph, at);
     const struct batch_norm_attrs *norm = batch_norm_attrs(node);
     float momentum = norm->momentum > 0 ? norm->momentum : default_momentum;
-    struct normalize_attrs attrs = {
-        .eps = norm->eps, .momentum = 1 - momentum, .is_unbiased = true};
+    struct normalize_attrs attrs = {.eps = norm->eps,
+                                    .momentum = 1 - momentum,
+                                    .is_unbiased = true,
+                                    .has_relu = norm->has_relu};
     enum assay_status st =
         graph_node_become(graph, at, &op_batch_norm_training, &attrs, err);
 

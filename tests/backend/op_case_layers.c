@@ -222,7 +222,7 @@ static enum assay_status add_batch_norm(struct case_builder *b,
     static const char *const names[] = {"x", "weight", "bias", "mean",
                                         "variance"};
     struct shape channels = shape_of(1, c->c);
-    struct batch_norm_attrs attrs = {.eps = 1e-5f};
+    struct batch_norm_attrs attrs = {.eps = 1e-5f, .has_relu = c->relu};
     uint32_t inputs[BATCH_NORM_INPUTS] = {x};
     enum assay_status st = ASSAY_OK;
 

@@ -204,7 +204,7 @@ static enum assay_status add_local_norm(struct case_builder *b,
                                         struct tensor *second, uint32_t *y)
 {
     struct local_response_norm_attrs attrs = {
-        .size = c->k, .alpha = 0.9F, .beta = 0.75F, .bias = 1};
+        .size = c->k, .alpha = 0.9F, .beta = c->a ? 0.6F : 0.75F, .bias = 1};
 
     (void)second;
     return case_append(b, &op_local_response_norm, &attrs, &x, 1, y);

@@ -7,6 +7,7 @@
 #include "ops/math/clip.h"
 #include "ops/math/unary_math.h"
 #include "passes/residual_block.h"
+#include "passes/run_network.h"
 #include "passes/train_pass.h"
 
 #include <math.h>
@@ -200,6 +201,28 @@ TEST(a_convolution_takes_only_one_addition)
     CHECK_INT(graph_node_count(net.graph), 2);
     CHECK(graph_node(net.graph, 0)->op == &op_conv2d);
     CHECK(graph_node(net.graph, 1)->op == &op_add);
+    network_free(&net);
+}
+
+/* As in a DenseNet: a norm of a map that is no convolution's. */
+TEST(a_relu_goes_into_a_norm_that_stays)
+{
+    struct network net = network_new();
+    const struct node *norm;
+    uint32_t y;
+
+    graph_free(net.graph);
+    CHECK_INT(graph_new(&net.graph, &err), ASSAY_OK);
+    CHECK_INT(graph_input(net.graph, "x", DTYPE_F32, &y, &err), ASSAY_OK);
+    y = network_norm(&net, GRAPH_NONE, "bn", y, 3);
+    y = network_relu(&net, GRAPH_NONE, y);
+    y = network_relu(&net, GRAPH_NONE, y);
+    CHECK_INT(graph_output(net.graph, "y", y, &err), ASSAY_OK);
+    fuse_network(&net);
+    CHECK_INT(graph_node_count(net.graph), 2);
+    norm = graph_node(net.graph, 0);
+    CHECK(norm->op == &op_batch_norm);
+    CHECK(batch_norm_attrs(norm)->has_relu);
     network_free(&net);
 }
 

@@ -43,10 +43,13 @@ static bool can_back_conv2d(const struct cuda *cuda, const struct node *node)
     return !conv2d_attrs(node)->activation;
 }
 
-/* Statistics that are trained are left to the host. */
+/* Statistics that are trained are left to the host, and a ReLU that is
+ * fused. */
 static bool can_back_batch_norm(const struct cuda *cuda,
                                 const struct node *node)
 {
+    if (batch_norm_attrs(node)->has_relu)
+        return false;
     for (size_t i = BATCH_NORM_MEAN; i < BATCH_NORM_INPUTS; i++) {
         const struct value *of = graph_value(cuda->graph, node->inputs[i]);
 

@@ -29,12 +29,14 @@ enum assay_status cuda_run_batch_norm(struct cuda_call *call)
     cu_pointer mean = cuda_at(call->inputs[BATCH_NORM_MEAN]);
     cu_pointer variance = cuda_at(call->inputs[BATCH_NORM_VARIANCE]);
     float eps = batch_norm_attrs(call->node)->eps;
+    int has_relu = batch_norm_attrs(call->node)->has_relu;
 
     if (st || !walk.n)
         return st;
     return CUDA_LAUNCH(call, "norm", "batch_norm",
                        cuda_grid_for(call->cuda->device, (size_t)walk.n, 2),
-                       walk, x, channel, y, weight, bias, mean, variance, eps);
+                       walk, x, channel, y, weight, bias, mean, variance, eps,
+                       has_relu);
 }
 
 enum assay_status cuda_run_layer_norm(struct cuda_call *call)

@@ -287,3 +287,40 @@ void direct_run(const struct direct *direct, const struct direct_call *call)
     else
         run_depthwise(direct, call);
 }
+
+void direct_multiply(const struct direct_product *product)
+{
+    const struct direct_kernels *kernels = direct_kernels();
+
+#pragma omp parallel for if (product->out * product->in > few_products)
+    for (int64_t first = 0; first < product->out; first += DIRECT_STREAMS)
+        kernels->multiply(product, first);
+}
+
+void direct_respond(const struct direct_responses *responses)
+{
+    const struct direct_kernels *kernels = direct_kernels();
+    int64_t n = responses->images * responses->n_blocks;
+    int64_t pixels = responses->pixels, lanes = kernels->lanes;
+
+#pragma omp parallel for collapse(2) if (n * pixels * lanes * 8 > few_products)
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t p = 0; p < pixels; p += DIRECT_RESPONSES) {
+            int64_t left = pixels - p, at = (i * pixels + p) * lanes;
+            int64_t block = i % responses->n_blocks;
+
+            kernels->respond(&(struct direct_response){
+                .x = responses->x + at,
+                .has_before = block > 0,
+                .has_after = block < responses->n_blocks - 1,
+                .y = responses->y + at,
+                .n = left < DIRECT_RESPONSES ? left : DIRECT_RESPONSES,
+                .plane_floats = pixels * lanes,
+                .before = responses->before,
+                .after = responses->after,
+                .scale = responses->scale,
+                .bias = responses->bias,
+                .beta = responses->beta});
+        }
+    }
+}

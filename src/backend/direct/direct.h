@@ -6,7 +6,8 @@
  * Maps lie in channel blocks as wide as the processor's vectors: nChw8c for
  * AVX2, nChw16c for AVX-512.
  *
- * Thread-safe except for direct_run(), which starts OpenMP's threads.
+ * Thread-safe except for what starts OpenMP's threads: direct_run() and those
+ * behind it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BACKEND_DIRECT_DIRECT_H
@@ -63,5 +64,30 @@ struct direct_call {
 
 /* What fills up the last block of y becomes the activation of 0. */
 void direct_run(const struct direct *direct, const struct direct_call *call);
+
+/* y [n,o] = x [n,c] times weights [o,c] as a graph holds them, for so few rows
+ * that reading the weights takes longest. */
+struct direct_product {
+    const float *x, *weights, *bias; /* bias NULL: none */
+    float *y;
+    int64_t rows, in, out;
+    bool has_relu;
+};
+
+/* Only where direct_lanes() is not 0. */
+void direct_multiply(const struct direct_product *product);
+
+/* y = x / (bias + scale * sum of squares)^beta, over the channels from `before`
+ * ahead of each to `after` behind it, at most a block's each. */
+struct direct_responses {
+    const float *x;
+    float *y;
+    int64_t images, n_blocks, pixels;
+    int64_t before, after;
+    float scale, bias, beta;
+};
+
+/* Only where direct_lanes() is not 0. */
+void direct_respond(const struct direct_responses *responses);
 
 #endif

@@ -7,9 +7,13 @@
 enum { group = 6, columns = 8 };
 
 #include "backend/direct/direct_body_internal.h"
+#include "backend/direct/few_rows_internal.h"
+#include "backend/direct/responses_internal.h"
 
 const struct direct_kernels direct_avx2 = {.name = "avx2",
                                            .lanes = lanes,
                                            .pointwise = body_pointwise,
                                            .narrow = body_narrow,
-                                           .depthwise = body_depthwise};
+                                           .depthwise = body_depthwise,
+                                           .multiply = body_multiply,
+                                           .respond = body_respond};

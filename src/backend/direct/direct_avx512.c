@@ -7,9 +7,13 @@
 enum { group = 12, columns = 8 };
 
 #include "backend/direct/direct_body_internal.h"
+#include "backend/direct/few_rows_internal.h"
+#include "backend/direct/responses_internal.h"
 
 const struct direct_kernels direct_avx512 = {.name = "avx512",
                                              .lanes = lanes,
                                              .pointwise = body_pointwise,
                                              .narrow = body_narrow,
-                                             .depthwise = body_depthwise};
+                                             .depthwise = body_depthwise,
+                                             .multiply = body_multiply,
+                                             .respond = body_respond};

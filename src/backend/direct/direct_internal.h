@@ -39,13 +39,33 @@ struct direct_rows {
     const struct activation *then;
 };
 
+/* Some pixels of one channel block. */
+struct direct_response {
+    const float *x;             /* at the first pixel */
+    bool has_before, has_after; /* other blocks */
+    float *y;
+    int64_t n, plane_floats;
+    int64_t before, after;
+    float scale, bias, beta;
+};
+
 struct direct_kernels {
     const char *name;
     int64_t lanes; /* floats of a vector, channels of a block */
     void (*pointwise)(const struct direct_pixels *pixels);
     void (*narrow)(const struct direct_pixels *pixels);
     void (*depthwise)(const struct direct_rows *rows);
+    /* Outputs from `first` on, DIRECT_STREAMS of them or what is left. */
+    void (*multiply)(const struct direct_product *product, int64_t first);
+    void (*respond)(const struct direct_response *response);
 };
+
+/* Pixels of a direct_response at most. */
+enum { DIRECT_RESPONSES = 48 };
+
+/* Rows of a matrix that are read at once. Memory answers several streams faster
+ * than one: a prefetcher ends its stream with the page. */
+enum { DIRECT_STREAMS = 8 };
 
 extern const struct direct_kernels direct_avx2, direct_avx512;
 

@@ -1,6 +1,7 @@
 /* backend/dnnl/backward_ops.c - which ops there are backward kernels for. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "ops/norm/batch_norm.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -63,6 +64,8 @@ static size_t backward_find_kernel(const struct node *node)
 
 bool onednn_can_backward(const struct backend *backend, const struct node *node)
 {
+    if (node->op == &op_batch_norm && batch_norm_attrs(node)->has_relu)
+        return false;
     return onednn_has_kernel((const struct onednn *)backend, node) &&
            backward_find_kernel(node) < n_kernels;
 }

@@ -7,6 +7,9 @@
 #include "base/variants.h"
 
 #include <math.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 /* A block of channels of one image. */
 struct affine_block {
@@ -37,43 +40,10 @@ VARIANT_PART void write_pixels(const struct affine_block *b, int64_t block,
     }
 }
 
-/* Of 16 channels, by signs and sums: the compiler takes comparisons of whole
- * vectors apart. A NaN stays one. */
-VARIANT_PART void clip_lanes(lanes *y, float high, bool has_limit)
-{
-    *y = (*y + (lanes)((lane_bits)*y & INT32_MAX)) * 0.5F; /* y + |y| */
-    if (has_limit) {
-        lane_bits is_over = (lane_bits)(high - *y) >> 31;
-        lanes most = *y * 0 + high;
-
-        *y = (lanes)(((lane_bits)*y & ~is_over) | ((lane_bits)most & is_over));
-    }
-}
-
-VARIANT_PART void write_lanes(const struct affine_block *b, bool has_plus,
-                              bool has_relu)
-{
-    const lanes scale = *(const lanes *)b->scale;
-    const lanes shift = *(const lanes *)b->shift;
-    const bool has_limit = isfinite(b->high);
-
-    for (int64_t p = 0; p < b->plane; p++) {
-        lanes y = *(const lanes *)(b->from + p * LANES) * scale + shift;
-
-        if (has_plus)
-            y += *(const lanes *)(b->plus + p * LANES);
-        if (has_relu)
-            clip_lanes(&y, b->high, has_limit);
-        *(lanes *)(b->to + p * LANES) = y;
-    }
-}
-
 VARIANT_PART void write_any(const struct affine_block *b, bool has_plus,
                             bool has_relu)
 {
-    if (b->block == LANES)
-        write_lanes(b, has_plus, has_relu);
-    else if (b->block == 1)
+    if (b->block == 1)
         write_pixels(b, 1, has_plus, has_relu);
     else
         write_pixels(b, b->block, has_plus, has_relu);
@@ -92,12 +62,56 @@ VARIANTS(void, write_block, (const struct affine_block *b, bool has_relu),
         write_any(b, false, false);
 }
 
+#ifdef __x86_64__
+/* A block that fills a vector; the same bits as above. A NaN stays one: minimum
+ * and maximum answer with their second argument then. */
+#define AFFINE_VECTORS(name, sets, vec, lanes_of, load, store, splat, add,     \
+                       mul, lower, upper)                                      \
+    __attribute__((target(sets))) static void name(                            \
+        const struct affine_block *b, bool has_relu)                           \
+    {                                                                          \
+        vec scale = load(b->scale), shift = load(b->shift);                    \
+        vec low = splat(has_relu ? 0 : -INFINITY);                             \
+        vec high = splat(has_relu ? b->high : INFINITY);                       \
+                                                                               \
+        for (int64_t p = 0; p < b->plane; p++) {                               \
+            int64_t at = p * (lanes_of);                                       \
+            vec y = add(mul(load(b->from + at), scale), shift);                \
+                                                                               \
+            if (b->plus)                                                       \
+                y = add(y, load(b->plus + at));                                \
+            store(b->to + at, upper(high, lower(low, y)));                     \
+        }                                                                      \
+    }
+AFFINE_VECTORS(affine_avx512, "avx512f", __m512, 16, _mm512_loadu_ps,
+               _mm512_storeu_ps, _mm512_set1_ps, _mm512_add_ps, _mm512_mul_ps,
+               _mm512_max_ps, _mm512_min_ps)
+AFFINE_VECTORS(affine_avx2, "avx2", __m256, 8, _mm256_loadu_ps,
+               _mm256_storeu_ps, _mm256_set1_ps, _mm256_add_ps, _mm256_mul_ps,
+               _mm256_max_ps, _mm256_min_ps)
+#endif
+
+typedef void affine_kernel(const struct affine_block *b, bool has_relu);
+
+static affine_kernel *find_affine(int64_t block)
+{
+#ifdef __x86_64__
+    if (block == 16 && processor_level() >= PROCESSOR_AVX512)
+        return affine_avx512;
+    if (block == 8 && processor_level() >= PROCESSOR_AVX2)
+        return affine_avx2;
+#endif
+    (void)block;
+    return write_block;
+}
+
 void affine_channels(const struct channel_blocks *blocks,
                      const struct channel_affine *by, const float *from,
                      float *to)
 {
     int64_t n = blocks->images * blocks->n_blocks;
     int64_t size = blocks->plane * blocks->block;
+    affine_kernel *kernel = find_affine(blocks->block);
 
 #pragma omp parallel for if (n * size > parallel_elements)
     for (int64_t i = 0; i < n; i++) {
@@ -111,6 +125,6 @@ void affine_channels(const struct channel_blocks *blocks,
                                      .high = by->high,
                                      .to = to + at};
 
-        write_block(&block, by->has_relu);
+        kernel(&block, by->has_relu);
     }
 }

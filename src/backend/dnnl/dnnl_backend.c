@@ -40,6 +40,7 @@ static const struct {
     {&op_mul, forward_mul, 0},
     {&op_batch_norm, forward_batch_norm, 0},
     {&op_batch_norm_training, forward_batch_norm_training, 0},
+    {&op_local_response_norm, forward_local_response_norm, 0},
     {&op_resize_nearest, forward_resize_nearest, 0},
     {&op_resize, forward_resize, 0},
     {&op_roi_align, forward_roi_align, 0},
@@ -71,6 +72,7 @@ static void dn_release(struct backend *backend)
         }
     }
     packed_forget(dn);
+    places_free(dn->places);
     layout_forget_all(dn);
     onednn_close(dn);
     arena_release(&dn->memory);
@@ -314,6 +316,7 @@ static enum assay_status dn_to_dense(struct backend *backend,
 static void dn_pass_over(struct backend *backend)
 {
     denormals_restore(self(backend));
+    places_drop(self(backend)->places);
     choices_save(self(backend)->choices);
 }
 

@@ -115,6 +115,7 @@ struct kernel {
 
 struct choices;
 struct integer_numbers;
+struct places;
 
 /* A reorder that is used again. */
 struct made_reorder {
@@ -142,6 +143,7 @@ struct onednn {
     size_t n_packed, packed_capacity;
     size_t scratch_bytes; /* what the greediest kernel asked for */
     struct choices *choices;
+    struct places *places; /* NULL: nothing is concatenated yet */
     int64_t tuning_left_ns;
     unsigned float_settings; /* of the caller, while denormals are flushed */
     bool flushes;
@@ -561,9 +563,9 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
     forward_relu, forward_activation, forward_clip, forward_sigmoid,
     forward_add, forward_sum, forward_mul, forward_batch_norm,
-    forward_batch_norm_training, forward_resize_nearest, forward_resize,
-    forward_roi_align, forward_anchor_grid, forward_concat,
-    forward_pick_channels, forward_dropout;
+    forward_batch_norm_training, forward_local_response_norm,
+    forward_resize_nearest, forward_resize, forward_roi_align,
+    forward_anchor_grid, forward_concat, forward_pick_channels, forward_dropout;
 
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,
@@ -694,6 +696,28 @@ bool pool_takes(const struct job *job, const struct windows *windows);
 enum assay_status pool_blocks(struct onednn *dn, const struct job *job,
                               const struct windows *windows, struct tensor *y,
                               struct error *err);
+
+/* ---- places.c: parts of concatenations ----------------------------------- */
+
+/* layout_tensor() for the job's output: a part of a Concat's where it becomes
+ * one. */
+enum assay_status places_tensor(struct onednn *dn, const struct job *job,
+                                const struct layout *layout, struct tensor *y,
+                                struct error *err);
+/* The output of a Concat, with the parts that were made in it. */
+enum assay_status places_concat(struct onednn *dn, const struct job *job,
+                                const struct layout *layout, struct tensor *y,
+                                struct error *err);
+/* Whether an input of a Concat lies in its output, from that channel on. */
+bool places_is_there(const struct tensor *part, const struct tensor *whole,
+                     int64_t first);
+/* Remembers where the inputs of a Concat go, for the next time. */
+void places_note(struct onednn *dn, const struct job *job,
+                 const struct tensor *const *inputs,
+                 const struct tensor *whole);
+/* What was begun and not used: after a pass that failed. Accepts NULL. */
+void places_drop(struct places *places);
+void places_free(struct places *places); /* accepts NULL */
 
 /* ---- own_winograd.c: kernels of ours among oneDNN's ---------------------- */
 

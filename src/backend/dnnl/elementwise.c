@@ -276,9 +276,11 @@ enum assay_status forward_batch_norm(struct onednn *dn, struct job *job,
         st = reuse_or_make(dn, job, x, 0, y, err);
     if (!st)
         affine_channels(&blocks,
-                        &(struct channel_affine){.scale = tensor_f32(&affine),
-                                                 .shift = tensor_f32(&affine) +
-                                                          affine.shape.dims[1]},
+                        &(struct channel_affine){
+                            .scale = tensor_f32(&affine),
+                            .shift = tensor_f32(&affine) + affine.shape.dims[1],
+                            .has_relu = batch_norm_attrs(job->node)->has_relu,
+                            .high = INFINITY},
                         tensor_f32(x), tensor_f32(y));
     tensor_release(&affine);
     tensor_release(&own);
@@ -335,9 +337,8 @@ enum assay_status forward_resize_nearest(struct onednn *dn, struct job *job,
     (void)inputs;
     if (!st) {
         stored = layout_of(dn, x)->dtype;
-        st = layout_tensor(job->context->pool,
-                           layout_typed(dn, stored, &job->y, blocks.order),
-                           &job->y, y, err);
+        st = places_tensor(
+            dn, job, layout_typed(dn, stored, &job->y, blocks.order), y, err);
     }
     if (!st)
         stretch(&blocks, stored, x, y);

@@ -216,6 +216,20 @@ static uint64_t moved_bytes(const struct kernel *kernel,
     return bytes;
 }
 
+/* Parts that were made in place are neither read nor written. */
+static uint64_t bytes_in_place(const struct node *node,
+                               const struct tensor *const *inputs,
+                               const struct tensor *outputs)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs[i]->buffer == outputs[0].buffer)
+            bytes += 2 * tensor_bytes(inputs[i]);
+    }
+    return bytes;
+}
+
 void executed_forward(const struct onednn *dn, const struct node *node,
                       size_t at, const struct tensor *const *inputs,
                       const struct tensor *outputs, struct cost *cost)
@@ -224,6 +238,8 @@ void executed_forward(const struct onednn *dn, const struct node *node,
     const struct winograd *winograd;
     uint64_t flops;
 
+    if (node->op == &op_concat && cost->done_bytes)
+        cost->done_bytes -= bytes_in_place(node, inputs, outputs);
     if (!kernel || tensor_elements(&outputs[0]) == 0)
         return;
     winograd = find_winograd(kernel);

@@ -1,6 +1,7 @@
 /* backend/dnnl/inner_product.c - Linear. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/direct/direct.h"
 #include "ops/product/linear.h"
 
 /* Packed weights multiply a little faster, but take longer to pack. */
@@ -32,6 +33,43 @@ static enum assay_status inner_product_make_kernel(struct onednn *dn,
     return kernel_make_kept(dn, job, &operation, out, err);
 }
 
+/* Whether reading the weights takes longest: they are read as they lie then. */
+static bool inner_product_is_thin(const struct onednn *dn,
+                                  const struct job *job)
+{
+    enum { few_rows = 4 };
+
+    return job->x->shape.dims[0] <= few_rows && !job->is_training &&
+           !dn->narrow && !dn->options.is_plain && direct_lanes() > 0;
+}
+
+static enum assay_status inner_product_multiply(struct onednn *dn,
+                                                const struct job *job,
+                                                struct tensor *y,
+                                                struct error *err)
+{
+    struct tensor x;
+    enum assay_status st =
+        layout_convert(dn, job->context->pool, job->x,
+                       layout_dense(dn, &job->x->shape), &x, err);
+
+    if (st)
+        return st;
+    st = tensor_new(job->context->pool, DTYPE_F32, &job->y, y, err);
+    if (!st)
+        direct_multiply(&(struct direct_product){
+            .x = tensor_f32(&x),
+            .weights = tensor_f32(job->weight),
+            .bias = job->bias ? tensor_f32(job->bias) : NULL,
+            .y = tensor_f32(y),
+            .rows = job->y.dims[0],
+            .in = job->weight->shape.dims[1],
+            .out = job->weight->shape.dims[0],
+            .has_relu = job->has_relu});
+    tensor_release(&x);
+    return st;
+}
+
 enum assay_status forward_linear(struct onednn *dn, struct job *job,
                                  const struct tensor *const *inputs,
                                  struct tensor *y, struct error *err)
@@ -44,6 +82,8 @@ enum assay_status forward_linear(struct onednn *dn, struct job *job,
     job->weight_layout = layout_dense(dn, &job->weight->shape);
     job->bias = inputs[LINEAR_BIAS];
     job->has_relu = linear_attrs(job->node)->has_relu;
+    if (inner_product_is_thin(dn, job))
+        return inner_product_multiply(dn, job, y, err);
     kernel = kernel_find(dn, job);
     if (!kernel)
         st = inner_product_make_kernel(dn, job, &kernel, err);

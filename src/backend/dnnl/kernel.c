@@ -166,7 +166,7 @@ static enum assay_status make_output(struct onednn *dn, const struct job *job,
             return ASSAY_OK;
         }
     }
-    st = layout_tensor(job->context->pool, kernel->dst, &job->y, y, err);
+    st = places_tensor(dn, job, kernel->dst, y, err);
     if (!st && job->residual)
         st = onednn_reorder(dn, job->context->pool, layout,
                             tensor_data(job->residual), kernel->dst,

@@ -147,7 +147,8 @@ static void put_behind(const struct node *node,
     for (size_t i = 0; i < node->n_inputs; i++) {
         int64_t channels = list[i]->shape.dims[1];
 
-        move_channels(list[i], 0, y, at, channels);
+        if (!places_is_there(list[i], y, at))
+            move_channels(list[i], 0, y, at, channels);
         at += channels;
     }
     clear_last_lanes(y);
@@ -168,11 +169,12 @@ enum assay_status forward_concat(struct onednn *dn, struct job *job,
     st = passing_convert(dn, job, inputs, job->node->n_inputs, blocks.order,
                          own, list, err);
     if (!st)
-        st = layout_tensor(job->context->pool,
-                           layout_ordered(dn, &job->y, blocks.order), &job->y,
+        st = places_concat(dn, job, layout_ordered(dn, &job->y, blocks.order),
                            y, err);
-    if (!st)
+    if (!st) {
         put_behind(job->node, list, y);
+        places_note(dn, job, inputs, y);
+    }
     passing_release(own, job->node->n_inputs);
     return st;
 }
@@ -202,8 +204,7 @@ enum assay_status forward_resize(struct onednn *dn, struct job *job,
     if (!passing_find_blocks(inputs, 1, &blocks) ||
         !resize_keeps_channels(job->node, inputs))
         return own_kernel(dn, job, inputs, y, err);
-    st = layout_tensor(job->context->pool,
-                       layout_ordered(dn, &job->y, blocks.order), &job->y, y,
+    st = places_tensor(dn, job, layout_ordered(dn, &job->y, blocks.order), y,
                        err);
     if (st)
         return st;

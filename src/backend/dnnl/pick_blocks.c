@@ -221,8 +221,7 @@ enum assay_status forward_pick_channels(struct onednn *dn, struct job *job,
     if (!st)
         st = check_channels(job, inputs, err);
     if (!st)
-        st = layout_tensor(job->context->pool,
-                           layout_ordered(dn, &job->y, blocks.order), &job->y,
+        st = places_tensor(dn, job, layout_ordered(dn, &job->y, blocks.order),
                            y, err);
     if (!st)
         pick_all(job, list, &blocks, y);

@@ -163,8 +163,7 @@ enum assay_status pool_blocks(struct onednn *dn, const struct job *job,
                         layout_ordered(dn, &job->x->shape, order), &x, err);
     if (st)
         return st;
-    st = layout_tensor(job->context->pool, layout_ordered(dn, &job->y, order),
-                       &job->y, y, err);
+    st = places_tensor(dn, job, layout_ordered(dn, &job->y, order), y, err);
     if (!st)
         pool_all(windows, &x, y);
     tensor_release(&x);

@@ -62,6 +62,7 @@ static enum assay_status batch_norm_forward(const struct op_context *context,
     const struct shape *shape = &inputs[BATCH_NORM_X]->shape;
     float *y = tensor_f32(&outputs[0]);
     int64_t plane = shape_span(shape, 2, shape->rank);
+    float low = batch_norm_attrs(node)->has_relu ? 0 : -INFINITY;
 
     (void)context, (void)err;
     for (int64_t n = 0; n < shape->dims[0]; n++) {
@@ -69,8 +70,11 @@ static enum assay_status batch_norm_forward(const struct op_context *context,
             float scale, shift;
 
             batch_norm_affine(node, inputs, c, &scale, &shift);
-            for (int64_t i = 0; i < plane; i++)
-                *y++ = *x++ * scale + shift;
+            for (int64_t i = 0; i < plane; i++) {
+                float value = *x++ * scale + shift;
+
+                *y++ = value < low ? low : value;
+            }
         }
     }
     return ASSAY_OK;
@@ -96,9 +100,8 @@ static struct op_reads batch_norm_backward_reads(const struct node *node,
         [BATCH_NORM_VARIANCE] = 1 << BATCH_NORM_X | 1 << BATCH_NORM_WEIGHT |
                                 1 << BATCH_NORM_MEAN | 1 << BATCH_NORM_VARIANCE,
     };
-    struct op_reads all = {0};
+    struct op_reads all = {.outputs = batch_norm_attrs(node)->has_relu};
 
-    (void)node;
     for (size_t i = 0; i < BATCH_NORM_INPUTS; i++) {
         if (wanted >> i & 1)
             all.inputs |= reads[i];
@@ -191,22 +194,37 @@ static enum assay_status batch_norm_backward(const struct op_context *context,
 {
     const struct shape *shape = &pass->inputs[BATCH_NORM_X]->shape;
     int parts = gradient_parts(context, tensor_elements(pass->dy[0]));
+    const struct tensor *gradients;
+    struct op_backward before = *pass;
+    struct tensor dy;
+    enum assay_status st =
+        gradient_rectify(context, batch_norm_attrs(node)->has_relu, 0,
+                         &pass->outputs[0], pass->dy[0], &dy, err);
 
-    (void)err;
+    if (st)
+        return st;
+    gradients = &dy;
+    before.dy = &gradients;
 #pragma omp parallel for num_threads(parts) if (parts > 1)
     for (int64_t c = 0; c < shape->dims[1]; c++)
-        batch_norm_pass_channel(node, pass, c);
+        batch_norm_pass_channel(node, &before, c);
+    tensor_release(&dy);
     return ASSAY_OK;
 }
 
 static void batch_norm_to_onnx(struct onnx_sink *to)
 {
+    if (batch_norm_attrs(to->node)->has_relu) {
+        onnx_refuse(to, "another op is fused into it");
+        return;
+    }
     onnx_attr_float(to, "epsilon", (double)batch_norm_attrs(to->node)->eps);
     onnx_put_node(to, "BatchNormalization", BATCH_NORM_INPUTS);
 }
 
 ATTR_FIELDS(batch_norm, FIELD_FLOAT(batch_norm_attrs, eps),
-            FIELD_FLOAT(batch_norm_attrs, momentum));
+            FIELD_FLOAT(batch_norm_attrs, momentum),
+            FIELD_FLAG(batch_norm_attrs, has_relu));
 
 const struct op_class op_batch_norm = {
     .name = "BatchNorm",

@@ -1,7 +1,7 @@
 /* ops/norm/batch_norm.h - normalises channels with given statistics.
  *
  * Inputs: x [n,c,...], weight, bias, running mean, running variance, all [c].
- * y = (x - mean) / sqrt(variance + eps) * weight + bias
+ * y = (x - mean) / sqrt(variance + eps) * weight + bias, then a ReLU may follow
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPS_NORM_BATCH_NORM_H
@@ -24,6 +24,7 @@ struct batch_norm_attrs {
     float eps;
     float momentum; /* in training: the weight of a batch in the running
                        statistics; 0: a tenth, as in PyTorch */
+    bool has_relu;  /* fused: applied last */
 };
 
 const struct batch_norm_attrs *batch_norm_attrs(const struct node *node);

@@ -2,23 +2,25 @@
  *
  * SPDX-License-Identifier: MIT */
 
-/* y = x * scale + shift, for each channel; the walk goes over [n, c, rest]. */
+/* y = x * scale + shift, for each channel, and a ReLU that may follow; the walk
+ * goes over [n, c, rest]. */
 extern "C" __global__ void batch_norm(walk w, view x, view channel, view y,
                                       const float *weight, const float *bias,
                                       const float *mean, const float *variance,
-                                      float eps)
+                                      float eps, int has_relu)
 {
     const view *const views[3] = {&x, &channel, &y};
 
     for (int64_t i = FIRST; i < w.n; i += STEP) {
         int64_t at[3];
-        float scale, shift;
+        float scale, shift, value;
 
         walk_to(w, views, i, at);
         scale = __fdiv_rn(weight[at[1]],
                           __fsqrt_rn(add(variance[at[1]], eps)));
         shift = sub(bias[at[1]], mul(mean[at[1]], scale));
-        store_float(y, at[2], load_float(x, at[0]) * scale + shift);
+        value = load_float(x, at[0]) * scale + shift;
+        store_float(y, at[2], has_relu && value < 0 ? 0 : value);
     }
 }
 
