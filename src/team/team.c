@@ -53,22 +53,59 @@ static void team_wake(struct team_word *word)
                 NULL, 0);
 }
 
+/* Until the value is other than `old`, or 0. */
+enum team_until { TEAM_CHANGED, TEAM_ZERO };
+
+static bool team_is_over(struct team_word *word, enum team_until until,
+                         unsigned old)
+{
+    unsigned value = atomic_load_explicit(&word->value, memory_order_acquire);
+
+    return until == TEAM_ZERO ? value == 0 : value != old;
+}
+
+/* Waits on, but lets others have the processor, and gives up as soon as one
+ * takes it: waking a sleeper takes longer than many a layer, so it is worth
+ * waiting for the layers that one thread computes. */
+static bool team_yield_until(struct team_word *word, enum team_until until,
+                             unsigned old)
+{
+    static const int64_t longest_ns = 400000, taken_ns = 10000;
+    int64_t began_ns = clock_monotonic_ns(), last_ns = began_ns, now_ns;
+
+    for (;;) {
+        if (team_is_over(word, until, old))
+            return true;
+        sched_yield();
+        now_ns = clock_monotonic_ns();
+        if (now_ns - last_ns > taken_ns || now_ns - began_ns > longest_ns)
+            return false;
+        last_ns = now_ns;
+    }
+}
+
+/* Waits without sleeping, if `turns` is not 0. Whether it is over. */
+static bool team_spin_until(struct team_word *word, enum team_until until,
+                            unsigned old, long turns)
+{
+    for (long i = 0; i < turns; i++) {
+        if (team_is_over(word, until, old))
+            return true;
+        team_pause();
+    }
+    return turns > 0 && team_yield_until(word, until, old);
+}
+
 /* Waits until the value is not `old`, and returns it. */
 static unsigned team_wait_change(struct team_word *word, unsigned old,
                                  long turns)
 {
-    for (long i = 0; i < turns; i++) {
-        unsigned value =
-            atomic_load_explicit(&word->value, memory_order_acquire);
-
-        if (value != old)
-            return value;
-        team_pause();
+    if (!team_spin_until(word, TEAM_CHANGED, old, turns)) {
+        atomic_fetch_add(&word->n_asleep, 1);
+        while (atomic_load(&word->value) == old)
+            team_sleep_while(word, old);
+        atomic_fetch_sub(&word->n_asleep, 1);
     }
-    atomic_fetch_add(&word->n_asleep, 1);
-    while (atomic_load(&word->value) == old)
-        team_sleep_while(word, old);
-    atomic_fetch_sub(&word->n_asleep, 1);
     return atomic_load(&word->value);
 }
 
@@ -76,11 +113,8 @@ static void team_wait_zero(struct team_word *word, long turns)
 {
     unsigned value;
 
-    for (long i = 0; i < turns; i++) {
-        if (!atomic_load_explicit(&word->value, memory_order_acquire))
-            return;
-        team_pause();
-    }
+    if (team_spin_until(word, TEAM_ZERO, 0, turns))
+        return;
     atomic_fetch_add(&word->n_asleep, 1);
     while ((value = atomic_load(&word->value)) != 0)
         team_sleep_while(word, value);

@@ -2,6 +2,7 @@
  *
  * A team belongs to the thread that first needs one, and stays with it. While
  * its members wait for the next region of work they spin for a moment, then
+ * yield as long as nobody else wants the processor, but not for long, then
  * sleep: on a busy machine a team takes no more than its fair share. After a
  * fork() the child starts with a team of its own.
  *
@@ -39,9 +40,9 @@ void team_barrier(void);
 int team_threads(void);
 void team_set_threads(int n);
 
-/* How long a member spins before it sleeps, in all teams. It sleeps at once if
- * a region has more members than there are processors. For benchmarks, which
- * the default comes from. */
+/* How long a member spins before it yields, in all teams. It sleeps at once at
+ * 0, and if a region has more members than there are processors. For
+ * benchmarks, which the default comes from. */
 #define TEAM_SPIN_NS 20000
 void team_set_spin(long ns);
 

@@ -155,6 +155,40 @@ TEST(fast_suppression_keeps_the_same_boxes_as_the_plain_one)
     }
 }
 
+/* One group whose classes were moved to places of their own; once with a box
+ * that is nowhere, and with more places than there are cells. */
+TEST(boxes_far_apart_are_suppressed_as_the_plain_way_does)
+{
+    enum { most = 1200 };
+    static struct box boxes[most];
+    static float scores[most];
+    static int64_t groups[most];
+    static uint32_t kept[2][most];
+    static const uint64_t places[] = {2, 20, 300};
+    struct random random = random_seed(23);
+
+    for (size_t i = 0; i < 6; i++) {
+        struct nms_input input = {boxes, scores, groups, most, 1, 0.4F};
+        size_t n;
+
+        random_boxes(&random, boxes, most);
+        for (size_t k = 0; k < most; k++) {
+            float by = (float)random_below(&random, places[i % 3]) * 161 - 400;
+
+            boxes[k].x1 += by;
+            boxes[k].y1 += by;
+            boxes[k].x2 += by;
+            boxes[k].y2 += by;
+            scores[k] = (float)random_below(&random, 500) / 500;
+        }
+        if (i >= 3)
+            boxes[77].x1 = NAN;
+        n = suppress(op_ways[OP_REFERENCE], &input, kept[0]);
+        CHECK_INT(suppress(op_ways[OP_TWO_THREADS], &input, kept[1]), n);
+        CHECK(memcmp(kept[0], kept[1], n * sizeof **kept) == 0);
+    }
+}
+
 /* Inputs of a random case: boxes, counts, sizes, two maps. */
 struct pooling {
     struct tensor t[5];

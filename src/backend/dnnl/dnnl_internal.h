@@ -561,8 +561,8 @@ typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
 
 onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
-    forward_relu, forward_activation, forward_clip, forward_sigmoid,
-    forward_add, forward_sum, forward_mul, forward_batch_norm,
+    forward_reduce_mean, forward_relu, forward_activation, forward_clip,
+    forward_sigmoid, forward_add, forward_sum, forward_mul, forward_batch_norm,
     forward_batch_norm_training, forward_local_response_norm,
     forward_resize_nearest, forward_resize, forward_roi_align,
     forward_anchor_grid, forward_concat, forward_pick_channels, forward_dropout;

@@ -5,6 +5,7 @@
  * input is not needed afterwards. Padding behind the last channel stays 0. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "base/variants.h"
 #include "ops/math/clip.h"
 #include "ops/math/unary_math.h"
 #include "ops/movement/resize_nearest.h"
@@ -27,6 +28,25 @@ enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
                          err);
 }
 
+/* Elements that a thread gets at a time: whole lines of the cache. */
+enum { run_elements = 1 << 12 };
+
+static size_t run_length(size_t n, size_t first)
+{
+    return n - first < run_elements ? n - first : run_elements;
+}
+
+VARIANTS(void, clip_run,
+         (const float *from, float low, float high, float *to, size_t n),
+         (from, low, high, to, n))
+{
+    for (size_t i = 0; i < n; i++) {
+        float value = from[i] < low ? low : from[i];
+
+        to[i] = value > high ? high : value;
+    }
+}
+
 static enum assay_status clip(struct onednn *dn, const struct job *job,
                               float low, float high, struct tensor *y,
                               struct error *err)
@@ -40,11 +60,8 @@ static enum assay_status clip(struct onednn *dn, const struct job *job,
         return st;
     to = tensor_f32(y);
 #pragma omp parallel for if (n > parallel_elements)
-    for (size_t i = 0; i < n; i++) {
-        float value = from[i] < low ? low : from[i];
-
-        to[i] = value > high ? high : value;
-    }
+    for (size_t i = 0; i < n; i += run_elements)
+        clip_run(from + i, low, high, to + i, run_length(n, i));
     return ASSAY_OK;
 }
 
@@ -94,12 +111,25 @@ enum assay_status forward_sigmoid(struct onednn *dn, struct job *job,
     return st;
 }
 
+VARIANTS(void, combine_run,
+         (const float *a, const float *b, float *to, size_t n, bool is_product),
+         (a, b, to, n, is_product))
+{
+    if (is_product) {
+        for (size_t i = 0; i < n; i++)
+            to[i] = a[i] * b[i];
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = a[i] + b[i];
+    }
+}
+
 static void elementwise_combine(const float *a, const float *b, float *to,
                                 size_t n, bool is_product)
 {
 #pragma omp parallel for if (n > parallel_elements)
-    for (size_t i = 0; i < n; i++)
-        to[i] = is_product ? a[i] * b[i] : a[i] + b[i];
+    for (size_t i = 0; i < n; i += run_elements)
+        combine_run(a + i, b + i, to + i, run_length(n, i), is_product);
 }
 
 static enum assay_status combine_inputs(struct onednn *dn,
@@ -155,6 +185,33 @@ static bool scales_channels(const struct tensor *a, const struct tensor *b)
            scale[3] == 1;
 }
 
+/* As many pixels of a block as fill the lanes. */
+VARIANT_PART int64_t repeat_lanes(const float *by, int64_t block, lanes *out)
+{
+    int64_t n = LANES % block == 0 ? LANES / block : 0;
+
+    for (int64_t c = 0; c < n * block; c++)
+        (*out)[c] = by[c % block];
+    return n;
+}
+
+/* A plane of a block's channels by their scales. */
+VARIANTS(void, scale_plane,
+         (const float *from, const float *by, float *to, int64_t plane,
+          int64_t block),
+         (from, by, to, plane, block))
+{
+    lanes scale = {0};
+    int64_t at_once = repeat_lanes(by, block, &scale), p = 0;
+
+    for (; at_once && p + at_once <= plane; p += at_once)
+        *(lanes *)(to + p * block) = *(const lanes *)(from + p * block) * scale;
+    for (; p < plane; p++) {
+        for (int64_t c = 0; c < block; c++)
+            to[p * block + c] = from[p * block + c] * by[c];
+    }
+}
+
 /* x by a scale of [n,c,1,1], brought into blocks of the same channels. */
 static enum assay_status multiply_channels(struct onednn *dn,
                                            const struct job *job,
@@ -178,14 +235,9 @@ static enum assay_status multiply_channels(struct onednn *dn,
         to = tensor_f32(y);
         by = tensor_f32(&own);
 #pragma omp parallel for if (n * size > parallel_elements)
-        for (int64_t i = 0; i < n; i++) {
-            for (int64_t p = 0; p < blocks->plane; p++) {
-                int64_t at = i * size + p * blocks->block;
-
-                for (int64_t c = 0; c < blocks->block; c++)
-                    to[at + c] = from[at + c] * by[i * blocks->block + c];
-            }
-        }
+        for (int64_t i = 0; i < n; i++)
+            scale_plane(from + i * size, by + i * blocks->block, to + i * size,
+                        blocks->plane, blocks->block);
     }
     tensor_release(&own);
     return st;

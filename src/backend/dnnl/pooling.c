@@ -1,5 +1,5 @@
 /* backend/dnnl/pooling.c - MaxPool2d, AvgPool2d and AdaptiveAvgPool2d, both
- * ways. */
+ * ways, and the means that exporters write instead of these. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/pooling/adaptive_avg_pool2d.h"
@@ -166,6 +166,27 @@ forward_adaptive_avg_pool2d(struct onednn *dn, struct job *job,
     if (!adaptive_windows(&job->x->shape, &job->y, &windows))
         return own_kernel(dn, job, inputs, y, err);
     return pool(dn, job, &windows, y, err);
+}
+
+/* Whether y has the mean of each channel of a map in blocks. What axes of size
+ * 1 are reduced does not matter. */
+static bool is_mean_of_channels(const struct job *job)
+{
+    const struct shape *x = &job->x->shape;
+    const struct shape means =
+        shape_of(4, x->dims[0], x->dims[1], (int64_t)1, (int64_t)1);
+
+    return job->x->layout && x->rank == 4 && !job->is_training &&
+           shape_equal(&job->y, &means);
+}
+
+enum assay_status forward_reduce_mean(struct onednn *dn, struct job *job,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *y, struct error *err)
+{
+    if (!is_mean_of_channels(job))
+        return own_kernel(dn, job, inputs, y, err);
+    return forward_adaptive_avg_pool2d(dn, job, inputs, y, err);
 }
 
 /* ---- backward ------------------------------------------------------------ */

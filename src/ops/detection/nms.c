@@ -5,6 +5,7 @@
 #include "ops/math/score_rank_internal.h"
 #include "ops/op_threads.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Up to this many boxes torchvision separates the groups by shifting their
@@ -123,21 +124,105 @@ static void nms_keep(struct kept_boxes *kept, struct box box, float area)
     kept->area[at] = area;
 }
 
+/* ---- a single group of many boxes ---------------------------------------
+ */
+
+/* Cells from left to right, as wide as the widest box: a box overlaps only
+ * those that begin in its own cell or in one next to it. Exporters shift the
+ * boxes of each class to a place of its own, so most are far apart. */
+enum { max_cells = 64, few_boxes = 256 };
+
+struct nms_cells {
+    float first, width;
+    int n;
+    struct kept_boxes kept[max_cells];
+};
+
+static int nms_cell_of(const struct nms_cells *cells, struct box box)
+{
+    float at;
+
+    if (cells->n == 1)
+        return 0;
+    at = (box.x1 - cells->first) / cells->width;
+    return at < (float)(cells->n - 1) ? (int)at : cells->n - 1;
+}
+
+static struct kept_boxes nms_columns_at(const struct nms *nms, size_t at)
+{
+    return (struct kept_boxes){nms->columns[0] + at, nms->columns[1] + at,
+                               nms->columns[2] + at, nms->columns[3] + at,
+                               nms->columns[4] + at, 0};
+}
+
+/* How many there are and where they begin: one where a box is not finite. */
+static void nms_measure_cells(const struct nms *nms, struct nms_cells *cells)
+{
+    float low = INFINITY, high = -INFINITY, width = 0, n;
+
+    cells->n = 1;
+    for (size_t i = 0; i < nms->input->n; i++) {
+        struct box box = nms_box_at(nms, (uint32_t)i);
+
+        if (!isfinite(box.x1) || !isfinite(box.x2))
+            return;
+        low = fminf(low, box.x1);
+        high = fmaxf(high, box.x1);
+        width = fmaxf(width, box.x2 - box.x1);
+    }
+    cells->first = low;
+    cells->width = width * 1.001F; /* what rounding may take */
+    n = (high - low) / cells->width;
+    if (isfinite(n))
+        cells->n = n < max_cells - 1 ? (int)n + 1 : max_cells;
+}
+
+/* Room for all boxes of each cell, filled up to blocks. */
+static void nms_place_cells(const struct nms *nms, struct nms_cells *cells)
+{
+    size_t counts[max_cells] = {0}, at = 0;
+
+    for (size_t i = 0; i < nms->input->n; i++)
+        counts[nms_cell_of(cells, nms_box_at(nms, (uint32_t)i))]++;
+    for (int i = 0; i < cells->n; i++) {
+        cells->kept[i] = nms_columns_at(nms, at);
+        at += (counts[i] + block - 1) / block * block;
+    }
+}
+
+static void nms_find_cells(const struct nms *nms, size_t group,
+                           struct nms_cells *cells)
+{
+    cells->n = 1;
+    if (nms->input->n_groups == 1 && nms->input->n > few_boxes &&
+        nms->input->iou >= 0)
+        nms_measure_cells(nms, cells);
+    if (cells->n > 1)
+        nms_place_cells(nms, cells);
+    else
+        cells->kept[0] =
+            nms_columns_at(nms, nms->starts[group] + group * block);
+}
+
 static void nms_run_group(const struct nms *nms, size_t group)
 {
-    size_t at = nms->starts[group] + group * block;
-    struct kept_boxes kept = {nms->columns[0] + at, nms->columns[1] + at,
-                              nms->columns[2] + at, nms->columns[3] + at,
-                              nms->columns[4] + at, 0};
+    struct nms_cells cells;
 
+    nms_find_cells(nms, group, &cells);
     for (size_t i = nms->starts[group]; i < nms->starts[group + 1]; i++) {
         uint32_t position = nms->members[i];
         struct box box = nms_box_at(nms, rank_index(nms->ranks[position]));
         float area = box_area(box);
+        int cell = nms_cell_of(&cells, box), last = cell + 1;
+        bool overlaps = false;
 
-        if (overlaps_kept(&kept, box, area, nms->input->iou))
+        last = last < cells.n ? last : cells.n - 1;
+        for (int c = cell > 0 ? cell - 1 : 0; !overlaps && c <= last; c++)
+            overlaps =
+                overlaps_kept(&cells.kept[c], box, area, nms->input->iou);
+        if (overlaps)
             continue;
-        nms_keep(&kept, box, area);
+        nms_keep(&cells.kept[cell], box, area);
         nms->is_kept[position] = true;
     }
 }
@@ -189,7 +274,7 @@ static enum assay_status nms_take_memory(struct nms *nms, struct pool *pool,
                                          struct error *err)
 {
     size_t n = nms->input->n, n_groups = nms->input->n_groups;
-    size_t column = n + n_groups * block;
+    size_t column = n + (n_groups == 1 ? max_cells : n_groups) * block;
     size_t bytes = 2 * n * sizeof(uint64_t) +
                    (n + n_groups + 1) * sizeof(uint32_t) +
                    5 * column * sizeof(float) + n * sizeof(bool);

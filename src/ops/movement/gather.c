@@ -320,11 +320,11 @@ static enum assay_status gather_nd_infer(const struct node *node,
 }
 
 /* Where the slice that an index tuple names begins. */
-static enum assay_status slice_start(const struct shape *x, int first,
+static enum assay_status slice_start(const struct shape *x,
+                                     const struct strides *strides, int first,
                                      const int64_t *tuple, int depth,
                                      int64_t *start, struct error *err)
 {
-    struct strides strides = strides_dense(x);
     enum assay_status st = ASSAY_OK;
 
     *start = 0;
@@ -332,7 +332,7 @@ static enum assay_status slice_start(const struct shape *x, int first,
         int64_t at;
 
         st = index_resolve(tuple[i], x->dims[first + i], &at, err);
-        *start += at * strides.of[first + i];
+        *start += at * strides->of[first + i];
     }
     return st;
 }
@@ -352,6 +352,7 @@ static enum assay_status gather_nd_kernel(const struct op_context *context,
     size_t bytes = dtype_bytes(outputs[0].dtype);
     size_t slice = (size_t)shape_span(x, batch + depth, x->rank) * bytes;
     size_t whole = (size_t)shape_span(x, batch, x->rank) * bytes;
+    const struct strides strides = strides_dense(x);
     const int64_t *tuple = tensor_data(inputs[GATHER_INDICES]);
     const char *read = tensor_data(inputs[GATHER_X]);
     char *write = tensor_data(&outputs[0]);
@@ -362,8 +363,10 @@ static enum assay_status gather_nd_kernel(const struct op_context *context,
         for (int64_t i = 0; !st && i < tuples; i++, tuple += depth) {
             int64_t start;
 
-            st = slice_start(x, batch, tuple, depth, &start, err);
-            if (!st)
+            st = slice_start(x, &strides, batch, tuple, depth, &start, err);
+            if (!st && slice == sizeof(float))
+                memcpy(write, read + (size_t)start * bytes, sizeof(float));
+            else if (!st)
                 memcpy(write, read + (size_t)start * bytes, slice);
             write += slice;
         }
@@ -382,6 +385,7 @@ static enum assay_status scatter_nd_kernel(const struct op_context *context,
     const struct shape *indices = &inputs[SCATTER_INDICES]->shape;
     int64_t depth = indices->rank ? indices->dims[indices->rank - 1] : -1;
     size_t bytes = dtype_bytes(outputs[0].dtype), slice, tuples;
+    const struct strides strides = strides_dense(x);
     const int64_t *tuple = tensor_data(inputs[SCATTER_INDICES]);
     const char *read = tensor_data(inputs[SCATTER_UPDATES]);
     char *write = tensor_data(&outputs[0]);
@@ -402,7 +406,7 @@ static enum assay_status scatter_nd_kernel(const struct op_context *context,
     for (size_t i = 0; !st && i < tuples; i++, tuple += depth) {
         int64_t start;
 
-        st = slice_start(x, 0, tuple, (int)depth, &start, err);
+        st = slice_start(x, &strides, 0, tuple, (int)depth, &start, err);
         if (!st)
             scatter_put(outputs[0].dtype, attrs->reduction,
                         read + i * slice * bytes, write + (size_t)start * bytes,

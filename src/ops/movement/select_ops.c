@@ -144,6 +144,45 @@ static bool select_is_zero(enum dtype dtype, const char *element)
     return memcmp(copy, zeros, bytes) == 0;
 }
 
+/* A byte for each element: whether it is not 0. */
+static const uint8_t *non_zero_flags(const struct tensor *x, uint8_t *memory)
+{
+    const char *data = tensor_data(x);
+    size_t bytes = dtype_bytes(x->dtype), n = tensor_elements(x);
+
+    if (x->dtype == DTYPE_BOOL)
+        return (const uint8_t *)data;
+    for (size_t i = 0; i < n; i++)
+        memory[i] = !select_is_zero(x->dtype, data + i * bytes);
+    return memory;
+}
+
+/* The places of the first `found` elements that are not 0, without branches,
+ * which nobody could predict. */
+static void non_zero_places(const uint8_t *flags, int64_t found,
+                            int64_t *places)
+{
+    int64_t at = 0;
+
+    for (int64_t i = 0; at < found; i++) {
+        places[at] = i;
+        at += flags[i] != 0;
+    }
+}
+
+/* Places in all of x to places along each axis; they come in the first row. */
+static void non_zero_split(const struct shape *x, int64_t found, int64_t *rows)
+{
+    for (int64_t i = 0; i < found && x->rank > 1; i++) {
+        int64_t rest = rows[i];
+
+        for (int k = x->rank - 1; k >= 0; k--) {
+            rows[k * found + i] = rest % x->dims[k];
+            rest /= x->dims[k];
+        }
+    }
+}
+
 static enum assay_status non_zero_forward(const struct op_context *context,
                                           const struct node *node,
                                           const struct tensor *const *inputs,
@@ -151,29 +190,28 @@ static enum assay_status non_zero_forward(const struct op_context *context,
                                           struct error *err)
 {
     const struct tensor *x = inputs[0];
-    const char *data = tensor_data(x);
-    size_t bytes = dtype_bytes(x->dtype), n = tensor_elements(x);
-    int64_t found = 0, at = 0;
+    size_t n = tensor_elements(x);
+    struct buffer *memory = NULL;
+    const uint8_t *flags;
+    int64_t found = 0;
     struct shape shape;
     enum assay_status st;
 
     if (inputs[0]->dtype == DTYPE_SEQUENCE)
         return rule_undefined(node, DTYPE_SEQUENCE, err);
+    st = pool_take_scratch(context->pool, n ? n : 1, "places", &memory, err);
+    if (st)
+        return st;
+    flags = non_zero_flags(x, buffer_data(memory));
     for (size_t i = 0; i < n; i++)
-        found += !select_is_zero(x->dtype, data + i * bytes);
+        found += flags[i] != 0;
     shape = shape_of(2, (int64_t)x->shape.rank, found);
     st = tensor_new(context->pool, DTYPE_I64, &shape, &outputs[0], err);
-    for (size_t i = 0; !st && i < n; i++) {
-        int64_t rest = (int64_t)i;
-
-        if (select_is_zero(x->dtype, data + i * bytes))
-            continue;
-        for (int k = x->shape.rank - 1; k >= 0; k--) {
-            tensor_i64(&outputs[0])[k * found + at] = rest % x->shape.dims[k];
-            rest /= x->shape.dims[k];
-        }
-        at++;
+    if (!st && x->shape.rank > 0) {
+        non_zero_places(flags, found, tensor_i64(&outputs[0]));
+        non_zero_split(&x->shape, found, tensor_i64(&outputs[0]));
     }
+    buffer_release(memory);
     return st;
 }
 

@@ -147,6 +147,21 @@ enum assay_status matmul_plan(const struct shape *a, const struct shape *b,
     return st;
 }
 
+/* Matrices that are all multiplied by the same one are rows of a single one;
+ * 0: they are not. */
+static int64_t rows_of_batch(const struct matmul_plan *plan)
+{
+    int64_t rows = plan->m;
+
+    for (int i = 0; i < plan->b_batch.rank; i++) {
+        if (plan->b_batch.dims[i] != 1)
+            return 0;
+    }
+    for (int i = 0; i < plan->batch.rank; i++)
+        rows *= plan->batch.dims[i];
+    return rows;
+}
+
 /* Strides between the matrices of a batch. */
 static struct strides batch_strides(const struct shape *from,
                                     const struct shape *to, int64_t matrix)
@@ -170,6 +185,12 @@ void matmul_run(const struct op_context *context,
     struct walk walk = walk_start(&plan->batch, strides, 2);
     char *to = y;
 
+    if (rows_of_batch(plan)) {
+        matrix_multiply(context, dtype, rows_of_batch(plan), n, k,
+                        &(struct matrix){a, k, 1}, &(struct matrix){b, n, 1},
+                        y);
+        return;
+    }
     for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
         for (int64_t i = 0; i < walk.length; i++, to += m * n * bytes) {
             int64_t a_at = walk.at[0] + i * walk.steps[0];
