@@ -289,6 +289,10 @@ struct backend_class {
     /* Optional (PRECISION_FP32): what its products are computed in. */
     enum precision (*precision)(const struct backend *backend);
 
+    /* Optional (nothing is): a line for each library that is missing and that
+     * it computes slowly without. */
+    void (*missing)(const struct device *device, struct sink *sink);
+
     /* Optional (the host's are measured by the room machine): fills *look,
      * which device_look_unknown() made. */
     void (*look)(const struct device *device, struct device_look *look);

@@ -114,10 +114,13 @@ static enum assay_status open_engine(const struct session_options *options,
                             .choices_path = options->choices_path},
         .detail = options->detail,
     };
+    const struct backend_class *class = engine.device->backend;
     enum assay_status st;
 
     st = engine_new(session->graph, session->pool, &engine, &session->engine,
                     err);
+    if (!st && options->warnings && class->missing)
+        class->missing(engine.device, options->warnings);
     return st ? st : keep_proposals(session, err);
 }
 

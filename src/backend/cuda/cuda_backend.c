@@ -443,6 +443,32 @@ static const char *cuda_timed_by(const struct backend *backend)
     return cuda_timing_text(cuda_of(backend)->device);
 }
 
+/* What our own kernels then do in their place. */
+static void cuda_missing(const struct device *device, struct sink *sink)
+{
+    static const enum cuda_library wanted[] = {CUDA_CUDNN, CUDA_CUBLASLT};
+    bool is_there[] = {cuda_cudnn_version()[0] != '\0', cuda_lt_is_there()};
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct cuda_library_class *class =
+            &cuda_library_classes[wanted[i]];
+        const char *path = cuda_libraries()->paths[wanted[i]];
+        struct error why = {0};
+
+        if (is_there[i])
+            continue;
+        if (cuda_library_open(wanted[i]))
+            (void)error_set(&why, ASSAY_UNSUPPORTED,
+                            "%s does not have the functions of %s", path,
+                            class->name);
+        else
+            (void)cuda_library_missing(wanted[i], &why);
+        sink_printf(sink,
+                    "%s: %s; %s are computed by kernels of our own, slowly\n",
+                    device->name, why.text, class->what_for);
+    }
+}
+
 static void cuda_library_text(char *text, size_t size)
 {
     int version = 0;
@@ -486,6 +512,7 @@ const struct backend_class backend_cuda = {
     .kernel = cuda_kernel,
     .executed = cuda_executed,
     .precision = cuda_precision,
+    .missing = cuda_missing,
     .look = cuda_look,
     .measure = cuda_measure,
     .library = cuda_library_text,

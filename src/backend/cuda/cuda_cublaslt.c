@@ -41,6 +41,12 @@ static void lt_open(void)
                           &lt.api, &missing);
 }
 
+bool cuda_lt_is_there(void)
+{
+    (void)pthread_once(&lt.once, lt_open);
+    return lt.is_there;
+}
+
 static lt_handle lt_handle_of(const struct cuda_device *device)
 {
     lt_handle handle = NULL;

@@ -115,6 +115,8 @@ enum assay_status cudnn_plan_run(struct cuda_call *call,
 /* ---- cuda_cublaslt.c ------------------------------------------------------
  */
 
+/* Whether it was found and works. */
+bool cuda_lt_is_there(void);
 /* The same for a job that is a product. */
 bool lt_plan_make(struct cuda_device *device, const struct cuda_job *job,
                   size_t i, size_t *n, struct cuda_plan *plan);
