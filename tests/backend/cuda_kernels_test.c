@@ -185,7 +185,8 @@ TEST(every_op_of_the_table_exists_and_has_one_line)
     }
 }
 
-/* The file of kernels that each CUDA_LAUNCH() of a source names; how many. */
+/* The file of kernels that each CUDA_LAUNCH() of a source names; how many.
+ * Those of one stored type are named at run time. */
 static size_t check_launches(const char *path)
 {
     static const char launch[] = "CUDA_LAUNCH(";
@@ -197,12 +198,13 @@ static size_t check_launches(const char *path)
     CHECK_STATUS(file_read(path, (size_t)1 << 20, &text, &err), ASSAY_OK, &err);
     at = str_text(&text);
     while ((at = strstr(at, launch)) != NULL) {
-        const char *quote = strchr(at, '"');
+        const char *quote = strchr(at, ',');
         char name[64];
 
         at += strlen(launch);
-        if (!quote)
-            break;
+        quote = quote ? quote + 1 + strspn(quote + 1, " \n") : "";
+        if (*quote != '"')
+            continue;
         snprintf(name, sizeof name, "%.*s", (int)strcspn(quote + 1, "\""),
                  quote + 1);
         if (!source_by_name(name))

@@ -15,7 +15,7 @@ enum {
  */
 struct depthwise {
     struct cuda_job job; /* of the forward pass, for a gradient with stride 1 */
-    char name[CUDA_NAME];
+    char source[CUDA_NAME], name[CUDA_NAME];
     int channels; /* of a thread */
     int lanes, tiles_h, tiles_w, is_flipped;
     struct cuda_grid grid;
@@ -104,6 +104,10 @@ static void set_name(struct depthwise *of, const char *what, const char *width)
                  (int)of->job.stride[0]);
     snprintf(name, sizeof name, "%s_%s_%s", what, kernel, width);
     cuda_kernel_name(of->name, name, (enum dtype)of->job.stored);
+    cuda_kernel_name(of->source,
+                     of->job.way == WAY_WEIGHTS ? "depthwise_weights"
+                                                : "depthwise",
+                     (enum dtype)of->job.stored);
 }
 
 static void set_forward(struct depthwise *of, bool is_small)
@@ -249,14 +253,14 @@ static enum assay_status run_weights(struct cuda_call *call,
     struct cuda_grid grid = {(unsigned)((n + 31) / 32), 1, 1, 256, 0};
     char name[CUDA_NAME];
     enum assay_status st =
-        CUDA_LAUNCH(call, "depthwise_weights", of->name, of->grid, of->job,
-                    of->lanes, of->tiles_w, n_tiles, at.x, at.y, at.workspace);
+        CUDA_LAUNCH(call, of->source, of->name, of->grid, of->job, of->lanes,
+                    of->tiles_w, n_tiles, at.x, at.y, at.workspace);
 
     if (st)
         return st;
     cuda_kernel_name(name, "depthwise_finish", (enum dtype)of->job.stored);
-    return CUDA_LAUNCH(call, "depthwise_weights", name, grid, at.workspace,
-                       n_blocks, n, at.w);
+    return CUDA_LAUNCH(call, of->source, name, grid, at.workspace, n_blocks, n,
+                       at.w);
 }
 
 enum assay_status depthwise_plan_run(struct cuda_call *call,
@@ -269,14 +273,14 @@ enum assay_status depthwise_plan_run(struct cuda_call *call,
     if (job->way == WAY_WEIGHTS)
         return run_weights(call, &of, operands);
     if (job->way == WAY_DATA && !of.is_flipped)
-        return CUDA_LAUNCH(call, "depthwise", of.name, of.grid, of.job,
-                           of.lanes, of.tiles_h, of.tiles_w, at.y, at.w, at.x);
+        return CUDA_LAUNCH(call, of.source, of.name, of.grid, of.job, of.lanes,
+                           of.tiles_h, of.tiles_w, at.y, at.w, at.x);
     if (of.is_flipped) {
         at.y = operands->x;
         at.x = operands->y;
         at.bias = at.residual = 0;
     }
-    return CUDA_LAUNCH(call, "depthwise", of.name, of.grid, of.job, of.lanes,
+    return CUDA_LAUNCH(call, of.source, of.name, of.grid, of.job, of.lanes,
                        of.tiles_h, of.tiles_w, of.is_flipped, at.x, at.w,
                        at.bias, at.residual, at.y);
 }

@@ -4,8 +4,10 @@
  * A thread has V neighbouring channels, which it loads at once, of a tile of
  * TH x TW places. A block has `lanes` threads side by side along the channels
  * (blocks in y go on there) for each of its tiles; neighbours among these lie
- * below each other, so that they share lines of the cache. The weights of a block's
- * channels lie in shared memory as [kh,kw,channel].
+ * below each other, so that they share lines of the cache. The weights of a
+ * block's channels lie in shared memory as [kh,kw,channel].
+ *
+ * Compiled for one stored type at a time: see CMakeLists.txt.
  *
  * SPDX-License-Identifier: MIT */
 
@@ -19,7 +21,8 @@ struct place {
     bool is_there;
 };
 
-/* [c,places] to [places,channel of the block], turned round if it is flipped. */
+/* [c,places] to [places,channel of the block], the other way round if it is
+ * flipped. */
 template <typename T>
 __device__ inline void bring_weights(const T *w, int c, int places, int width,
                                      int is_flipped)
@@ -89,23 +92,34 @@ __device__ inline void take_weights(const float *from, float (&w)[V])
     }
 }
 
-/* What becomes of the sums of one place, at element i of y. */
-template <typename T, int V>
-__device__ inline void put(const job &j, const float (&sum)[V], const T *bias,
-                           const T *residual, T *y, int64_t i)
+/* Sums begin with the bias of their channels, or 0. */
+template <typename T, int TH, int TW, int V>
+__device__ inline void begin(float (&sums)[TH][TW][V], const T *bias,
+                             int channel)
 {
-    pack<T, V> out;
+    pack<T, V> of = load_if<T, V>(bias, bias + channel);
 
 #pragma unroll
-    for (int v = 0; v < V; v++) {
-        float s = sum[v];
-
-        if (residual)
-            s += load(residual[i + v]);
-        if (bias)
-            s += load(bias[v]);
-        out.items[v] = store<T>(j.last.of(s));
+    for (int a = 0; a < TH; a++) {
+#pragma unroll
+        for (int b = 0; b < TW; b++) {
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                sums[a][b][v] = load(of.items[v]);
+        }
     }
+}
+
+/* What becomes of the sums of one place, at element i of y. */
+template <typename T, int V>
+__device__ inline void put(const finish &last, const float (&sum)[V],
+                           const T *residual, T *y, int64_t i)
+{
+    pack<T, V> also = load_if<T, V>(residual, residual + i), out;
+
+#pragma unroll
+    for (int v = 0; v < V; v++)
+        out.items[v] = store<T>(last.of(sum[v] + load(also.items[v])));
     *(pack<T, V> *)(y + i) = out;
 }
 
@@ -122,13 +136,14 @@ __device__ void depthwise_kernel(const job &j, int lanes, int tiles_h,
     place p = place_of<V, TH, TW>(lanes, j.n, c, tiles_h, tiles_w);
     int top = p.row * S - (int)j.before[0];
     int left = p.column * S - (int)j.before[1];
-    float sums[TH][TW][V] = {};
+    float sums[TH][TW][V];
     const T *from =
         x + ((int64_t)p.image * height + top) * wide * c + left * c + p.channel;
 
     bring_weights(w, c, K * K, p.width, is_flipped);
     if (!p.is_there)
         return;
+    begin(sums, bias, p.channel);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         bool is_row = (unsigned)(top + r) < (unsigned)height;
@@ -154,7 +169,6 @@ __device__ void depthwise_kernel(const job &j, int lanes, int tiles_h,
             }
         }
     }
-    bias = bias ? bias + p.channel : 0;
 #pragma unroll
     for (int a = 0; a < TH; a++) {
 #pragma unroll
@@ -162,7 +176,7 @@ __device__ void depthwise_kernel(const job &j, int lanes, int tiles_h,
             int row = p.row + a, column = p.column + b;
 
             if (row < oh && column < ow)
-                put(j, sums[a][b], bias, residual, y,
+                put(j.last, sums[a][b], residual, y,
                     (((int64_t)p.image * oh + row) * ow + column) * c +
                         p.channel);
         }
@@ -181,11 +195,12 @@ __device__ void any_depthwise_kernel(const job &j, int lanes, int tiles_h,
     place p = place_of<V, 1, TW>(lanes, j.n, c, tiles_h, tiles_w);
     int top = p.row * (int)j.stride[0] - (int)j.before[0];
     int left = p.column * stride - (int)j.before[1];
-    float sums[TW][V] = {};
+    float sums[1][TW][V];
 
     bring_weights(w, c, kh * kw, p.width, is_flipped);
     if (!p.is_there)
         return;
+    begin(sums, bias, p.channel);
     for (int r = 0; r < kh; r++) {
         int row = top + r * (int)j.dilation[0];
         const T *from =
@@ -199,18 +214,17 @@ __device__ void any_depthwise_kernel(const job &j, int lanes, int tiles_h,
             for (int b = 0; b < TW; b++) {
                 int column = left + b * stride + k * step;
 
-                add_products(sums[b],
+                add_products(sums[0][b],
                              load_if<T, V>((unsigned)column < (unsigned)wide,
                                            from + (int64_t)column * c),
                              by);
             }
         }
     }
-    bias = bias ? bias + p.channel : 0;
 #pragma unroll
     for (int b = 0; b < TW; b++) {
         if (p.column + b < ow)
-            put(j, sums[b], bias, residual, y,
+            put(j.last, sums[0][b], residual, y,
                 (((int64_t)p.image * oh + p.row) * ow + p.column + b) * c +
                     p.channel);
     }
@@ -274,7 +288,7 @@ __device__ void depthwise_data_kernel(const job &j, int lanes, int tiles_h,
 
             if ((unsigned)row < (unsigned)height &&
                 (unsigned)column < (unsigned)wide)
-                put<T, V>(j, sums[a][b], 0, 0, dx,
+                put<T, V>(j.last, sums[a][b], 0, dx,
                           (((int64_t)p.image * height + row) * wide + column) *
                                   c +
                               p.channel);
@@ -317,50 +331,44 @@ __device__ void any_depthwise_data_kernel(const job &j, int lanes, int tiles_h,
                          by);
         }
     }
-    put<T, V>(j, sums, 0, 0, dx,
+    put<T, V>(j.last, sums, 0, dx,
               (((int64_t)p.image * j.h + p.row) * j.w + p.column) * c +
                   p.channel);
 }
 
 /* depthwise_k3s1_wide_f32() and so on, with four channels per thread (wide
  * ones) or one. Small ones have small tiles, for few places. */
-#define DEPTHWISE(name, type, ...)                                             \
-    extern "C" __global__ void __launch_bounds__(256) depthwise_##name(        \
-        job j, int lanes, int tiles_h, int tiles_w, int is_flipped,            \
-        const type *x, const type *w, const type *bias, const type *residual,  \
-        type *y)                                                               \
+#define DEPTHWISE(name, ...)                                                   \
+    extern "C" __global__ void __launch_bounds__(256)                          \
+        STORED_NAME(depthwise_##name)(                                         \
+            job j, int lanes, int tiles_h, int tiles_w, int is_flipped,        \
+            const STORED *x, const STORED *w, const STORED *bias,              \
+            const STORED *residual, STORED *y)                                 \
     {                                                                          \
         __VA_ARGS__(j, lanes, tiles_h, tiles_w, is_flipped, x, w, bias,        \
                     residual, y);                                              \
     }
-#define DEPTHWISE_DATA(name, type, ...)                                        \
-    extern "C" __global__ void __launch_bounds__(256) depthwise_data_##name(   \
-        job j, int lanes, int tiles_h, int tiles_w, const type *dy,            \
-        const type *w, type *dx)                                               \
+#define DEPTHWISE_DATA(name, ...)                                              \
+    extern "C" __global__ void __launch_bounds__(256)                          \
+        STORED_NAME(depthwise_data_##name)(job j, int lanes, int tiles_h,      \
+                                           int tiles_w, const STORED *dy,      \
+                                           const STORED *w, STORED *dx)        \
     {                                                                          \
         __VA_ARGS__(j, lanes, tiles_h, tiles_w, dy, w, dx);                    \
     }
-#define DEPTHWISE_WIDTH(end, T, V)                                             \
-    DEPTHWISE(k3s1_##end, T, depthwise_kernel<T, V, 3, 1, 2, 4>)               \
-    DEPTHWISE(k3s2_##end, T, depthwise_kernel<T, V, 3, 2, 2, 2>)               \
-    DEPTHWISE(k5s1_##end, T, depthwise_kernel<T, V, 5, 1, 2, 4>)               \
-    DEPTHWISE(k5s2_##end, T, depthwise_kernel<T, V, 5, 2, 2, 2>)               \
-    DEPTHWISE(any_##end, T, any_depthwise_kernel<T, V, 4>)                     \
-    DEPTHWISE_DATA(k3s2_##end, T, depthwise_data_kernel<T, V, 3, 2, 4>)          \
-    DEPTHWISE_DATA(k5s2_##end, T, depthwise_data_kernel<T, V, 5, 2, 4>)          \
-    DEPTHWISE_DATA(any_##end, T, any_depthwise_data_kernel<T, V>)
-#define DEPTHWISE_SMALL(end, T)                                                \
-    DEPTHWISE(k3s1_small_##end, T, depthwise_kernel<T, 4, 3, 1, 1, 2>)         \
-    DEPTHWISE(k3s2_small_##end, T, depthwise_kernel<T, 4, 3, 2, 1, 1>)         \
-    DEPTHWISE(k5s1_small_##end, T, depthwise_kernel<T, 4, 5, 1, 1, 2>)         \
-    DEPTHWISE(k5s2_small_##end, T, depthwise_kernel<T, 4, 5, 2, 1, 1>)
+#define DEPTHWISE_WIDTH(width, V)                                              \
+    DEPTHWISE(k3s1_##width, depthwise_kernel<STORED, V, 3, 1, 2, 4>)           \
+    DEPTHWISE(k3s2_##width, depthwise_kernel<STORED, V, 3, 2, 2, 2>)           \
+    DEPTHWISE(k5s1_##width, depthwise_kernel<STORED, V, 5, 1, 2, 4>)           \
+    DEPTHWISE(k5s2_##width, depthwise_kernel<STORED, V, 5, 2, 2, 2>)           \
+    DEPTHWISE(any_##width, any_depthwise_kernel<STORED, V, 4>)                 \
+    DEPTHWISE_DATA(k3s2_##width, depthwise_data_kernel<STORED, V, 3, 2, 4>)    \
+    DEPTHWISE_DATA(k5s2_##width, depthwise_data_kernel<STORED, V, 5, 2, 4>)    \
+    DEPTHWISE_DATA(any_##width, any_depthwise_data_kernel<STORED, V>)
 
-DEPTHWISE_WIDTH(wide_f32, float, 4)
-DEPTHWISE_WIDTH(one_f32, float, 1)
-DEPTHWISE_SMALL(f32, float)
-DEPTHWISE_WIDTH(wide_f16, half, 4)
-DEPTHWISE_WIDTH(one_f16, half, 1)
-DEPTHWISE_SMALL(f16, half)
-DEPTHWISE_WIDTH(wide_bf16, bfloat, 4)
-DEPTHWISE_WIDTH(one_bf16, bfloat, 1)
-DEPTHWISE_SMALL(bf16, bfloat)
+DEPTHWISE_WIDTH(wide, 4)
+DEPTHWISE_WIDTH(one, 1)
+DEPTHWISE(k3s1_small, depthwise_kernel<STORED, 4, 3, 1, 1, 2>)
+DEPTHWISE(k3s2_small, depthwise_kernel<STORED, 4, 3, 2, 1, 1>)
+DEPTHWISE(k5s1_small, depthwise_kernel<STORED, 4, 5, 1, 1, 2>)
+DEPTHWISE(k5s2_small, depthwise_kernel<STORED, 4, 5, 2, 1, 1>)

@@ -138,41 +138,32 @@ __device__ void any_depthwise_weights_kernel(const job &j, int lanes,
     put_sums<V, 1>(own, lanes, c, tap, j.kh * kw, sums);
 }
 
-/* depthwise_weights_k3s1_wide_f32() and so on: see kernels/depthwise.cu. */
-#define DEPTHWISE_WEIGHTS(name, type, ...)                                     \
+/* depthwise_weights_k3s1_wide_f32() and so on: see kernels/depthwise.cu. Of 5x5
+ * taps a thread can hold the sums of two channels. */
+#define DEPTHWISE_WEIGHTS(name, ...)                                           \
     extern "C" __global__ void __launch_bounds__(256)                          \
-        depthwise_weights_##name(job j, int lanes, int tiles_w, int n_tiles,   \
-                                 const type *x, const type *dy, float *sums)   \
+        STORED_NAME(depthwise_weights_##name)(job j, int lanes, int tiles_w,   \
+                                              int n_tiles, const STORED *x,    \
+                                              const STORED *dy, float *sums)   \
     {                                                                          \
         __VA_ARGS__(j, lanes, tiles_w, n_tiles, x, dy, sums);                  \
     }
-#define DEPTHWISE_WIDTH(end, T, V, TW)                                         \
-    DEPTHWISE_WEIGHTS(k3s1_##end, T, depthwise_weights_kernel<T, V, 3, 1, TW>) \
-    DEPTHWISE_WEIGHTS(k3s2_##end, T, depthwise_weights_kernel<T, V, 3, 2, 2>)  \
-    DEPTHWISE_WEIGHTS(any_##end, T, any_depthwise_weights_kernel<T, V>)
 
-/* Of 5 x 5 the sums of two channels are as many as a thread can hold. */
-#define DEPTHWISE_LARGE(end, T, V)                                             \
-    DEPTHWISE_WEIGHTS(k5s1_##end, T, depthwise_weights_kernel<T, V, 5, 1, 4>)  \
-    DEPTHWISE_WEIGHTS(k5s2_##end, T, depthwise_weights_kernel<T, V, 5, 2, 2>)
-
-DEPTHWISE_WIDTH(wide_f32, float, 4, 4)
-DEPTHWISE_LARGE(wide_f32, float, 2)
-DEPTHWISE_WIDTH(one_f32, float, 1, 4)
-DEPTHWISE_LARGE(one_f32, float, 1)
-DEPTHWISE_WIDTH(wide_f16, half, 4, 4)
-DEPTHWISE_LARGE(wide_f16, half, 2)
-DEPTHWISE_WIDTH(one_f16, half, 1, 4)
-DEPTHWISE_LARGE(one_f16, half, 1)
-DEPTHWISE_WIDTH(wide_bf16, bfloat, 4, 4)
-DEPTHWISE_LARGE(wide_bf16, bfloat, 2)
-DEPTHWISE_WIDTH(one_bf16, bfloat, 1, 4)
-DEPTHWISE_LARGE(one_bf16, bfloat, 1)
+DEPTHWISE_WEIGHTS(k3s1_wide, depthwise_weights_kernel<STORED, 4, 3, 1, 4>)
+DEPTHWISE_WEIGHTS(k3s2_wide, depthwise_weights_kernel<STORED, 4, 3, 2, 2>)
+DEPTHWISE_WEIGHTS(k5s1_wide, depthwise_weights_kernel<STORED, 2, 5, 1, 4>)
+DEPTHWISE_WEIGHTS(k5s2_wide, depthwise_weights_kernel<STORED, 2, 5, 2, 2>)
+DEPTHWISE_WEIGHTS(any_wide, any_depthwise_weights_kernel<STORED, 4>)
+DEPTHWISE_WEIGHTS(k3s1_one, depthwise_weights_kernel<STORED, 1, 3, 1, 4>)
+DEPTHWISE_WEIGHTS(k3s2_one, depthwise_weights_kernel<STORED, 1, 3, 2, 2>)
+DEPTHWISE_WEIGHTS(k5s1_one, depthwise_weights_kernel<STORED, 1, 5, 1, 4>)
+DEPTHWISE_WEIGHTS(k5s2_one, depthwise_weights_kernel<STORED, 1, 5, 2, 2>)
+DEPTHWISE_WEIGHTS(any_one, any_depthwise_weights_kernel<STORED, 1>)
 
 /* n sums of each block, 32 of them in a block of 8 x 32 threads. */
-template <typename T>
-__device__ void depthwise_finish_kernel(const float *sums, int n_blocks,
-                                        int64_t n, T *y)
+extern "C" __global__ void STORED_NAME(depthwise_finish)(const float *sums,
+                                                         int n_blocks,
+                                                         int64_t n, STORED *y)
 {
     __shared__ float of_rows[8][32];
     int column = threadIdx.x & 31, row = threadIdx.x >> 5;
@@ -188,9 +179,5 @@ __device__ void depthwise_finish_kernel(const float *sums, int n_blocks,
         return;
     for (int k = 1; k < 8; k++)
         sum += of_rows[k][column];
-    y[i] = store<T>(sum);
+    y[i] = store<STORED>(sum);
 }
-
-FOR_STORED(depthwise_finish,
-           (const float *sums, int n_blocks, int64_t n, T *y),
-           (sums, n_blocks, n, y))
