@@ -307,9 +307,32 @@ static void train_report_unscaled(const struct train_errand *errand)
                      n, n == 1 ? " was" : "s were");
 }
 
+/* Who had a device's memory, and what would do with less. */
+static void train_report_shortage(const struct train_shortage *shortage)
+{
+    static const double mib = 0x1p20;
+
+    if (!shortage->batch)
+        return;
+    message_note("live at most: weights %.0f, activations %.0f, gradients "
+                 "%.0f, optimizer state %.0f MiB",
+                 (double)shortage->weights_bytes / mib,
+                 (double)shortage->activations_bytes / mib,
+                 (double)shortage->gradients_bytes / mib,
+                 (double)shortage->optimizer_bytes / mib);
+    if (shortage->fitting_batch)
+        message_note("--batch %" PRId64 " is the most that could fit ('assay "
+                     "fit' finds the largest); --recompute MODULE keeps less",
+                     shortage->fitting_batch);
+    else
+        message_note("not even one image fits; a smaller --min-size needs "
+                     "less, --recompute MODULE keeps less");
+}
+
 /* After a failure: what is left to continue from. */
 static void train_report_failure(const struct train_errand *errand)
 {
+    train_report_shortage(&errand->report.shortage);
     if (errand->report.n_steps && errand->report.has_checkpoint)
         message_note("%s holds step %" PRIu64 "; --resume continues from there",
                      errand->checkpoint.text, errand->report.last_step);

@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "base/mem.h"
+#include "observe/shortage.h"
 #include "ops/detection/rpn_nms.h"
 #include "ops/ops.h"
 #include "passes/channel_picks.h"
@@ -199,20 +200,6 @@ void session_close(struct session *session)
     *session = (struct session){0};
 }
 
-int64_t session_batch_limit(const struct session_shortage *shortage)
-{
-    double fixed = (double)shortage->fixed_bytes;
-    double per_image =
-        ((double)shortage->peak_bytes - fixed) / (double)shortage->batch;
-    double room = (double)shortage->available_bytes - fixed;
-
-    if (room <= 0)
-        return 0;
-    if (!(per_image > 0) || room / per_image >= (double)shortage->batch)
-        return shortage->batch - 1;
-    return (int64_t)(room / per_image);
-}
-
 /* Images of one pass. */
 static int64_t session_batch(const struct session *session)
 {
@@ -225,23 +212,16 @@ static int64_t session_batch(const struct session *session)
 
 static void session_hint_batch(const struct session *session, struct error *err)
 {
-    struct pool *pool = engine_pool(session->engine);
-    struct space *space = pool_space(pool);
-    struct session_shortage shortage = {.batch = session_batch(session)};
-    size_t total_bytes;
+    struct shortage shortage;
     char hint[80];
     int64_t n;
 
-    if (shortage.batch < 2 || !space->room ||
-        !space->room(space, &shortage.available_bytes, &total_bytes))
+    if (!shortage_look(engine_pool(session->engine), &shortage))
         return;
-    shortage.available_bytes += pool_usage(pool).held_bytes;
-    if (space->spare)
-        shortage.available_bytes += space->spare(space);
-    shortage.fixed_bytes =
-        pool_live_of(pool, OWNER_WEIGHTS) + pool_live_of(pool, OWNER_PACKED);
-    shortage.peak_bytes = pool_usage(pool).peak_bytes;
-    n = session_batch_limit(&shortage);
+    shortage.batch = session_batch(session);
+    if (shortage.batch < 2)
+        return;
+    n = shortage_batch(&shortage);
     snprintf(hint, sizeof hint, "a batch of %lld is the most that could fit",
              (long long)n);
     error_hint(err, n ? hint : "not even one image fits");

@@ -71,19 +71,6 @@ struct session_memory {
 
 struct session_memory session_memory(const struct session *session);
 
-/* What a pass over `batch` images needed of a device's memory until it found no
- * more. */
-struct session_shortage {
-    size_t available_bytes; /* of the device, with what is held already */
-    size_t fixed_bytes;     /* weights */
-    size_t peak_bytes;      /* live at most, with the weights */
-    int64_t batch;
-};
-
-/* How many images a pass could have at most: fewer may still be too many, since
- * nobody saw the rest of the pass. */
-int64_t session_batch_limit(const struct session_shortage *shortage);
-
 /* One forward pass on one tensor per input; the outputs stay until the next. A
  * device without memory is told of with the batch that could fit. */
 enum assay_status session_run(struct session *session,

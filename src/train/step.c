@@ -275,8 +275,14 @@ enum assay_status trainer_step(struct trainer *trainer,
     began_ns = clock_now(&trainer->clock);
     st = get_data(trainer, &batch, report, err);
     *is_end = !st && !batch.n_images;
+    trainer->n_given = batch.n_images;
     if (!st && !*is_end)
         st = step_run_parts(trainer, &batch, rate, report, err);
+    if (st == ASSAY_NOMEM && batch.n_images)
+        train_shortage_note(trainer, &report->shortage);
+    if (st && batch.n_images)
+        error_context(err, "step %llu",
+                      (unsigned long long)trainer->position.step + 1);
     release_made(trainer);
     duration_ns = clock_now(&trainer->clock) - began_ns;
     assay_iteration_end();

@@ -114,6 +114,14 @@ void trainer_free(struct trainer *trainer); /* accepts NULL */
 /* The steps of the checkpoint that was resumed; 0: none was. */
 uint64_t trainer_steps(const struct trainer *trainer);
 
+/* What a step needed of a device's memory until it found no more. */
+struct train_shortage {
+    /* When most was live. Activations with their gradients, and the rest. */
+    size_t weights_bytes, activations_bytes, gradients_bytes, optimizer_bytes;
+    int64_t batch;         /* images of the step; 0: there was no shortage */
+    int64_t fitting_batch; /* the most that could fit; 0: not even one */
+};
+
 struct train_report {
     uint64_t n_steps;   /* made by this run, warm-up included */
     uint64_t last_step; /* including resumed ones, from 1 */
@@ -126,6 +134,7 @@ struct train_report {
     bool has_checkpoint, has_run; /* was written */
     uint64_t n_pictures, n_boxes; /* see train_job.pictures_folder */
     size_t device_peak_bytes; /* most that was taken from a device; 0: none */
+    struct train_shortage shortage;
 };
 
 /* Makes the steps; writes the checkpoint and the run at the end, also if it was

@@ -34,6 +34,7 @@ struct trainer {
 
     struct step_input *inputs;            /* one per input of the graph */
     size_t n_inputs, n_outputs, n_images; /* n_images: inputs that are images */
+    size_t n_given;                       /* images of the current step */
     struct tensor *given;                 /* the inputs of the current step */
     struct tensor *made;                  /* its outputs */
     struct batch next;                    /* taken ahead; {0}: none was */
@@ -95,6 +96,12 @@ enum assay_status step_series_learn(struct trainer *trainer,
 enum assay_status step_series_put(struct trainer *trainer,
                                   const struct train_step *step,
                                   const struct batch *batch, struct error *err);
+
+/* ---- train_shortage.c -----------------------------------------------------
+ */
+
+/* After a step that failed for want of memory. */
+void train_shortage_note(struct trainer *trainer, struct train_shortage *out);
 
 /* ---- train_annotate.c: what the recorder cannot know --------------------- */
 
