@@ -19,6 +19,7 @@ enum parameter {
     BY_FOURS,
     BY_TWOS,
     ODD,
+    TILES,
     PAD_DEPTH,
     TAIL,
     DEPTHWISE,
@@ -51,6 +52,7 @@ static const struct prior gpu_priors[] = {
     [BY_FOURS] = {"by_fours", "times", 1.1, 0.2, ON_ALL},
     [BY_TWOS] = {"by_twos", "times", 2, 0.5, ON_ALL},
     [ODD] = {"odd", "times", 3, 0.5, ON_ALL},
+    [TILES] = {"tiles", "of what is missing in them", 0.6, 0.4, ON_ALL},
     [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7, ON_ALL},
     [TAIL] = {"tail", "waves", 0.5, 0.7, ON_ALL},
     [DEPTHWISE] = {"depthwise", "ms per G elements", 2, 0.7, ON_ALL},
@@ -104,6 +106,7 @@ static bool is_scaled(size_t parameter, size_t scale)
     case BY_FOURS:
     case BY_TWOS:
     case ODD:
+    case TILES:
     case PAD_DEPTH:
     case TAIL:
     case RAGGED:
@@ -134,9 +137,10 @@ enum pass { FORWARD, INPUT, WEIGHTS, N_PASSES };
 /* A kernel of a convolution: a product of rows x columns, where either the rows
  * or, by weights, the sums grow with the batch. */
 struct gpu_pass {
-    double work;  /* multiply-adds per image, in whole tiles, without depth */
-    double depth; /* numbers summed up; 1 by weights, where work has them */
-    double tail;  /* multiply-adds of a wave over all multiprocessors */
+    double work;    /* multiply-adds per image, without depth */
+    double missing; /* logarithm of what whole tiles have over that */
+    double depth;   /* numbers summed up; 1 by weights, where work has them */
+    double tail;    /* multiply-adds of a wave over all multiprocessors */
     double moved, moved_once; /* elements per image, and per step */
     enum parameter rate;      /* may be DEPTHWISE */
     enum pass pass;
@@ -186,12 +190,14 @@ static struct gpu_pass pass_of(const struct conv_row *conv, enum pass pass,
     };
 
     if (pass == WEIGHTS) {
-        made.work = groups * pixels * tiled(out) * tiled(in * taps);
+        made.work = groups * pixels * out * in * taps;
+        made.missing = log(tiled(out) / out * tiled(in * taps) / (in * taps));
         made.depth = 1;
         made.tail = multiprocessors * tile * fmin(tiled(in * taps), tile) *
                     fmin(pixels, deepest);
     } else {
-        made.work = groups * pixels * tiled(columns);
+        made.work = groups * pixels * columns;
+        made.missing = log(tiled(columns) / columns);
         made.depth = (pass == INPUT ? out : in) * taps;
         made.tail = multiprocessors * tile * fmin(tiled(columns), tile) *
                     fmin(made.depth, deepest);
@@ -336,7 +342,7 @@ static double pass_ms(const struct gpu_pass *pass, const double *q,
 
     if (pass->rate == DEPTHWISE)
         return q[DEPTHWISE] * moved;
-    work = pass->work * batch *
+    work = pass->work * batch * exp(q[TILES] * pass->missing) *
                (pass->pass == WEIGHTS ? 1 : pass->depth + q[PAD_DEPTH]) +
            q[TAIL] * pass->tail;
     work *= q[pass->rate] * alignment_factor(pass->alignment, q) * 1e-9;
