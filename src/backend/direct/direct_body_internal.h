@@ -229,17 +229,18 @@ PART vec keep_in_register(vec v)
     return v;
 }
 
-/* `width` outputs next to each other whose windows lie between the first and
- * the last column; the first of those begins at `column`. */
+/* `columns` outputs next to each other; the window of the first one begins at
+ * `column`. At an edge, windows may reach beyond the map, and `n` outputs are
+ * stored. */
 PART void make_columns(const struct direct_rows *rows, struct window window,
                        int64_t column, float *y, struct limits limits,
-                       int kernel, int stride, int width)
+                       int kernel, int stride, bool is_edge, int64_t n)
 {
     int64_t in_width = rows->shape->in_width;
     vec sums[columns];
 
 #pragma GCC unroll 8
-    for (int t = 0; t < width; t++)
+    for (int t = 0; t < columns; t++)
         sums[t] = vec_load(rows->bias);
     for (int64_t i = window.first; i < window.end; i++) {
         const float *x =
@@ -252,74 +253,55 @@ PART void make_columns(const struct direct_rows *rows, struct window window,
         for (int j = 0; j < kernel; j++)
             w[j] = vec_load(weights + j * lanes);
 #pragma GCC unroll 24
-        for (int k = 0; k < (width - 1) * stride + kernel; k++) {
-            vec v = keep_in_register(vec_load(x + k * lanes));
+        for (int k = 0; k < (columns - 1) * stride + kernel; k++) {
+            vec v;
 
+            if (is_edge && (column + k < 0 || column + k >= in_width))
+                continue;
+            v = keep_in_register(vec_load(x + k * lanes));
 #pragma GCC unroll 5
             for (int j = 0; j < kernel; j++) {
-                if (k >= j && (k - j) % stride == 0 && (k - j) / stride < width)
+                if (k >= j && (k - j) % stride == 0 &&
+                    (k - j) / stride < columns)
                     sums[(k - j) / stride] += v * w[j];
             }
         }
     }
 #pragma GCC unroll 8
-    for (int t = 0; t < width; t++)
-        vec_store(y + t * lanes, vec_limit(sums[t], limits));
-}
-
-/* One output whose window reaches over an edge. */
-static void make_edge(const struct direct_rows *rows, struct window window,
-                      int64_t column, float *y, struct limits limits)
-{
-    const struct direct_shape *shape = rows->shape;
-    int64_t first = column < 0 ? -column : 0, end = shape->kernel;
-    vec sum = vec_load(rows->bias);
-
-    if (column + end > shape->in_width)
-        end = shape->in_width - column;
-    for (int64_t i = window.first; i < window.end; i++) {
-        int64_t at = (window.top + i) * shape->in_width + column;
-
-        for (int64_t j = first; j < end; j++)
-            sum += vec_load(rows->x + (at + j) * lanes) *
-                   vec_load(rows->weights + (i * shape->kernel + j) * lanes);
+    for (int t = 0; t < columns; t++) {
+        if (!is_edge || t < n)
+            vec_store(y + t * lanes, vec_limit(sums[t], limits));
     }
-    vec_store(y, vec_limit(sum, limits));
 }
 
-/* A row of outputs. Where the columns inside are no multiple of a tile's, the
- * last tile reaches back over outputs that are there already. */
+/* A row of outputs. Where they are no multiple of a tile's, the last tile
+ * reaches back over outputs that are there already. */
 PART void make_row(const struct direct_rows *rows, int64_t row,
                    struct limits limits, int kernel, int stride)
 {
     const struct direct_shape *shape = rows->shape;
-    int64_t top = row * stride - shape->top, left = shape->left;
+    int64_t top = row * stride - shape->top, width = shape->out_width;
     struct window window = {.top = top,
                             .first = top < 0 ? -top : 0,
                             .end = shape->in_height - top < kernel
                                        ? shape->in_height - top
                                        : kernel};
-    float *y = rows->y + row * shape->out_width * lanes;
-    int64_t inside = (left + stride - 1) / stride;
-    int64_t end = shape->in_width + left < kernel
-                      ? 0
-                      : (shape->in_width + left - kernel) / stride + 1;
-    int64_t j = 0;
+    float *y = rows->y + row * width * lanes;
 
-    end = end < shape->out_width ? end : shape->out_width;
-    for (; j < inside && j < shape->out_width; j++)
-        make_edge(rows, window, j * stride - left, y + j * lanes, limits);
-    for (; end - j >= columns || (j < end && end - inside >= columns);
-         j += columns) {
-        j = end - j < columns ? end - columns : j;
-        make_columns(rows, window, j * stride - left, y + j * lanes, limits,
-                     kernel, stride, columns);
+    for (int64_t j = 0; j < width; j += columns) {
+        int64_t column;
+
+        if (width - j < columns && width > columns)
+            j = width - columns;
+        column = j * stride - shape->left;
+        if (column < 0 ||
+            column + (columns - 1) * stride + kernel > shape->in_width)
+            make_columns(rows, window, column, y + j * lanes, limits, kernel,
+                         stride, true, width - j);
+        else
+            make_columns(rows, window, column, y + j * lanes, limits, kernel,
+                         stride, false, columns);
     }
-    for (; j < end; j++)
-        make_columns(rows, window, j * stride - left, y + j * lanes, limits,
-                     kernel, stride, 1);
-    for (; j < shape->out_width; j++)
-        make_edge(rows, window, j * stride - left, y + j * lanes, limits);
 }
 
 PART void make_rows(const struct direct_rows *rows, int kernel, int stride)
