@@ -246,9 +246,11 @@ TEST(what_is_outside_the_iterations_is_apart)
     plan_end(c, runs, 2);
 }
 
-/* A model with two modules: the host is in each for `host_ns`, and a device for
- * `device_ns`; 0: there is none. It is timed in every second iteration. */
-static struct run *run_on_device(int64_t host_ns, int64_t device_ns)
+/* A model of `whole` ns with two modules: the host is in each for `host_ns`,
+ * and a device for `device_ns`; 0: there is none. It is timed in every second
+ * iteration. */
+static struct run *run_on_device(int64_t host_ns, int64_t device_ns,
+                                 int64_t whole)
 {
     enum { n = 40 };
     uint32_t host, queue = 0, model, of[2];
@@ -265,7 +267,7 @@ static struct run *run_on_device(int64_t host_ns, int64_t device_ns)
     CHECK_INT(run_scope_add(run, model, "a", "", &of[0], &err), ASSAY_OK);
     CHECK_INT(run_scope_add(run, model, "b", "", &of[1], &err), ASSAY_OK);
     for (uint32_t i = 0; i < n; i++) {
-        int64_t noise = i * 7 % 5, whole = 3 * (host_ns + device_ns);
+        int64_t noise = i * 7 % 5;
         struct sample samples[] = {
             {.scope = of[0], .duration_ns = host_ns + noise},
             {.scope = of[1], .duration_ns = host_ns + noise},
@@ -295,8 +297,8 @@ static struct run *run_on_device(int64_t host_ns, int64_t device_ns)
 
 TEST(modules_that_a_device_ran_are_compared_by_its_time)
 {
-    struct run *cpu = run_on_device(50000, 0);
-    struct run *gpu = run_on_device(1000, 10000);
+    struct run *cpu = run_on_device(50000, 0, 110000);
+    struct run *gpu = run_on_device(1000, 10000, 33000);
     const struct run *runs[] = {cpu, gpu};
     struct compare_side a = {runs, 1}, b = {runs + 1, 1};
     struct compare_options options = {0};
@@ -310,6 +312,7 @@ TEST(modules_that_a_device_ran_are_compared_by_its_time)
     CHECK_NEAR(row->b_ns, 10000, 5);
     CHECK_NEAR(row->ratio, 0.2, 0.001);
     CHECK(row->is_significant);
+    CHECK_INT(row->n_least, 20);
     /* The host waits in the model until all of it is done. */
     CHECK(!compare_row(c, 1)->b_is_device);
     CHECK_NEAR(compare_row(c, 1)->b_ns, 33000, 1);
@@ -318,10 +321,28 @@ TEST(modules_that_a_device_ran_are_compared_by_its_time)
     run_free(gpu);
 }
 
+/* Queues that work at the same time add up to more than an iteration. */
+TEST(an_iteration_takes_as_long_as_on_the_host_whatever_devices_did)
+{
+    struct run *cpu = run_on_device(50000, 0, 110000);
+    struct run *gpu = run_on_device(1000, 10000, 12000);
+    const struct run *runs[] = {cpu, gpu};
+    struct compare_side a = {runs, 1}, b = {runs + 1, 1};
+    struct compare_options options = {0};
+    struct comparison *c;
+
+    CHECK_INT(compare_new(&a, &b, &options, &c, NULL), ASSAY_OK);
+    CHECK(!compare_row(c, 0)->b_is_device);
+    CHECK_NEAR(compare_row(c, 0)->b_ns, 12000, 1);
+    compare_free(c);
+    run_free(cpu);
+    run_free(gpu);
+}
+
 TEST(modules_that_took_longer_to_launch_are_compared_by_the_hosts_time)
 {
-    struct run *cpu = run_on_device(50000, 0);
-    struct run *gpu = run_on_device(10000, 1000);
+    struct run *cpu = run_on_device(50000, 0, 110000);
+    struct run *gpu = run_on_device(10000, 1000, 33000);
     const struct run *runs[] = {cpu, gpu};
     struct compare_side a = {runs, 1}, b = {runs + 1, 1};
     struct compare_options options = {0};
