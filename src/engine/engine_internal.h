@@ -73,7 +73,7 @@ struct engine {
                                 NULL: they do not */
     bool knows_rows;         /* whether they can was looked at */
     bool has_lost_rooms;     /* the host has to read a list */
-    size_t *places;          /* one per value: gather.c */
+    size_t *places;          /* one per value: few_values.c */
     struct sent_input *sent; /* one per input: send.c; NULL: none */
     struct watch *watch;     /* NULL: nobody looks for what is not finite */
 };
@@ -154,7 +154,7 @@ enum assay_status engine_rows_cut(const struct value_rows *rows,
                                   const struct tensor *list, struct tensor *out,
                                   struct error *err);
 
-/* ---- gather.c: small values leave a device together -----------------------
+/* ---- few_values.c: small values leave a device together ------------------
  */
 
 /* Finds places for them, plus 1 each; 0: the value is not among them. Returns

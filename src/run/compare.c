@@ -2,6 +2,7 @@
 #include "run/compare_internal.h"
 
 #include "base/mem.h"
+#include "run/device_balance.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,7 @@ static const double default_confidence = 0.95;
 struct scope_ids {
     uint32_t **of_run;
     struct chosen *chosen;
+    bool *has_device;
     size_t n_runs;
 };
 
@@ -29,6 +31,7 @@ static void scope_ids_release(struct scope_ids *ids)
         chosen_release(&ids->chosen[i]);
     mem_free(ids->of_run);
     mem_free(ids->chosen);
+    mem_free(ids->has_device);
 }
 
 /* Parents have lower ids than their children. */
@@ -61,7 +64,8 @@ static enum assay_status scope_ids_init(struct scope_ids *ids,
     ids->n_runs = compare_run_count(c);
     ids->of_run = mem_array(ids->n_runs, sizeof *ids->of_run);
     ids->chosen = mem_array(ids->n_runs, sizeof *ids->chosen);
-    if (!ids->of_run || !ids->chosen)
+    ids->has_device = mem_array(ids->n_runs, sizeof *ids->has_device);
+    if (!ids->of_run || !ids->chosen || !ids->has_device)
         return error_nomem(err, ids->n_runs * sizeof *ids->of_run,
                            "the scopes of a comparison");
     for (size_t i = 0; !st && i < ids->n_runs; i++) {
@@ -76,6 +80,7 @@ static enum assay_status scope_ids_init(struct scope_ids *ids,
         st = scope_ids_map(first, compare_nth_run(c, i), ids->of_run[i], err);
         if (!st)
             st = chosen_find(compare_nth_run(c, i), &ids->chosen[i], err);
+        ids->has_device[i] = run_has_device(compare_nth_run(c, i));
     }
     return st;
 }
@@ -90,19 +95,70 @@ static uint32_t compare_scope_in(const struct comparison *c,
     return scope == RUN_NONE ? RUN_NONE : ids->of_run[run][scope];
 }
 
+/* Host and device time of a scope per iteration; NaN: none. */
+static enum assay_status compare_two_times(const struct run *run,
+                                           uint32_t scope, double *host_ns,
+                                           double *device_ns, struct error *err)
+{
+    struct scope_stats host, device;
+    enum assay_status st = run_scope_stats(run, scope, RUN_ANY, &host, err);
+
+    if (!st)
+        st = run_scope_device_stats(run, scope, RUN_ANY, &device, err);
+    *host_ns = *device_ns = NAN;
+    if (st)
+        return st;
+    *host_ns = host.mean_ns;
+    if (device.calls && !device.is_outside)
+        *device_ns = device.mean_ns * run_device_scale(run);
+    return ASSAY_OK;
+}
+
+/* Whether the devices of a side were busy with a row for longer than its hosts,
+ * which then only launched it. */
+static enum assay_status compare_find_side(const struct comparison *c,
+                                           const struct scope_ids *ids,
+                                           size_t row, size_t first, size_t end,
+                                           bool *is_device, struct error *err)
+{
+    double host_sum = 0, device_sum = 0;
+    enum assay_status st = ASSAY_OK;
+
+    for (size_t i = first; !st && i < end; i++) {
+        uint32_t scope = compare_scope_in(c, ids, row, i);
+        double host_ns, device_ns;
+
+        if (scope == RUN_NONE || scope == RUN_ROOT || !ids->has_device[i])
+            continue;
+        st = compare_two_times(compare_nth_run(c, i), scope, &host_ns,
+                               &device_ns, err);
+        if (isnan(device_ns))
+            continue;
+        host_sum += host_ns;
+        device_sum += device_ns;
+    }
+    *is_device = device_sum > host_sum;
+    return st;
+}
+
 /* The means that the other screens show. Of a run with more iterations than are
  * kept one by one, they are more exact than those of the kept ones. */
 static enum assay_status compare_fill_means(struct location *location,
                                             const struct run *run,
-                                            uint32_t scope, struct error *err)
+                                            uint32_t scope, bool is_device,
+                                            struct error *err)
 {
+    double scale = is_device ? run_device_scale(run) : 1;
     struct scope_stats stats;
-    enum assay_status st = run_scope_stats(run, scope, RUN_ANY, &stats, err);
+    enum assay_status st =
+        is_device ? run_scope_device_stats(run, scope, RUN_ANY, &stats, err)
+                  : run_scope_stats(run, scope, RUN_ANY, &stats, err);
 
-    if (st)
+    if (st || (is_device && !stats.calls))
         return st;
+    stats.mean_ns *= scale;
     location->mean_ns = stats.mean_ns;
-    location->self_ns = stats.mean_self_ns;
+    location->self_ns = stats.mean_self_ns * scale;
     if (location->n && location->sample_ns > 0 && stats.mean_ns > 0)
         location->centres[CENTRE_MEAN].log +=
             log(stats.mean_ns / location->sample_ns);
@@ -116,6 +172,12 @@ static bool compare_is_testable(const struct comparison *c, size_t row,
            !durations->is_outside && durations->n_called >= COMPARE_MIN_POINTS;
 }
 
+static bool compare_is_device(const struct comparison *c,
+                              const struct compare_row *row, size_t run)
+{
+    return run < c->a.n_runs ? row->a_is_device : row->b_is_device;
+}
+
 /* The locations of a row. If the runs had different clocks, the coarsest
  * counts. */
 static enum assay_status compare_locate_row(struct comparison *c,
@@ -124,9 +186,14 @@ static enum assay_status compare_locate_row(struct comparison *c,
                                             size_t row, struct error *err)
 {
     struct location *locations = c->locations + row * ids->n_runs;
-    enum assay_status st = ASSAY_OK;
+    struct compare_row *of = &c->rows[row];
+    enum assay_status st =
+        compare_find_side(c, ids, row, 0, c->a.n_runs, &of->a_is_device, err);
     double tick_ns = 1;
 
+    if (!st)
+        st = compare_find_side(c, ids, row, c->a.n_runs, ids->n_runs,
+                               &of->b_is_device, err);
     for (size_t i = 0; !st && i < ids->n_runs; i++) {
         uint32_t scope = compare_scope_in(c, ids, row, i);
 
@@ -134,7 +201,7 @@ static enum assay_status compare_locate_row(struct comparison *c,
         if (scope == RUN_NONE)
             continue;
         st = durations_read(&durations[i], compare_nth_run(c, i), scope,
-                            &ids->chosen[i], err);
+                            compare_is_device(c, of, i), &ids->chosen[i], err);
         if (!st && compare_is_testable(c, row, &durations[i]))
             tick_ns = fmax(
                 tick_ns, location_tick_ns(durations[i].sorted, durations[i].n));
@@ -147,7 +214,7 @@ static enum assay_status compare_locate_row(struct comparison *c,
         c->rows[row].is_outside |= durations[i].is_outside;
         if (!st && scope != RUN_NONE)
             st = compare_fill_means(&locations[i], compare_nth_run(c, i), scope,
-                                    err);
+                                    compare_is_device(c, of, i), err);
         durations_release(&durations[i]);
     }
     return st;

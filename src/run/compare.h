@@ -29,6 +29,8 @@ struct compare_row {
     double low, high; /* its interval, simultaneous over all rows */
     double p;         /* adjusted for the number of rows; NaN: not tested */
     double p_raw;
+    bool a_is_device, b_is_device; /* the times are a device's: longer than
+                                      the host's for the same scope */
     bool is_outside;     /* of the iterations: once per run, not in the sums */
     bool is_significant; /* p <= 1 - confidence */
     bool is_counted;     /* significant, and not surely below the floor */

@@ -53,9 +53,11 @@ struct durations {
     size_t n, n_called; /* iterations, and those in which it was called */
 };
 
+/* Of the host, or of devices: then in the iterations that they were timed
+ * in. */
 enum assay_status durations_read(struct durations *durations,
                                  const struct run *run, uint32_t scope,
-                                 const struct chosen *chosen,
+                                 bool is_device, const struct chosen *chosen,
                                  struct error *err);
 void durations_release(struct durations *durations);
 

@@ -169,9 +169,16 @@ enum assay_status run_device_points(const struct run *run,
                                     struct point **points, size_t *n,
                                     struct error *err)
 {
+    return run_scope_device_points(run, RUN_ROOT, points, n, err);
+}
+
+enum assay_status run_scope_device_points(const struct run *run, uint32_t scope,
+                                          struct point **points, size_t *n,
+                                          struct error *err)
+{
     struct device_walk walk = {.run = run,
-                               .top = RUN_ROOT,
-                               .at = RUN_ROOT,
+                               .top = scope,
+                               .at = scope,
                                .phase = RUN_ANY,
                                .cell = RUN_NONE};
     struct scope_stats ignored = scope_stats_unknown();

@@ -88,15 +88,32 @@ static void durations_pick(struct durations *durations, const struct run *run,
     }
 }
 
+/* The iterations that count and in which devices were timed. */
+static void durations_pick_device(struct durations *durations,
+                                  const struct chosen *chosen,
+                                  const struct point *points, size_t n)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < chosen->n; i++) {
+        while (at < n && points[at].iteration < chosen->iterations[i])
+            at++;
+        if (at < n && points[at].iteration == chosen->iterations[i])
+            durations_add(durations, &points[at]);
+    }
+}
+
 enum assay_status durations_read(struct durations *durations,
                                  const struct run *run, uint32_t scope,
-                                 const struct chosen *chosen, struct error *err)
+                                 bool is_device, const struct chosen *chosen,
+                                 struct error *err)
 {
     struct point *points;
     size_t n, room;
     enum assay_status st =
-        run_scope_points(run, scope, RUN_ANY, &points, &n, err);
-    bool is_inside = durations_are_inside(run, scope);
+        is_device ? run_scope_device_points(run, scope, &points, &n, err)
+                  : run_scope_points(run, scope, RUN_ANY, &points, &n, err);
+    bool is_inside = is_device || durations_are_inside(run, scope);
 
     if (st)
         return st;
@@ -109,7 +126,9 @@ enum assay_status durations_read(struct durations *durations,
                            "the iterations of a scope");
     }
     durations->is_outside = n > 0 && !is_inside && run_has_iterations(run);
-    if (is_inside)
+    if (is_device)
+        durations_pick_device(durations, chosen, points, n);
+    else if (is_inside)
         durations_pick(durations, run, scope, chosen, points, n);
     for (size_t i = 0; !is_inside && i < n; i++)
         durations_add(durations, &points[i]);

@@ -314,8 +314,13 @@ enum assay_status run_scope_device_stats(const struct run *run, uint32_t scope,
  * thread was in too, as it launched it. */
 bool run_has_device(const struct run *run);
 
-/* What devices did in each iteration that all of their cells keep, in order of
- * iteration. The caller frees *points with mem_free(). */
+/* What devices did for a scope and everything below it in each iteration that
+ * all of their cells keep, in order of iteration. The caller frees *points with
+ * mem_free(). */
+enum assay_status run_scope_device_points(const struct run *run, uint32_t scope,
+                                          struct point **points, size_t *n,
+                                          struct error *err);
+/* The same for all scopes. */
 enum assay_status run_device_points(const struct run *run,
                                     struct point **points, size_t *n,
                                     struct error *err);

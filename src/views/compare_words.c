@@ -342,6 +342,27 @@ compare_append_disturbed(const struct comparison *comparison, struct str *text)
                       text->n ? "; " : "", n, a->n_runs + b->n_runs);
 }
 
+/* Which times are those of a device. */
+static enum assay_status
+compare_append_devices(const struct comparison *comparison, struct str *text)
+{
+    bool of_a = false, of_b = false;
+
+    for (size_t i = 0; i < compare_row_count(comparison); i++) {
+        of_a |= compare_row(comparison, i)->a_is_device;
+        of_b |= compare_row(comparison, i)->b_is_device;
+    }
+    if (!of_a && !of_b)
+        return ASSAY_OK;
+    return str_printf(text,
+                      "%stimes of modules that a device ran for longer than "
+                      "the host launched them are the device's (%s)",
+                      text->n ? "; " : "",
+                      of_a && of_b ? "A and B"
+                      : of_a       ? "A"
+                                   : "B");
+}
+
 enum assay_status compare_caution_words(const struct comparison *comparison,
                                         struct str *text)
 {
@@ -367,6 +388,8 @@ enum assay_status compare_caution_words(const struct comparison *comparison,
                         untested == 1 ? " was" : "s were");
     if (!st)
         st = compare_append_disturbed(comparison, text);
+    if (!st)
+        st = compare_append_devices(comparison, text);
     return st;
 }
 

@@ -16,16 +16,18 @@ static uint32_t linear(struct small *small, uint32_t x)
 {
     struct shape shape = shape_of(2, (int64_t)2, (int64_t)2);
     struct tensor data = small_ones(small, shape);
-    uint32_t inputs[2] = {x, GRAPH_NONE};
+    uint32_t inputs[LINEAR_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE};
 
     for (size_t i = 0; i < 4; i++)
         tensor_f32(&data)[i] = weights[i];
     CHECK_INT(graph_parameter(small->graph, GRAPH_NONE, "weight",
-                              VALUE_PARAMETER, DTYPE_F32, &shape, &inputs[1],
-                              NULL),
+                              VALUE_PARAMETER, DTYPE_F32, &shape,
+                              &inputs[LINEAR_WEIGHT], NULL),
               ASSAY_OK);
-    CHECK_INT(graph_set_data(small->graph, inputs[1], data, NULL), ASSAY_OK);
-    return small_node(small, &op_linear, GRAPH_NONE, "linear", inputs, 2);
+    CHECK_INT(graph_set_data(small->graph, inputs[LINEAR_WEIGHT], data, NULL),
+              ASSAY_OK);
+    return small_node(small, &op_linear, GRAPH_NONE, "linear", inputs,
+                      LINEAR_INPUTS);
 }
 
 static void check_logits(enum precision precision)

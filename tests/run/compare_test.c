@@ -246,6 +246,116 @@ TEST(what_is_outside_the_iterations_is_apart)
     plan_end(c, runs, 2);
 }
 
+/* A model of `whole` ns with two modules: the host is in each for `host_ns`,
+ * and a device for `device_ns`; 0: there is none. It is timed in every second
+ * iteration. */
+static struct run *run_on_device(int64_t host_ns, int64_t device_ns,
+                                 int64_t whole)
+{
+    enum { n = 40 };
+    uint32_t host, queue = 0, model, of[2];
+    struct error err = {0};
+    struct run *run;
+
+    CHECK_INT(run_new(&run, &err), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &host, &err), ASSAY_OK);
+    if (device_ns)
+        CHECK_INT(run_thread_add(run, "queue", THREAD_DEVICE, &queue, &err),
+                  ASSAY_OK);
+    CHECK_INT(run_scope_add(run, RUN_ROOT, "model", "", &model, &err),
+              ASSAY_OK);
+    CHECK_INT(run_scope_add(run, model, "a", "", &of[0], &err), ASSAY_OK);
+    CHECK_INT(run_scope_add(run, model, "b", "", &of[1], &err), ASSAY_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t noise = i * 7 % 5;
+        struct sample samples[] = {
+            {.scope = of[0], .duration_ns = host_ns + noise},
+            {.scope = of[1], .duration_ns = host_ns + noise},
+            {.scope = of[0], .thread = queue, .duration_ns = device_ns + noise},
+            {.scope = of[1], .thread = queue, .duration_ns = device_ns + noise},
+            {.scope = model, .duration_ns = whole},
+            {.scope = RUN_ROOT, .duration_ns = whole},
+        };
+
+        for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
+            bool is_device = k == 2 || k == 3;
+
+            if (is_device && (!device_ns || i % 2))
+                continue;
+            samples[k].thread = is_device ? queue : host;
+            samples[k].self_ns = k < 4 ? samples[k].duration_ns : 0;
+            samples[k].iteration = i;
+            samples[k].bytes = samples[k].peak_bytes = RUN_UNKNOWN;
+            CHECK_INT(run_count(run, &samples[k], &err), ASSAY_OK);
+        }
+    }
+    if (device_ns)
+        CHECK_INT(run_fact_set(run, RUN_DEVICE_TIMED, "20", &err), ASSAY_OK);
+    CHECK_INT(run_seal(run, &err), ASSAY_OK);
+    return run;
+}
+
+TEST(modules_that_a_device_ran_are_compared_by_its_time)
+{
+    struct run *cpu = run_on_device(50000, 0, 110000);
+    struct run *gpu = run_on_device(1000, 10000, 33000);
+    const struct run *runs[] = {cpu, gpu};
+    struct compare_side a = {runs, 1}, b = {runs + 1, 1};
+    struct compare_options options = {0};
+    const struct compare_row *row;
+    struct comparison *c;
+
+    CHECK_INT(compare_new(&a, &b, &options, &c, NULL), ASSAY_OK);
+    row = compare_row(c, 2);
+    CHECK(!row->a_is_device && row->b_is_device);
+    CHECK_NEAR(row->a_ns, 50000, 5);
+    CHECK_NEAR(row->b_ns, 10000, 5);
+    CHECK_NEAR(row->ratio, 0.2, 0.001);
+    CHECK(row->is_significant);
+    CHECK_INT(row->n_least, 20);
+    /* The host waits in the model until all of it is done. */
+    CHECK(!compare_row(c, 1)->b_is_device);
+    CHECK_NEAR(compare_row(c, 1)->b_ns, 33000, 1);
+    compare_free(c);
+    run_free(cpu);
+    run_free(gpu);
+}
+
+/* Queues that work at the same time add up to more than an iteration. */
+TEST(an_iteration_takes_as_long_as_on_the_host_whatever_devices_did)
+{
+    struct run *cpu = run_on_device(50000, 0, 110000);
+    struct run *gpu = run_on_device(1000, 10000, 12000);
+    const struct run *runs[] = {cpu, gpu};
+    struct compare_side a = {runs, 1}, b = {runs + 1, 1};
+    struct compare_options options = {0};
+    struct comparison *c;
+
+    CHECK_INT(compare_new(&a, &b, &options, &c, NULL), ASSAY_OK);
+    CHECK(!compare_row(c, 0)->b_is_device);
+    CHECK_NEAR(compare_row(c, 0)->b_ns, 12000, 1);
+    compare_free(c);
+    run_free(cpu);
+    run_free(gpu);
+}
+
+TEST(modules_that_took_longer_to_launch_are_compared_by_the_hosts_time)
+{
+    struct run *cpu = run_on_device(50000, 0, 110000);
+    struct run *gpu = run_on_device(10000, 1000, 33000);
+    const struct run *runs[] = {cpu, gpu};
+    struct compare_side a = {runs, 1}, b = {runs + 1, 1};
+    struct compare_options options = {0};
+    struct comparison *c;
+
+    CHECK_INT(compare_new(&a, &b, &options, &c, NULL), ASSAY_OK);
+    CHECK(!compare_row(c, 2)->b_is_device);
+    CHECK_NEAR(compare_row(c, 2)->b_ns, 10000, 5);
+    compare_free(c);
+    run_free(cpu);
+    run_free(gpu);
+}
+
 TEST(senseless_requests_are_refused)
 {
     const struct plan plan = {5, 5e6, 3e6, 1e6, 0.02, 1};
