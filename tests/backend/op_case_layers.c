@@ -180,8 +180,8 @@ static enum assay_status add_add(struct case_builder *b,
     return st ? st : case_append(b, &op_add, NULL, inputs, 2, y);
 }
 
-/* k=1: of one shape; k=2: by one number per image and channel, with the operands
- * swapped; k=3: by one number per channel. */
+/* k=1: of one shape; k=2: by one number per image and channel, with the
+ * operands swapped; k=3: by one number per channel. */
 static enum assay_status add_mul(struct case_builder *b,
                                  const struct op_case *c, uint32_t x,
                                  struct tensor *second, uint32_t *y)
