@@ -180,8 +180,8 @@ static enum assay_status add_add(struct case_builder *b,
     return st ? st : case_append(b, &op_add, NULL, inputs, 2, y);
 }
 
-/* k=1: of one shape; k=2: by one number per channel, with the operands swapped.
- */
+/* k=1: of one shape; k=2: by one number per image and channel, with the
+ * operands swapped; k=3: by one number per channel. */
 static enum assay_status add_mul(struct case_builder *b,
                                  const struct op_case *c, uint32_t x,
                                  struct tensor *second, uint32_t *y)
@@ -190,9 +190,11 @@ static enum assay_status add_mul(struct case_builder *b,
     struct shape shape = shape_of(4, c->n, c->c, is_scale ? (int64_t)1 : c->h,
                                   is_scale ? (int64_t)1 : c->w);
     uint32_t inputs[] = {x, x};
-    enum assay_status st =
-        case_input(b, "other", &shape, second, &inputs[is_scale ? 0 : 1]);
+    enum assay_status st;
 
+    if (c->k == 3)
+        shape = shape_of(3, c->c, (int64_t)1, (int64_t)1);
+    st = case_input(b, "other", &shape, second, &inputs[is_scale ? 0 : 1]);
     return st ? st : case_append(b, &op_mul, NULL, inputs, 2, y);
 }
 

@@ -1,6 +1,7 @@
 /* backend/cuda/cuda_backward.c - see cuda_backward.h: one line for each op. */
 #include "backend/cuda/cuda_backward.h"
 
+#include "backend/cuda/cuda_gate.h"
 #include "backend/cuda/cuda_ops.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/norm/batch_norm.h"
@@ -116,6 +117,7 @@ static const struct cuda_back_op {
     {&op_hard_swish, cuda_back_activation, reads_as_host, NULL, false, true},
     {&op_leaky_relu, cuda_back_activation, reads_as_host, NULL, false, true},
     {&op_add, cuda_back_add, reads_nothing, NULL, false, true},
+    {&op_mul, cuda_back_mul, reads_as_host, NULL, false, true},
     {&op_concat, cuda_back_concat, reads_nothing, NULL, false, true},
     {&op_dropout_training, cuda_back_dropout, reads_as_host, can_back_dropout,
      false, false},

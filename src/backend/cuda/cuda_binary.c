@@ -1,6 +1,7 @@
 /* backend/cuda/cuda_binary.c - launches kernels/binary.cu. */
 #include "backend/cuda/cuda_ops.h"
 
+#include "backend/cuda/cuda_gate.h"
 #include "backend/cuda/cuda_walk.h"
 #include "ops/math/binary_math.h"
 #include "ops/ops.h"
@@ -139,11 +140,21 @@ static enum assay_status cuda_run_pair(struct cuda_call *call, int op,
                            cuda_grid_for(device, (size_t)n, 8), op, av.data,
                            bv.data, yv.data, n);
     }
+    if (op == BINARY_MUL && is_same(a, y) && cuda_is_gate(y, b))
+        return cuda_gate(call, a, b, 1, y);
+    if (op == BINARY_MUL && is_same(b, y) && cuda_is_gate(y, a))
+        return cuda_gate(call, b, a, 1, y);
     walk = cuda_walk_over(&y->shape, (struct cuda_view *[]){&av, &bv, &yv}, 3);
     snprintf(name, sizeof name, "binary_%s", computed);
     return CUDA_LAUNCH(call, "binary", name,
                        cuda_grid_for(device, (size_t)n, 2), op, walk, av, bv,
                        yv);
+}
+
+enum assay_status cuda_multiply(struct cuda_call *call, const struct tensor *a,
+                                const struct tensor *b, const struct tensor *y)
+{
+    return cuda_run_pair(call, BINARY_MUL, a, b, y);
 }
 
 static enum assay_status cuda_divide_all(struct cuda_call *call)

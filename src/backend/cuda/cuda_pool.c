@@ -2,6 +2,7 @@
 #include "backend/cuda/cuda_ops.h"
 
 #include "backend/cuda/cuda_backward.h"
+#include "backend/cuda/cuda_gate.h"
 #include "backend/cuda/cuda_walk.h"
 #include "ops/convolution/window.h"
 #include "ops/ops.h"
@@ -83,6 +84,18 @@ enum assay_status cuda_save_places(struct cuda_call *call, cu_pointer *places)
     return st;
 }
 
+/* A global average pool, between tensors that suit kernels/gate.cu. */
+static bool is_global(const struct pool2d *pool, const struct tensor *map,
+                      const struct tensor *mean)
+{
+    return pool->mode == POOL_ADAPTIVE && cuda_is_gate(map, mean);
+}
+
+static float share_of_place(const struct pool2d *pool)
+{
+    return 1 / (float)(pool->height * pool->width);
+}
+
 /* Stored as the input is; in training, with the channels last. */
 enum assay_status cuda_run_pool2d(struct cuda_call *call)
 {
@@ -102,7 +115,10 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
                             &own);
     if (!st)
         st = cuda_output(call, 0, own.layout);
-    if (!st && n) {
+    if (!st && n && is_global(&pool, &own, &call->outputs[0])) {
+        st = cuda_image_sums(call, &own, NULL, share_of_place(&pool),
+                             &call->outputs[0]);
+    } else if (!st && n) {
         from = cuda_view_of(&own);
         made = cuda_view_of(&call->outputs[0]);
         memcpy(pool.in_x, from.strides, sizeof pool.in_x);
@@ -133,7 +149,9 @@ enum assay_status cuda_back_pool2d(struct cuda_call *call,
         st = cuda_tensor_new(call, shape, layout, &pass->dx[0]);
     dy = cuda_at(&own);
     dx = cuda_at(&pass->dx[0]);
-    if (!st && tensor_elements(&pass->dx[0]))
+    if (!st && is_global(&pool, &pass->dx[0], &own))
+        st = cuda_gate(call, NULL, &own, share_of_place(&pool), &pass->dx[0]);
+    else if (!st && tensor_elements(&pass->dx[0]))
         st = CUDA_LAUNCH(
             call, "pool", cuda_kernel_name(name, "pool2d_back", layout->stored),
             cuda_grid_for(call->cuda->device, tensor_elements(&pass->dx[0]), 1),

@@ -41,21 +41,56 @@ FOR_STORED(pack_turned,
             int64_t n),
            (x, y, c, o, places, n))
 
+/* V elements of y, of one place, and the bias of their channels. */
+template <typename T, int V>
+__device__ inline void epilogue_at(T *y, const T *bias, const T *residual,
+                                   int64_t i, int64_t channel, const finish &f)
+{
+    pack<T, V> out = *(const pack<T, V> *)(y + i), also, of;
+
+    if (residual)
+        also = *(const pack<T, V> *)(residual + i);
+    if (bias)
+        of = *(const pack<T, V> *)(bias + channel);
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+        float x = load(out.items[v]);
+
+        if (residual)
+            x += load(also.items[v]);
+        if (bias)
+            x += load(of.items[v]);
+        out.items[v] = store<T>(f.of(x));
+    }
+    *(pack<T, V> *)(y + i) = out;
+}
+
+template <typename T, int V>
+__device__ inline void epilogue_all(T *y, const T *bias, const T *residual,
+                                    int64_t c, int64_t n, const finish &f)
+{
+    uint32_t packs = (uint32_t)(c / V);
+
+    for (int64_t i = FIRST; i < n / V; i += STEP) {
+        int64_t channel = i >> 32 ? i % packs : (uint32_t)i % packs;
+
+        epilogue_at<T, V>(y, bias, residual, i * V, channel * V, f);
+    }
+}
+
 /* y += bias + residual, then what follows the sums; in place. c is the number
  * of channels. */
 template <typename T>
 __device__ void epilogue_kernel(T *y, const T *bias, const T *residual,
                                 int64_t c, int64_t n, finish f)
 {
-    for (int64_t i = FIRST; i < n; i += STEP) {
-        float x = load(y[i]);
+    enum { V = 16 / sizeof(T) };
+    uint64_t at = (uint64_t)y | (uint64_t)bias | (uint64_t)residual;
 
-        if (residual)
-            x += load(residual[i]);
-        if (bias)
-            x += load(bias[i % c]);
-        y[i] = store<T>(f.of(x));
-    }
+    if (c % V == 0 && at % 16 == 0)
+        epilogue_all<T, V>(y, bias, residual, c, n, f);
+    else
+        epilogue_all<T, 1>(y, bias, residual, c, n, f);
 }
 
 FOR_STORED(epilogue,
