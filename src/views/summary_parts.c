@@ -170,6 +170,7 @@ static void summary_device_facts(const struct summary *summary,
     const char *others = run_fact(run, "device.others");
     const char *bytes = run_fact(run, "device.others_bytes");
     const char *throttling = run_fact(run, "device.throttling");
+    const char *unpinned = run_fact(run, "device.unpinned");
 
     if (one && each)
         line_printf(line, "model as one launch %s ms, one by one %s ms", one,
@@ -182,6 +183,9 @@ static void summary_device_facts(const struct summary *summary,
                     bytes ? strtod(bytes, NULL) / (1 << 20) : 0.0);
     if (throttling)
         line_printf(line, "slowed down: %s", throttling);
+    if (unpinned)
+        line_printf(line, "copies are slower, without pinned memory: %s",
+                    unpinned);
 }
 
 enum assay_status summary_device(const struct summary *summary,
