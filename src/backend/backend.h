@@ -90,6 +90,8 @@ struct device_look {
     double utilisation; /* share of the last moments that it was busy */
     bool knows_throttling;
     char throttling[96]; /* why it is slowed down; "": it is not */
+    char unpinned[128];  /* why copies go through ordinary memory of the host,
+                            which is slower; "": they do not */
     double n_others;     /* other processes on it */
     double others_bytes;
     double others_busy; /* share of the last moments that they had it */

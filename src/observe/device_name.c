@@ -6,9 +6,13 @@ enum assay_status device_name_state(struct run *run,
                                     struct error *err)
 {
     struct device_look look = device_look_unknown();
+    enum assay_status st = ASSAY_OK;
 
     if (backend->class->look)
         backend->class->look(backend->device, &look);
-    return look.model[0] ? run_fact_set(run, "machine.gpu", look.model, err)
-                         : ASSAY_OK;
+    if (look.model[0])
+        st = run_fact_set(run, "machine.gpu", look.model, err);
+    if (!st && look.unpinned[0])
+        st = run_fact_set(run, "device.unpinned", look.unpinned, err);
+    return st;
 }

@@ -7,7 +7,8 @@
 #include "backend/backend.h"
 #include "run/run.h"
 
-/* The fact machine.gpu: the name of the GPU, where there is one. */
+/* The fact machine.gpu: the name of the GPU, where there is one; and
+ * device.unpinned: why copies to it are slower than they could be. */
 enum assay_status device_name_state(struct run *run,
                                     const struct backend *backend,
                                     struct error *err);

@@ -320,6 +320,14 @@ double row_device_ns(const struct rows *rows, const struct row *row)
                : NAN;
 }
 
+double row_pass_device_ns(const struct rows *rows, const struct row *row,
+                          enum pass pass)
+{
+    double ns = row->pass_device_ns[pass];
+
+    return ns > 0 ? rows_each(rows, row, ns) : NAN;
+}
+
 struct time_unit rows_unit(const struct rows *rows)
 {
     double whole = rows_each(rows, &rows->items[0], rows->whole_ns);

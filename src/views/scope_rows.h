@@ -42,6 +42,7 @@ struct row {
     struct bound bound; /* against the machine's peaks */
     /* If rows.has_passes: the part of total_ns that each takes, or NaN. */
     double pass_ns[N_PASSES];
+    double pass_device_ns[N_PASSES]; /* the same of device_ns */
 };
 
 struct rows {
@@ -74,6 +75,9 @@ double rows_each(const struct rows *rows, const struct row *row, double value);
 /* The time of devices for the row, like rows_each(); NaN if they did nothing
  * for it, or if no work of devices is known to belong to rows of the host. */
 double row_device_ns(const struct rows *rows, const struct row *row);
+/* The same for one pass of a training. */
+double row_pass_device_ns(const struct rows *rows, const struct row *row,
+                          enum pass pass);
 
 /* The longer of the host's and the devices' time, of all iterations: launching
  * a module may take next to nothing of an iteration that waits for it. */

@@ -171,6 +171,7 @@ static void summary_device_facts(const struct summary *summary,
     const char *bytes = run_fact(run, "device.others_bytes");
     const char *busy = run_fact(run, "device.others_busy");
     const char *throttling = run_fact(run, "device.throttling");
+    const char *unpinned = run_fact(run, "device.unpinned");
 
     if (one && each)
         line_printf(line, "model as one launch %s ms, one by one %s ms", one,
@@ -185,6 +186,9 @@ static void summary_device_facts(const struct summary *summary,
         line_printf(line, "busy with others %.0f %%", 100 * strtod(busy, NULL));
     if (throttling)
         line_printf(line, "slowed down: %s", throttling);
+    if (unpinned)
+        line_printf(line, "copies are slower, without pinned memory: %s",
+                    unpinned);
 }
 
 enum assay_status summary_device(const struct summary *summary,

@@ -83,7 +83,7 @@ static struct row *training_append(struct rows *joined, const struct row *from,
     row->depth = joined->n == 1 ? 0 : joined->items[parent].depth + 1;
     row->calls = row->self_ns = NAN;
     for (enum pass i = 0; i < N_PASSES; i++)
-        row->pass_ns[i] = NAN;
+        row->pass_ns[i] = row->pass_device_ns[i] = NAN;
     return row;
 }
 
@@ -104,6 +104,7 @@ static void training_add_pass(struct row *row, enum pass pass,
                               const struct row *from)
 {
     row->pass_ns[pass] = from->total_ns;
+    row->pass_device_ns[pass] = from->device_ns;
     if (pass == PASS_FORWARD)
         return;
     row->total_ns = add_known(row->total_ns, from->total_ns);

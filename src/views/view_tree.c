@@ -55,7 +55,7 @@ static struct tree_layout tree_layout_of(const struct run *run,
 
     if (rows->has_passes)
         taken = (1 + N_PASSES) * TIME_COLUMNS + SHARE_COLUMNS;
-    if (rows->has_device)
+    if (rows->has_device && !rows->has_passes)
         taken += TIME_COLUMNS;
     layout.has_kept = rows->has_passes && width >= 72;
     if (layout.has_kept)
@@ -124,6 +124,12 @@ static size_t tree_put_branches(const struct tree_layout *layout, size_t at,
                       layout->choice->has_next[at]);
 }
 
+/* On a device the passes are those of its time, and the host's is one. */
+static bool tree_has_device_passes(const struct tree_layout *layout)
+{
+    return layout->rows->has_passes && layout->rows->has_device;
+}
+
 static void tree_put_pass_titles(const struct tree_layout *layout)
 {
     static const char *const titles[N_PASSES] = {[PASS_FORWARD] = "forward",
@@ -131,8 +137,10 @@ static void tree_put_pass_titles(const struct tree_layout *layout)
                                                  [PASS_OPTIMIZER] =
                                                      "optimizer"};
 
-    for (enum pass i = 0; i < N_PASSES; i++)
-        tree_put_right(layout, titles[i], TIME_COLUMNS);
+    for (enum pass i = 0; i < N_PASSES; i++) {
+        if (i != PASS_OPTIMIZER || !layout->rows->has_device)
+            tree_put_right(layout, titles[i], TIME_COLUMNS);
+    }
 }
 
 static void tree_put_head(const struct tree_layout *layout)
@@ -144,14 +152,16 @@ static void tree_put_head(const struct tree_layout *layout)
     if (layout->class_name)
         text_fit(layout->sink, layout->term, "  class", layout->class_name,
                  ALIGN_LEFT);
-    snprintf(title, sizeof title, "total %s", layout->unit.name);
+    snprintf(title, sizeof title, "%s %s",
+             tree_has_device_passes(layout) ? "host" : "total",
+             layout->unit.name);
     tree_put_right(layout, title, TIME_COLUMNS);
-    if (layout->rows->has_passes)
-        tree_put_pass_titles(layout);
-    else
+    if (!layout->rows->has_passes)
         tree_put_right(layout, "self", TIME_COLUMNS);
     if (layout->rows->has_device)
         tree_put_right(layout, "device", TIME_COLUMNS);
+    if (layout->rows->has_passes)
+        tree_put_pass_titles(layout);
     tree_put_right(layout, "share", SHARE_COLUMNS);
     if (layout->bar)
         sink_repeat(layout->sink, " ", layout->bar + 1);
@@ -193,17 +203,23 @@ static void tree_put_work(const struct tree_layout *layout,
                    GFLOPS_COLUMNS);
 }
 
-/* In a training: the time of each pass, and the bytes that the forward pass
+/* In a training: the time of each pass, by the device where there is one, and
+ * the bytes that the forward pass
  * keeps for the backward pass. */
 static void tree_put_passes(const struct tree_layout *layout,
                             const struct row *row)
 {
     char text[UNITS_MAX] = "-";
 
-    for (enum pass i = 0; i < N_PASSES; i++)
-        tree_put_time(layout, rows_each(layout->rows, row, row->pass_ns[i]));
-    if (layout->rows->has_device)
+    if (layout->rows->has_device) {
         tree_put_time(layout, row_device_ns(layout->rows, row));
+        for (enum pass i = PASS_FORWARD; i <= PASS_BACKWARD; i++)
+            tree_put_time(layout, row_pass_device_ns(layout->rows, row, i));
+    } else {
+        for (enum pass i = 0; i < N_PASSES; i++)
+            tree_put_time(layout,
+                          rows_each(layout->rows, row, row->pass_ns[i]));
+    }
     tree_put_share(layout, row);
     if (row->work.kept_bytes > 0)
         snprintf(text, sizeof text, "%.1f", row->work.kept_bytes / 1048576);

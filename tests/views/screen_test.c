@@ -459,7 +459,8 @@ TEST(the_line_of_a_device_has_what_else_is_known_of_it)
         {"device.joules_per_image", "2.4"},
         {"device.others", "2"},
         {"device.others_bytes", "3221225472"},
-        {"device.throttling", "power limit"}};
+        {"device.throttling", "power limit"},
+        {"device.unpinned", "out of memory"}};
     struct view_options options = options_for(100);
     uint32_t host, queue, model;
     struct run *run = NULL;
@@ -483,6 +484,8 @@ TEST(the_line_of_a_device_has_what_else_is_known_of_it)
     CHECK_HAS(str_text(&text), "2.4 J per image");
     CHECK_HAS(str_text(&text), "2 other processes on it, with 3072 MiB");
     CHECK_HAS(str_text(&text), "slowed down: power limit");
+    CHECK_HAS(str_text(&text),
+              "copies are slower, without pinned memory: out of memory");
     str_release(&text);
     /* What it waited for is told also where most lines are cut. */
     options = options_for(80);

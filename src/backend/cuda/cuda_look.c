@@ -56,6 +56,9 @@ void cuda_look(const struct device *base, struct device_look *look)
         if (!cuda_driver()->cuMemGetInfo_v2(&free_bytes, &total_bytes))
             look->free_bytes = (double)free_bytes;
     }
+    if (device->why_not_pinned.status)
+        snprintf(look->unpinned, sizeof look->unpinned, "%.120s",
+                 device->why_not_pinned.text);
 }
 
 /* ---- what it can do ------------------------------------------------------ */
