@@ -221,8 +221,7 @@ static enum assay_status campaign_run_all(struct campaign *campaign,
         progress->n_tests++;
         progress->n_left += count_rounds(campaign, &tests->items[i]);
     }
-    for (progress->round = 1;
-         !st && progress->round <= most_rounds(campaign);
+    for (progress->round = 1; !st && progress->round <= most_rounds(campaign);
          progress->round++)
         st = campaign_run_round(campaign, tests, err);
     return st;

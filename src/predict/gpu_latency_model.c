@@ -76,9 +76,13 @@ _Static_assert((int)N_PARAMETERS <= (int)PHYSICAL_MAX_PARAMETERS,
 
 enum scale { SCALE_WORK, SCALE_TRAFFIC, SCALE_LAUNCH, N_SCALES };
 
-/* Tensor cores at 80 multiply-adds per ns, a TB of 4-byte elements per 4 s, and
- * 20 us to launch what a convolution needs. */
-static const double scale_ratio[N_SCALES] = {0.0125, 1, 0.02};
+/* An element that is read or written takes as long as so many multiply-adds: 80
+ * on a GPU with fast tensor cores, less without. From a start that is far off,
+ * one of the two hides the other. Launching what a convolution needs takes
+ * 20 us. */
+enum { n_starts = 4 };
+static const double scale_ratios[n_starts * N_SCALES] = {
+    1.0 / 300, 1, 0.02, 1.0 / 80, 1, 0.02, 1.0 / 20, 1, 0.02, 1.0 / 5, 1, 0.02};
 
 static bool is_scaled(size_t parameter, size_t scale)
 {
@@ -348,7 +352,7 @@ static double pass_ms(const struct gpu_pass *pass, const double *q,
     work *= q[pass->rate] * alignment_factor(pass->alignment, q) * 1e-9;
     if (pass->pass != FORWARD)
         work *= pass->pass == INPUT ? q[BY_INPUT] : q[BY_WEIGHTS];
-    return rounded_max(work, q[MAPS] * moved);
+    return hypot(work, q[MAPS] * moved);
 }
 
 static double network_ms(const struct gpu_network *network, const double *q,
@@ -461,7 +465,8 @@ static enum assay_status gpu_latency_fit(struct physical *physical,
     struct gpu_fitting fitting = {.points = points};
     const struct latency_law law = {.n_fitted = N_PARAMETERS,
                                     .n_scales = N_SCALES,
-                                    .ratio = scale_ratio,
+                                    .ratios = scale_ratios,
+                                    .n_starts = n_starts,
                                     .is_scaled = is_scaled,
                                     .prior = fitting_prior,
                                     .miss = fitting_miss,

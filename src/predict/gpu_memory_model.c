@@ -59,12 +59,17 @@ static bool gpu_is_constant(size_t i)
     return i == CONTEXT;
 }
 
-static double map_bytes(const struct conv_row *conv, double batch)
+/* What a convolution reads and writes, and what may be added to that: a map as
+ * large as its output, if all additions of the network have as many elements.
+ */
+static double map_bytes(const struct conv_row *conv,
+                        const struct image_counts *counts, double batch)
 {
-    return 4 * batch *
-           ((double)conv->in * (double)(conv->size[0] * conv->size[1]) +
-            (double)conv->out *
-                (double)(conv_out(conv, 0) * conv_out(conv, 1)));
+    double in = (double)conv->in * (double)(conv->size[0] * conv->size[1]);
+    double out =
+        (double)conv->out * (double)(conv_out(conv, 0) * conv_out(conv, 1));
+
+    return 4 * batch * (in + (out <= counts->add_elements ? 2 * out : out));
 }
 
 static double im2col_bytes(const struct conv_row *conv, double batch)
@@ -100,7 +105,7 @@ static void gpu_terms(const struct physical *physical,
     memset(out, 0, N_TERMS * sizeof *out);
     for (size_t i = 0; i < description->n_convs; i++) {
         const struct conv_row *conv = &description->convs[i];
-        double maps = map_bytes(conv, batch);
+        double maps = map_bytes(conv, counts, batch);
 
         out[PACKED] += conv_bytes(conv);
         out[MAPS_LARGEST] = fmax(out[MAPS_LARGEST], maps);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { most_parameters = PHYSICAL_MAX_PARAMETERS };
 
@@ -81,7 +82,7 @@ static void latency_residuals(const void *context, const double *log_value,
 
 /* Starts the scales so that the median row is right. */
 static enum assay_status guess_scales(struct law_fitting *fitting,
-                                      struct error *err)
+                                      const double *ratios, struct error *err)
 {
     const struct latency_law *law = fitting->law;
     size_t n = fitting->points->n;
@@ -91,7 +92,7 @@ static enum assay_status guess_scales(struct law_fitting *fitting,
     if (!misses)
         return error_nomem(err, n * sizeof *misses, "a fit");
     for (size_t s = 0; s < law->n_scales; s++)
-        fitting->scale_centre[s] = log(law->ratio[s]);
+        fitting->scale_centre[s] = log(ratios[s]);
     apply_scales(fitting, fitting->scale_centre, log_value);
     law_miss(fitting, log_value, misses);
     doubles_sort(misses, n);
@@ -101,30 +102,46 @@ static enum assay_status guess_scales(struct law_fitting *fitting,
     return ASSAY_OK;
 }
 
+/* The scales that one start leads to. */
+static enum assay_status solve_scales(struct law_fitting *fitting,
+                                      const double *ratios, double *found,
+                                      double *cost, struct error *err)
+{
+    size_t n = fitting->law->n_scales;
+    struct least_squares scales = {.n_parameters = n,
+                                   .n_residuals = fitting->points->n + n,
+                                   .residuals = scale_residuals,
+                                   .context = fitting};
+    enum assay_status st = guess_scales(fitting, ratios, err);
+
+    for (size_t s = 0; s < n; s++)
+        found[s] = fitting->scale_centre[s];
+    return st ? st : least_squares_solve(&scales, found, cost, err);
+}
+
 /* Centres the priors on what is expected of a device as fast as this one. */
 static enum assay_status find_scales(struct law_fitting *fitting,
                                      double *log_value, struct error *err)
 {
     const struct latency_law *law = fitting->law;
-    struct least_squares scales = {.n_parameters = law->n_scales,
-                                   .n_residuals =
-                                       fitting->points->n + law->n_scales,
-                                   .residuals = scale_residuals,
-                                   .context = fitting};
-    double found[LATENCY_MAX_SCALES];
-    enum assay_status st;
+    double best[LATENCY_MAX_SCALES] = {0}, least = INFINITY;
+    enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; i < law->n_fitted; i++)
         fitting->centre[i] = log(law->prior(law->context, i).centre);
-    st = guess_scales(fitting, err);
+    for (size_t i = 0; !st && i < law->n_starts; i++) {
+        double found[LATENCY_MAX_SCALES], cost = INFINITY;
+
+        st = solve_scales(fitting, law->ratios + i * law->n_scales, found,
+                          &cost, err);
+        if (st || (i && !(cost < least)))
+            continue;
+        least = cost;
+        memcpy(best, found, sizeof best);
+    }
     if (st)
         return st;
-    for (size_t s = 0; s < law->n_scales; s++)
-        found[s] = fitting->scale_centre[s];
-    st = least_squares_solve(&scales, found, NULL, err);
-    if (st)
-        return st;
-    apply_scales(fitting, found, log_value);
+    apply_scales(fitting, best, log_value);
     for (size_t i = 0; i < law->n_fitted; i++)
         fitting->centre[i] = log_value[i];
     return ASSAY_OK;

@@ -53,7 +53,10 @@ enum { LATENCY_MAX_SCALES = 4 };
  * from the rows alone, before the priors around them count. */
 struct latency_law {
     size_t n_fitted, n_scales;
-    const double *ratio; /* of the scales to one another, as a first guess */
+    /* Ratios of the scales to one another, to start from: n_starts times
+     * n_scales. The best of what they lead to counts. */
+    const double *ratios;
+    size_t n_starts;
     bool (*is_scaled)(size_t parameter, size_t scale);
     struct prior (*prior)(const void *context, size_t i);
     /* Logarithms of prediction over value, for all points. */
