@@ -37,6 +37,11 @@ static inline __m128 vec_fold(vec x)
     return _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1);
 }
 
+/* The lower half, and a vector of a half and zeros. */
+typedef __m128 half_vec;
+#define vec_low      _mm256_castps256_ps128
+#define vec_from_low _mm256_zextps128_ps256
+
 /* Four numbers, and zeros behind them. */
 #define vec_widen _mm256_zextps128_ps256
 

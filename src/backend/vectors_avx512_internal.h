@@ -35,6 +35,11 @@ static inline __m128 vec_fold(vec x)
     return _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
 }
 
+/* The lower half, and a vector of a half and zeros. */
+typedef __m256 half_vec;
+#define vec_low      _mm512_castps512_ps256
+#define vec_from_low _mm512_zextps256_ps512
+
 /* Four numbers, and zeros behind them. */
 #define vec_widen _mm512_zextps128_ps512
 

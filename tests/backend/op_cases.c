@@ -30,6 +30,7 @@ static const struct mode {
     {"direct", false, "direct", 0, 1e-5, false, PRECISION_FP32},
     /* Some kernels are taken with one thread alone. */
     {"one thread", false, "direct", 0, 1e-5, true, PRECISION_FP32},
+    {"our direct", false, "direct assay", 0, 1e-5, false, PRECISION_FP32},
     {"winograd", false, "winograd", 0, 2e-4, false, PRECISION_FP32},
     {"our 4x3", false, "winograd assay_4x3", 0, 1e-4, false, PRECISION_FP32},
     {"our 2x3", false, "winograd assay_2x3", 0, 1e-5, false, PRECISION_FP32},

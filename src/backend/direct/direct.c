@@ -37,10 +37,34 @@ const char *direct_instructions(void)
     return direct_kernels()->name;
 }
 
-bool direct_takes(enum direct_kind kind, int64_t kernel, int64_t stride)
+/* Floats of a line of x with the zeros around it, as far as it is read. */
+static int64_t stem_line(const struct direct_shape *shape)
 {
-    if (kind == DIRECT_POINTWISE)
+    return (shape->out_width - 1) * shape->stride + shape->kernel;
+}
+
+static bool takes_stem(const struct direct_shape *shape)
+{
+    return shape->in_channels <= DIRECT_STEM_CHANNELS && shape->kernel > 1 &&
+           shape->kernel <= DIRECT_STEM_KERNEL &&
+           (shape->stride == 1 || shape->stride == 2 || shape->stride == 4) &&
+           shape->left < shape->kernel && shape->top < shape->kernel &&
+           stem_line(shape) * shape->in_channels * shape->kernel <=
+               DIRECT_STEM_FLOATS;
+}
+
+bool direct_takes(enum direct_kind kind, const struct direct_shape *shape)
+{
+    int64_t kernel = shape->kernel, stride = shape->stride;
+
+    switch (kind) {
+    case DIRECT_POINTWISE:
         return kernel == 1 && stride == 1;
+    case DIRECT_STEM:
+        return takes_stem(shape);
+    case DIRECT_DEPTHWISE:
+        break;
+    }
     return (kernel == 3 || kernel == 5) && (stride == 1 || stride == 2);
 }
 
@@ -79,9 +103,11 @@ bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
 /* Numbers for each output channel. */
 static int64_t each_channel(const struct direct *direct)
 {
-    return direct->kind == DIRECT_POINTWISE
-               ? direct->shape.in_channels
-               : direct->shape.kernel * direct->shape.kernel;
+    int64_t places = direct->shape.kernel * direct->shape.kernel;
+
+    return direct->kind == DIRECT_DEPTHWISE
+               ? places
+               : direct->shape.in_channels * places;
 }
 
 size_t direct_weight_bytes(const struct direct *direct)
@@ -100,7 +126,7 @@ static int64_t panel_blocks(const struct direct *direct, int64_t first)
 {
     int64_t left = direct->out_blocks - first;
 
-    return direct->kind == DIRECT_POINTWISE && left >= DIRECT_PANEL
+    return direct->kind != DIRECT_DEPTHWISE && left >= DIRECT_PANEL
                ? DIRECT_PANEL
                : 1;
 }
@@ -129,7 +155,7 @@ void direct_pack(const struct direct *direct, const float *weights,
     }
     for (int64_t o = 0; o < direct->shape.out_channels; o++) {
         int64_t block = o / lanes;
-        int64_t first = direct->kind == DIRECT_POINTWISE
+        int64_t first = direct->kind != DIRECT_DEPTHWISE
                             ? block / DIRECT_PANEL * DIRECT_PANEL
                             : block;
         int64_t n = panel_blocks(direct, first);
@@ -280,12 +306,54 @@ static void run_depthwise(const struct direct *direct,
     }
 }
 
+/* ---- stems --------------------------------------------------------------- */
+
+static void run_stem(const struct direct *direct,
+                     const struct direct_call *call)
+{
+    enum { least_rows = 4 };
+    const struct direct_shape *shape = &direct->shape;
+    int64_t pieces = omp_get_max_threads() * pieces_each;
+    int64_t step = (shape->out_height + pieces - 1) / pieces;
+    int64_t x_floats = shape->in_channels * shape->in_height * shape->in_width;
+    int64_t y_floats = direct->out_blocks * shape->out_height *
+                       shape->out_width * direct->kernels->lanes;
+
+    step = step < least_rows ? least_rows : step;
+    pieces = (shape->out_height + step - 1) / step;
+#pragma omp parallel for schedule(                                             \
+    dynamic) if (y_floats * each_channel(direct) * shape->images >             \
+                 few_products)
+    for (int64_t i = 0; i < shape->images * pieces; i++) {
+        int64_t image = i / pieces, first = i % pieces * step;
+        int64_t end = first + step;
+
+        direct->kernels->stem(&(struct direct_stem){
+            .x = call->x + image * x_floats,
+            .weights = call->weights,
+            .bias = call->bias,
+            .y = call->y + image * y_floats,
+            .first = first,
+            .end = end < shape->out_height ? end : shape->out_height,
+            .line_floats = stem_line(shape),
+            .shape = shape,
+            .then = &call->then});
+    }
+}
+
 void direct_run(const struct direct *direct, const struct direct_call *call)
 {
-    if (direct->kind == DIRECT_POINTWISE)
+    switch (direct->kind) {
+    case DIRECT_POINTWISE:
         run_pointwise(direct, call);
-    else
+        break;
+    case DIRECT_DEPTHWISE:
         run_depthwise(direct, call);
+        break;
+    case DIRECT_STEM:
+        run_stem(direct, call);
+        break;
+    }
 }
 
 void direct_multiply(const struct direct_product *product)

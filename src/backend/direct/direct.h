@@ -1,7 +1,7 @@
 /* backend/direct/direct.h - convolutions in float32 that go from one register
- * of channels to the next: of 1x1 (pointwise), and of 3x3 or 5x5 for each
- * channel on its own (depthwise). Activations that oneDNN computes slowly cost
- * little here.
+ * of channels to the next: of 1x1 (pointwise), of 3x3 or 5x5 for each channel
+ * on its own (depthwise), and of an image's few channels (stem). Activations
+ * that oneDNN computes slowly cost little here.
  *
  * Maps lie in channel blocks as wide as the processor's vectors: nChw8c for
  * AVX2, nChw16c for AVX-512.
@@ -18,10 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum direct_kind { DIRECT_POINTWISE, DIRECT_DEPTHWISE };
+enum direct_kind { DIRECT_POINTWISE, DIRECT_DEPTHWISE, DIRECT_STEM };
 
 /* A pointwise one has a kernel and a stride of 1 and no padding, a depthwise
- * one as many input as output channels. */
+ * one as many input as output channels, a stem a dense x of few channels. */
 struct direct_shape {
     int64_t images, in_channels, out_channels;
     int64_t in_height, in_width, out_height, out_width;
@@ -44,14 +44,14 @@ struct direct {
 int64_t direct_lanes(void);
 /* "avx2"; only where there are kernels. */
 const char *direct_instructions(void);
-/* Whether there is a kernel of that size and stride. */
-bool direct_takes(enum direct_kind kind, int64_t kernel, int64_t stride);
+/* Whether there is a kernel for the shape. */
+bool direct_takes(enum direct_kind kind, const struct direct_shape *shape);
 
 /* False if there is no kernel for this processor. */
 bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
                  struct direct *out);
 size_t direct_weight_bytes(const struct direct *direct);
-/* Weights [o,c,1,1], or [c,1,k,k]. */
+/* Weights [o,c,1,1], [c,1,k,k], or [o,c,k,k]. */
 void direct_pack(const struct direct *direct, const float *weights,
                  float *packed);
 

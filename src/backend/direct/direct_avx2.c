@@ -9,6 +9,7 @@ enum { group = 6, columns = 8 };
 #include "backend/direct/direct_body_internal.h"
 #include "backend/direct/few_rows_internal.h"
 #include "backend/direct/responses_internal.h"
+#include "backend/direct/stem_internal.h"
 
 const struct direct_kernels direct_avx2 = {.name = "avx2",
                                            .lanes = lanes,
@@ -16,4 +17,5 @@ const struct direct_kernels direct_avx2 = {.name = "avx2",
                                            .narrow = body_narrow,
                                            .depthwise = body_depthwise,
                                            .multiply = body_multiply,
-                                           .respond = body_respond};
+                                           .respond = body_respond,
+                                           .stem = body_stem};

@@ -39,6 +39,24 @@ struct direct_rows {
     const struct activation *then;
 };
 
+/* The most that a stem takes: channels of x, a kernel's side, and floats of the
+ * lines of x that a row of outputs reads. */
+enum {
+    DIRECT_STEM_CHANNELS = 4,
+    DIRECT_STEM_KERNEL = 11,
+    DIRECT_STEM_FLOATS = 24 << 10
+};
+
+/* Rows of one image, all channels. */
+struct direct_stem {
+    const float *x, *weights, *bias; /* bias NULL: none */
+    float *y;
+    int64_t first, end;  /* of the output */
+    int64_t line_floats; /* of x with the zeros around it */
+    const struct direct_shape *shape;
+    const struct activation *then;
+};
+
 /* Some pixels of one channel block. */
 struct direct_response {
     const float *x;             /* at the first pixel */
@@ -55,6 +73,7 @@ struct direct_kernels {
     void (*pointwise)(const struct direct_pixels *pixels);
     void (*narrow)(const struct direct_pixels *pixels);
     void (*depthwise)(const struct direct_rows *rows);
+    void (*stem)(const struct direct_stem *stem);
     /* Outputs from `first` on, DIRECT_STREAMS of them or what is left. */
     void (*multiply)(const struct direct_product *product, int64_t first);
     void (*respond)(const struct direct_response *response);

@@ -61,18 +61,27 @@ static bool find_direct(const struct onednn *dn, const struct job *job,
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     const int64_t *w = job->weight->shape.dims;
+    struct direct_shape shape;
 
     if (dn->options.is_plain || dn->narrow ||
         job->direction != DIRECTION_FORWARD || job->is_training ||
         job->is_band || job->node->op != &op_conv2d || !direct_lanes() ||
         !is_square(job))
         return false;
-    *kind =
-        attrs->groups == 1 && w[2] == 1 ? DIRECT_POINTWISE : DIRECT_DEPTHWISE;
-    if (!direct_takes(*kind, w[2], attrs->stride[0]))
+    shape = direct_shape_of(job);
+    *kind = DIRECT_DEPTHWISE;
+    if (attrs->groups == 1)
+        *kind = w[2] == 1 ? DIRECT_POINTWISE : DIRECT_STEM;
+    if (!direct_takes(*kind, &shape))
         return false;
-    if (*kind == DIRECT_POINTWISE)
+    switch (*kind) {
+    case DIRECT_POINTWISE:
         return !has_padding(attrs);
+    case DIRECT_STEM:
+        return !job->residual && !job->x->layout;
+    case DIRECT_DEPTHWISE:
+        break;
+    }
     return attrs->groups == w[0] && w[1] == 1 && !job->residual;
 }
 
@@ -81,13 +90,18 @@ bool own_direct_takes(const struct onednn *dn, const struct job *job)
     enum direct_kind kind;
 
     return find_direct(dn, job, &kind) &&
-           (kind == DIRECT_DEPTHWISE || wants_pointwise(job));
+           (kind == DIRECT_DEPTHWISE ||
+            (kind == DIRECT_POINTWISE && wants_pointwise(job)));
 }
 
 static void direct_name(enum direct_kind kind, char *name, size_t size)
 {
-    snprintf(name, size, "direct assay_%s:%s",
-             kind == DIRECT_POINTWISE ? "1x1" : "dw", direct_instructions());
+    static const char *const names[] = {[DIRECT_POINTWISE] = "1x1",
+                                        [DIRECT_DEPTHWISE] = "dw",
+                                        [DIRECT_STEM] = "stem"};
+
+    snprintf(name, size, "direct assay_%s:%s", names[kind],
+             direct_instructions());
 }
 
 void own_direct_list(const struct onednn *dn, const struct job *job,
@@ -96,7 +110,7 @@ void own_direct_list(const struct onednn *dn, const struct job *job,
     struct candidate *next = &list->items[list->n];
     enum direct_kind kind;
 
-    if (!find_direct(dn, job, &kind) || kind != DIRECT_POINTWISE ||
+    if (!find_direct(dn, job, &kind) || kind == DIRECT_DEPTHWISE ||
         list->n == MAX_CANDIDATES)
         return;
     next->ms = -1;
@@ -120,7 +134,9 @@ static enum assay_status direct_set_layouts(struct onednn *dn,
         direct_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
     enum assay_status st;
 
-    kernel->src = layout_ordered(dn, &job->x->shape, order);
+    kernel->src = kernel->direct->kind == DIRECT_STEM
+                      ? layout_dense(dn, &job->x->shape)
+                      : layout_ordered(dn, &job->x->shape, order);
     kernel->dst = layout_ordered(dn, &job->y, order);
     kernel->part_src = kernel->src;
     kernel->part_dst = kernel->dst;

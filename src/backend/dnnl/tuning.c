@@ -178,7 +178,14 @@ static void list_own(const struct onednn *dn, const struct job *job,
     }
 }
 
-/* An algorithm that has no kernel for the shape adds nothing. */
+/* A single one, not an algorithm. */
+static bool wishes_kernel(const struct onednn *dn)
+{
+    return dn->options.algorithm && strchr(dn->options.algorithm, ' ');
+}
+
+/* An algorithm that has no kernel for the shape adds nothing. Where a wish for
+ * one kernel cannot be met, any direct one will do. */
 static enum assay_status list_candidates(struct onednn *dn,
                                          const struct job *job,
                                          describe_convolution *describe,
@@ -210,6 +217,14 @@ static enum assay_status list_candidates(struct onednn *dn,
     }
     if (!st && is_wanted(dn, "direct", list))
         own_direct_list(dn, job, list);
+    if (!st && list->n == 0 && wishes_kernel(dn)) {
+        const char *wish = dn->options.algorithm;
+
+        dn->options.algorithm = "direct";
+        st = list_candidates(dn, job, describe, list, err);
+        dn->options.algorithm = wish;
+        return st;
+    }
     if (!st && list->n == 0)
         st = error_set(err, ASSAY_UNSUPPORTED,
                        "oneDNN has no kernel for this convolution");
