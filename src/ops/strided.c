@@ -167,56 +167,69 @@ static void copy_four(const char *from, int64_t step, char *to, int64_t row_to,
                  to + (i * row_to + done) * 4, 1, n - done);
 }
 
-/* Rows start one element apart in `from`: copied row by row, every element
- * would come from another cache line. */
+/* Tiles of the rows [r, last), which start one element apart in `from`: copied
+ * row by row, every element would come from another cache line. */
 static void copy_tiled(const struct walk *walk, size_t bytes, const char *from,
-                       char *to)
+                       char *to, int64_t r, int64_t last)
 {
-    int64_t rows = walk->dims[walk->rank - 1];
     int64_t row_from = walk->strides[0].of[walk->rank - 1];
     int64_t row_to = walk->strides[1].of[walk->rank - 1];
 
-    for (int64_t r = 0; r < rows; r += tile) {
-        int64_t last = r + tile < rows ? r + tile : rows;
+    for (int64_t c = 0; c < walk->length; c += tile) {
+        int64_t n = walk->length - c < tile ? walk->length - c : tile;
 
-        for (int64_t c = 0; c < walk->length; c += tile) {
-            int64_t n = walk->length - c < tile ? walk->length - c : tile;
+        int64_t i = r;
 
-            int64_t i = r;
-
-            for (; bytes == 4 && i + 4 <= last; i += 4)
-                copy_four(from + (i + c * walk->steps[0]) * 4, walk->steps[0],
-                          to + (i * row_to + c) * 4, row_to, n);
-            for (; i < last; i++)
-                copy_row(
-                    bytes,
-                    from + (i * row_from + c * walk->steps[0]) * (int64_t)bytes,
-                    walk->steps[0],
-                    to + (i * row_to + c * walk->steps[1]) * (int64_t)bytes,
-                    walk->steps[1], n);
-        }
+        for (; bytes == 4 && i + 4 <= last; i += 4)
+            copy_four(from + (i + c * walk->steps[0]) * 4, walk->steps[0],
+                      to + (i * row_to + c) * 4, row_to, n);
+        for (; i < last; i++)
+            copy_row(bytes,
+                     from +
+                         (i * row_from + c * walk->steps[0]) * (int64_t)bytes,
+                     walk->steps[0],
+                     to + (i * row_to + c * walk->steps[1]) * (int64_t)bytes,
+                     walk->steps[1], n);
     }
 }
 
-/* Copies rows [first, last) of the walk; blocks of rows if it is tiled. */
-static void strided_copy_part(const struct walk *walk, bool is_tiled,
-                              size_t bytes, const char *from, char *to,
-                              int64_t first, int64_t last)
+/* How many tiles there are down the rows of a matrix. */
+static int64_t tiles_down(const struct walk *walk)
 {
+    return (walk->dims[walk->rank - 1] + tile - 1) / tile;
+}
+
+/* The pieces [first, last), each of them a tile's rows of one matrix. */
+static void copy_tiles(const struct walk *walk, size_t bytes, const char *from,
+                       char *to, int64_t first, int64_t last)
+{
+    int64_t rows = walk->dims[walk->rank - 1], down = tiles_down(walk);
     struct walk now = *walk;
-    int64_t rows = is_tiled ? walk->dims[walk->rank - 1] : 1;
 
     for (int64_t i = first; i < last; i++) {
-        if (is_tiled || i == first)
-            walk_seek(&now, i * rows);
+        int64_t r = i % down * tile;
+
+        if (i == first || r == 0)
+            walk_seek(&now, i / down * rows);
+        copy_tiled(&now, bytes, from + now.at[0] * (int64_t)bytes,
+                   to + now.at[1] * (int64_t)bytes, r,
+                   r + tile < rows ? r + tile : rows);
+    }
+}
+
+/* Copies rows [first, last) of the walk. */
+static void copy_rows(const struct walk *walk, size_t bytes, const char *from,
+                      char *to, int64_t first, int64_t last)
+{
+    struct walk now = *walk;
+
+    for (int64_t i = first; i < last; i++) {
+        if (i == first)
+            walk_seek(&now, i);
         else
             walk_next(&now);
-        if (is_tiled)
-            copy_tiled(&now, bytes, from + now.at[0] * (int64_t)bytes,
-                       to + now.at[1] * (int64_t)bytes);
-        else
-            copy_row(bytes, from + now.at[0] * (int64_t)bytes, now.steps[0],
-                     to + now.at[1] * (int64_t)bytes, now.steps[1], now.length);
+        copy_row(bytes, from + now.at[0] * (int64_t)bytes, now.steps[0],
+                 to + now.at[1] * (int64_t)bytes, now.steps[1], now.length);
     }
 }
 
@@ -229,15 +242,22 @@ void strided_copy(const struct op_context *context, const struct shape *shape,
     struct walk walk = walk_start(shape, both, 2);
     bool is_tiled = walk.rank && walk.steps[0] != 1 && walk.steps[1] == 1 &&
                     walk.strides[0].of[walk.rank - 1] == 1;
-    int64_t n = is_tiled ? walk.n_rows / walk.dims[walk.rank - 1] : walk.n_rows;
+    int64_t n = walk.n_rows;
     int threads = op_threads(context);
 
+    if (is_tiled)
+        n = walk.n_rows / walk.dims[walk.rank - 1] * tiles_down(&walk);
     if (walk.n_rows * walk.length < parallel_elements || n < 2)
         threads = 1;
 #pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (int part = 0; part < threads; part++)
-        strided_copy_part(&walk, is_tiled, element_bytes, from, to,
-                          n * part / threads, n * (part + 1) / threads);
+    for (int part = 0; part < threads; part++) {
+        int64_t first = n * part / threads, last = n * (part + 1) / threads;
+
+        if (is_tiled)
+            copy_tiles(&walk, element_bytes, from, to, first, last);
+        else
+            copy_rows(&walk, element_bytes, from, to, first, last);
+    }
 }
 
 void strided_take(const struct op_context *context, const struct tensor *x,

@@ -26,6 +26,8 @@ static const struct {
     {&op_concat, forward_concat, 0},
     {&op_pick_channels, forward_pick_channels, 0},
     {&op_dropout, forward_dropout, 0},
+    {&op_transpose, forward_transpose, 0},
+    {&op_gather, forward_gather, 0},
     {&op_clip, forward_clip, 0},
     {&op_sigmoid, forward_sigmoid, 0},
     {&op_hard_sigmoid, forward_sigmoid, 0},

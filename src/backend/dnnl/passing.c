@@ -1,9 +1,11 @@
-/* backend/dnnl/passing.c - Concat, Resize and Dropout, which pass values on,
- * and the ops' own kernels on maps in a layout of oneDNN's. */
+/* backend/dnnl/passing.c - Concat, Resize, Dropout and views, which pass values
+ * on, and the ops' own kernels on maps in a layout of oneDNN's. */
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "ops/movement/concat.h"
+#include "ops/movement/gather.h"
 #include "ops/movement/resize.h"
+#include "ops/movement/transpose.h"
 
 #include <string.h>
 
@@ -219,5 +221,66 @@ enum assay_status forward_dropout(struct onednn *dn, struct job *job,
 {
     (void)dn, (void)inputs, (void)err;
     *y = tensor_share(job->x);
+    return ASSAY_OK;
+}
+
+/* ---- views ---------------------------------------------------------------
+ */
+
+/* A part of x from an element on, without a copy. */
+static struct tensor passing_view(const struct job *job, size_t first)
+{
+    struct tensor view = tensor_share(job->x);
+
+    view.shape = job->y;
+    view.offset += first * dtype_bytes(view.dtype);
+    return view;
+}
+
+static bool can_view(const struct job *job)
+{
+    return !job->is_training && !job->x->layout;
+}
+
+/* Whether only dimensions of 1 move: the others follow each other as before. */
+static bool passing_moves_nothing(const struct shape *x, const struct shape *y,
+                                  const int *order)
+{
+    int last = -1;
+
+    for (int i = 0; i < y->rank; i++) {
+        if (x->dims[order[i]] == 1)
+            continue;
+        if (order[i] < last)
+            return false;
+        last = order[i];
+    }
+    return true;
+}
+
+enum assay_status forward_transpose(struct onednn *dn, struct job *job,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *y, struct error *err)
+{
+    int order[SHAPE_MAX_RANK];
+
+    if (!can_view(job) ||
+        transpose_order(job->node, &job->x->shape, order, NULL) ||
+        !passing_moves_nothing(&job->x->shape, &job->y, order))
+        return own_kernel(dn, job, inputs, y, err);
+    *y = passing_view(job, 0);
+    return ASSAY_OK;
+}
+
+/* One slice along the first axis that is not of size 1. */
+enum assay_status forward_gather(struct onednn *dn, struct job *job,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *y, struct error *err)
+{
+    int64_t first;
+
+    if (!can_view(job) || !gather_is_slice(job->node, inputs, &first))
+        return own_kernel(dn, job, inputs, y, err);
+    *y = passing_view(job, (size_t)first);
     return ASSAY_OK;
 }

@@ -57,6 +57,24 @@ static enum assay_status gather_infer(const struct node *node,
     return ASSAY_OK;
 }
 
+bool gather_is_slice(const struct node *node,
+                     const struct tensor *const *inputs, int64_t *first)
+{
+    const struct gather_attrs *attrs = node->attrs;
+    const struct tensor *indices = inputs[GATHER_INDICES];
+    const struct shape *x = &inputs[GATHER_X]->shape;
+    int64_t at;
+    int axis;
+
+    if (tensor_elements(indices) != 1 ||
+        axis_resolve(attrs->axis, x->rank, &axis, NULL) ||
+        shape_span(x, 0, axis) != 1 ||
+        index_resolve(int_at(indices, 0), x->dims[axis], &at, NULL))
+        return false;
+    *first = at * shape_span(x, axis + 1, x->rank);
+    return true;
+}
+
 static enum assay_status gather_kernel(const struct op_context *context,
                                        const struct node *node,
                                        const struct tensor *const *inputs,

@@ -15,6 +15,11 @@ struct gather_attrs {
     int64_t batch_dims; /* GatherND */
 };
 
+/* Whether a Gather picks one piece of memory, which begins at the element
+ * *first of x. */
+bool gather_is_slice(const struct node *node,
+                     const struct tensor *const *inputs, int64_t *first);
+
 enum scatter_reduction {
     SCATTER_NONE, /* the update replaces the element */
     SCATTER_ADD,

@@ -9,10 +9,11 @@
 #include "ops/shape_rules.h"
 #include "ops/strided_internal.h"
 
-static enum assay_status get_order(const struct transpose_attrs *attrs,
-                                   const struct shape *x, int *order,
-                                   struct error *err)
+enum assay_status transpose_order(const struct node *node,
+                                  const struct shape *x, int *order,
+                                  struct error *err)
 {
+    const struct transpose_attrs *attrs = node->attrs;
     struct int_list list = {.n = (size_t)x->rank};
     char text[64];
     unsigned axes;
@@ -38,7 +39,7 @@ static enum assay_status transpose_infer(const struct node *node,
     const struct shape *x = &inputs[0]->shape;
     struct shape y = {.rank = x->rank};
     int order[SHAPE_MAX_RANK];
-    enum assay_status st = get_order(node->attrs, x, order, err);
+    enum assay_status st = transpose_order(node, x, order, err);
 
     if (st)
         return st;
@@ -57,7 +58,7 @@ static enum assay_status transpose_forward(const struct op_context *context,
     const struct tensor *x = inputs[0];
     struct strides dense = strides_dense(&x->shape), moved = {{0}};
     int order[SHAPE_MAX_RANK];
-    enum assay_status st = get_order(node->attrs, &x->shape, order, err);
+    enum assay_status st = transpose_order(node, &x->shape, order, err);
 
     if (st)
         return st;
@@ -75,7 +76,7 @@ static enum assay_status transpose_backward(const struct op_context *context,
     const struct tensor *dx = &pass->dx[0], *dy = pass->dy[0];
     struct strides dense = strides_dense(&dy->shape), moved = {{0}};
     int order[SHAPE_MAX_RANK];
-    enum assay_status st = get_order(node->attrs, &dx->shape, order, err);
+    enum assay_status st = transpose_order(node, &dx->shape, order, err);
 
     if (st)
         return st;

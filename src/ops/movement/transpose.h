@@ -11,4 +11,9 @@ struct transpose_attrs {
     int64_t order[SHAPE_MAX_RANK]; /* output i is input order[i] */
 };
 
+/* Which dimension of x each one of y is. */
+enum assay_status transpose_order(const struct node *node,
+                                  const struct shape *x, int *order,
+                                  struct error *err);
+
 #endif
