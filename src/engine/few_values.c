@@ -1,5 +1,5 @@
-/* engine/few_values.c - see engine_internal.h: each copy to the host takes as long
- * as a few kernels, so small values are put into one piece before. */
+/* engine/few_values.c - see engine_internal.h: each copy to the host takes as
+ * long as a few kernels, so small values are put into one piece before. */
 #include "engine/engine_internal.h"
 
 #include "base/mem.h"

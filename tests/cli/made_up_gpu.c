@@ -290,8 +290,10 @@ cu_result cuStreamSynchronize(cu_stream stream)
 
 cu_result cuEventCreate(cu_event *event, unsigned flags)
 {
+    struct timespec *made = calloc(1, sizeof *made);
+
     (void)flags;
-    *event = (cu_event)calloc(1, sizeof(struct timespec));
+    *event = (cu_event)(void *)made;
     return 0;
 }
 

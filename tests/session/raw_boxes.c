@@ -201,7 +201,10 @@ static int64_t find_anchor(const struct raw_boxes *raw, int64_t row)
     const float *box = tensor_f32(&raw->proposals) + 4 * row;
 
     for (int64_t i = 0; i < raw_rows(&raw->boxes); i++) {
-        if (memcmp(tensor_f32(&raw->boxes) + 4 * i, box, 4 * sizeof *box) == 0)
+        const float *other = tensor_f32(&raw->boxes) + 4 * i;
+
+        if (other[0] == box[0] && other[1] == box[1] && other[2] == box[2] &&
+            other[3] == box[3])
             return tensor_i64(&raw->anchors)[i];
     }
     return -1;
