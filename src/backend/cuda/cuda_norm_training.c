@@ -16,7 +16,7 @@ enum { lanes = 32, lines = 8, finish_threads = 1024 };
 
 /* As kernels/channels.cu has it. */
 struct rows_of {
-    int64_t rows, each;
+    int64_t rows;
     int c;
 };
 
@@ -35,37 +35,28 @@ static int channels_together(enum dtype stored, int64_t c)
     return c % 4 == 0 && c > 64 ? 4 : c % 2 == 0 ? 2 : 1;
 }
 
-/* fills: how often all blocks together fill the GPU. */
-static struct division norm_divide(const struct cuda_device *device,
-                                   enum dtype stored, int64_t rows, int64_t c,
-                                   int64_t fills)
+/* As many blocks as run at once: none comes late, and goes along the map after
+ * the others. */
+static struct division norm_divide(const struct cuda_call *call,
+                                   enum dtype stored, int64_t rows, int64_t c)
 {
+    enum { blocks_at_once = 4 }; /* on a multiprocessor */
     struct division by = {.map = {.rows = rows, .c = (int)c}, .stored = stored};
-    int64_t across, most = fills * device->n_multiprocessors, down;
+    const struct cuda_device *device = call->cuda->device;
+    int64_t most = blocks_at_once * (int64_t)device->n_multiprocessors;
+    int64_t across, down;
 
     by.width = channels_together(stored, c);
     across = (c + (int64_t)lanes * by.width - 1) / ((int64_t)lanes * by.width);
-    down = (most + across - 1) / across;
-    by.map.each = (rows + down - 1) / (down ? down : 1);
-    by.map.each = (by.map.each + lines - 1) / lines * lines;
-    by.n_blocks = (int)((rows + by.map.each - 1) / by.map.each);
+    down = (rows + lines - 1) / lines;
+    if (down > (most + across - 1) / across)
+        down = (most + across - 1) / across;
+    by.n_blocks = (int)down;
     by.grid = (struct cuda_grid){(unsigned)across, (unsigned)by.n_blocks, 1,
                                  lanes * lines, 0};
     by.finish = (struct cuda_grid){(unsigned)((c + lanes - 1) / lanes), 1, 1,
                                    finish_threads, 0};
     return by;
-}
-
-static struct division divide_sums(const struct cuda_call *call,
-                                   enum dtype stored, int64_t rows, int64_t c)
-{
-    return norm_divide(call->cuda->device, stored, rows, c, 4);
-}
-
-static struct division divide_places(const struct cuda_call *call,
-                                     enum dtype stored, int64_t rows, int64_t c)
-{
-    return norm_divide(call->cuda->device, stored, rows, c, 16);
 }
 
 static const char *wide_name(char text[CUDA_NAME], const char *name,
@@ -93,7 +84,7 @@ enum assay_status cuda_channel_sums(struct cuda_call *call, cu_pointer x,
                                     enum dtype stored, int64_t rows, int64_t c,
                                     struct tensor *out)
 {
-    struct division by = divide_sums(call, stored, rows, c);
+    struct division by = norm_divide(call, stored, rows, c);
     struct shape shape = shape_of(1, c);
     struct buffer *scratch = NULL;
     cu_pointer sums, y;
@@ -193,7 +184,7 @@ static enum assay_status norm_find_moments(struct cuda_call *call,
 {
     const struct normalize_attrs *attrs = call->node->attrs;
     int64_t rows = rows_in(&map->shape), c = map->shape.dims[1];
-    struct division by = divide_sums(call, cuda_stored(map), rows, c);
+    struct division by = norm_divide(call, cuda_stored(map), rows, c);
     struct buffer *scratch = NULL;
     cu_pointer x = cuda_at(map), to = cuda_at(saved), sums;
     double n = (double)rows;
@@ -270,8 +261,8 @@ static enum assay_status write_norm(struct cuda_call *call,
                                     const struct tensor *to)
 {
     const struct normalize_attrs *attrs = call->node->attrs;
-    struct division by = divide_places(
-        call, cuda_stored(map), rows_in(&map->shape), map->shape.dims[1]);
+    struct division by = norm_divide(call, cuda_stored(map),
+                                     rows_in(&map->shape), map->shape.dims[1]);
     cu_pointer x = cuda_at(map), residual = cuda_at(plus), y = cuda_at(to);
     cu_pointer saved = cuda_at(kept);
     cu_pointer weight = cuda_at(call->inputs[BATCH_NORM_WEIGHT]);
@@ -405,7 +396,7 @@ static enum assay_status step_sums(struct norm_step *step)
     struct cuda_call *call = step->call;
     const struct op_backward *pass = step->pass;
     int64_t rows = rows_in(&step->dy.shape), c = step->dy.shape.dims[1];
-    struct division by = divide_sums(call, cuda_stored(&step->dy), rows, c);
+    struct division by = norm_divide(call, cuda_stored(&step->dy), rows, c);
     struct shape shape = shape_of(2, (int64_t)2, c);
     cu_pointer x = cuda_at(&step->x), y = cuda_at(&step->y);
     cu_pointer dy = cuda_at(&step->dy), saved = cuda_at(&step->saved);
@@ -450,7 +441,7 @@ static enum assay_status step_spread(struct norm_step *step,
     struct cuda_call *call = step->call;
     const struct op_backward *pass = step->pass;
     int64_t rows = rows_in(&step->dy.shape), c = step->dy.shape.dims[1];
-    struct division by = divide_places(call, cuda_stored(&step->dy), rows, c);
+    struct division by = norm_divide(call, cuda_stored(&step->dy), rows, c);
     cu_pointer x = cuda_at(&step->x), y = cuda_at(&step->y);
     cu_pointer dy = cuda_at(&step->dy), saved = cuda_at(&step->saved);
     cu_pointer weight = cuda_at(pass->inputs[BATCH_NORM_WEIGHT]);

@@ -11,26 +11,33 @@
 enum { LANES = 32, LINES = 8, FINISH_LINES = 32 };
 
 struct rows_of {
-    int64_t rows, each; /* each: of one block */
+    int64_t rows;
     int c;
 };
 
-/* Where a thread begins and ends. */
+/* The rows of a thread: all blocks go along the map side by side. Sums go up,
+ * and what is made of them down again: it begins with what the cache still has
+ * of the sums, and leaves there what the next op begins with. */
 struct share {
     int first; /* channel */
     bool is_inside;
-    int64_t begin, end;
+    int64_t row, step;
+    int64_t left; /* rows */
 };
 
-template <int V> __device__ inline share share_of(const rows_of &m)
+template <int V> __device__ inline share share_of(const rows_of &m, bool is_down)
 {
     share s;
+    int64_t first = (int64_t)blockIdx.y * LINES + threadIdx.x / LANES;
 
     s.first = (int)(blockIdx.x * LANES + threadIdx.x % LANES) * V;
     s.is_inside = s.first < m.c;
-    s.begin = blockIdx.y * m.each;
-    s.end = s.begin + m.each < m.rows ? s.begin + m.each : m.rows;
-    s.begin += threadIdx.x / LANES;
+    s.step = (int64_t)gridDim.y * LINES;
+    s.left = s.is_inside && first < m.rows
+                 ? (m.rows - first + s.step - 1) / s.step
+                 : 0;
+    s.row = is_down ? m.rows - 1 - first : first;
+    s.step = is_down ? -s.step : s.step;
     return s;
 }
 
@@ -130,11 +137,11 @@ __device__ void take_sums(const float *sums, int n_blocks, int c, int channel,
 template <int V, typename T>
 __device__ void plain_sums_kernel(const rows_of &m, const T *x, float *sums)
 {
-    share s = share_of<V>(m);
+    share s = share_of<V>(m, false);
     float a[V] = {0}, b[V] = {0};
 
-    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
-        pack<float, V> p = at_place<V>(x, r * m.c + s.first);
+    for (; s.left > 0; s.left--, s.row += s.step) {
+        pack<float, V> p = at_place<V>(x, s.row * m.c + s.first);
 
         for (int v = 0; v < V; v++)
             a[v] += p.items[v];
@@ -162,13 +169,13 @@ extern "C" __global__ void plain_finish(const float *sums, int n_blocks, int c,
 template <int V, typename T>
 __device__ void moments_kernel(const rows_of &m, const T *x, float *sums)
 {
-    share s = share_of<V>(m);
+    share s = share_of<V>(m, false);
     float a[V] = {0}, b[V] = {0};
     pack<float, V> zero = s.is_inside ? at_place<V>(x, s.first)
                                       : pack<float, V>();
 
-    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
-        pack<float, V> p = at_place<V>(x, r * m.c + s.first);
+    for (; s.left > 0; s.left--, s.row += s.step) {
+        pack<float, V> p = at_place<V>(x, s.row * m.c + s.first);
 
         for (int v = 0; v < V; v++) {
             float off = p.items[v] - zero.items[v];
@@ -260,11 +267,11 @@ __device__ void norm_kernel(const rows_of &m, const T *x, const T *residual,
                             const float *weight, const float *bias,
                             int has_relu, float limit)
 {
-    share s = share_of<V>(m);
+    share s = share_of<V>(m, true);
     affine<V> by(s, m.c, saved, weight, bias);
 
-    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
-        int64_t at = r * m.c + s.first;
+    for (; s.left > 0; s.left--, s.row += s.step) {
+        int64_t at = s.row * m.c + s.first;
         pack<float, V> p = at_place<V>(x, at), q;
 
         if (residual)
@@ -311,12 +318,12 @@ __device__ void slopes_kernel(const rows_of &m, const gate &g, const T *x,
                               const float *saved, const float *weight,
                               const float *bias, float *sums, T *gated)
 {
-    share s = share_of<V>(m);
+    share s = share_of<V>(m, false);
     affine<V> by(s, m.c, saved, weight, bias);
     float a[V] = {0}, b[V] = {0};
 
-    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
-        int64_t at = r * m.c + s.first;
+    for (; s.left > 0; s.left--, s.row += s.step) {
+        int64_t at = s.row * m.c + s.first;
         pack<float, V> d = at_place<V>(dy, at), p, q;
 
         if (x)
@@ -376,7 +383,7 @@ __device__ void norm_back_kernel(const rows_of &m, const gate &g,
                                  const float *saved, const float *weight,
                                  const float *bias, const float *means, T *dx)
 {
-    share s = share_of<V>(m);
+    share s = share_of<V>(m, true);
     affine<V> by(s, m.c, saved, weight, bias);
     float of_mean[V] = {0}, of_x[V] = {0};
 
@@ -384,8 +391,8 @@ __device__ void norm_back_kernel(const rows_of &m, const gate &g,
         of_mean[v] = means[s.first + v];
         of_x[v] = means[m.c + s.first + v];
     }
-    for (int64_t r = s.begin; s.is_inside && r < s.end; r += LINES) {
-        int64_t at = r * m.c + s.first;
+    for (; s.left > 0; s.left--, s.row += s.step) {
+        int64_t at = s.row * m.c + s.first;
         pack<float, V> d = at_place<V>(dy, at), p, q;
 
         if (x)
