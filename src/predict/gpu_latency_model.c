@@ -84,7 +84,7 @@ enum { n_starts = 4 };
 static const double scale_ratios[n_starts * N_SCALES] = {
     1.0 / 300, 1, 0.02, 1.0 / 80, 1, 0.02, 1.0 / 20, 1, 0.02, 1.0 / 5, 1, 0.02};
 
-static bool is_scaled(size_t parameter, size_t scale)
+static bool gpu_is_scaled(size_t parameter, size_t scale)
 {
     switch ((enum parameter)parameter) {
     case RATE_1X1:
@@ -162,7 +162,7 @@ struct gpu_network {
     const struct physical *physical;
 };
 
-static enum parameter rate_of(const struct conv_row *conv)
+static enum parameter gpu_rate_of(const struct conv_row *conv)
 {
     if (conv_is_depthwise(conv))
         return DEPTHWISE;
@@ -188,7 +188,7 @@ static struct gpu_pass pass_of(const struct conv_row *conv, enum pass pass,
         .moved = (double)conv->in * (double)(conv->size[0] * conv->size[1]) +
                  (double)conv->out * pixels,
         .moved_once = (double)conv->out * in * taps,
-        .rate = rate_of(conv),
+        .rate = gpu_rate_of(conv),
         .pass = pass,
         .alignment = a > b ? a : b,
     };
@@ -280,10 +280,10 @@ static void count_ragged(struct gpu_network *network)
 
 /* Stores the passes in *passes, which must have room for them; NULL: does
  * not. */
-static void network_fill(struct gpu_network *network,
-                         const struct description *description,
-                         const struct physical *physical,
-                         struct gpu_pass *passes)
+static void gpu_network_fill(struct gpu_network *network,
+                             const struct description *description,
+                             const struct physical *physical,
+                             struct gpu_pass *passes)
 {
     *network = (struct gpu_network){
         .description = description,
@@ -401,7 +401,7 @@ static double gpu_latency_predict(const struct physical *physical,
     struct gpu_network network;
     double q[N_PARAMETERS];
 
-    network_fill(&network, description, physical, NULL);
+    gpu_network_fill(&network, description, physical, NULL);
     gpu_exp(physical->log_value, q);
     return network_ms(&network, q, batch);
 }
@@ -414,9 +414,9 @@ struct gpu_fitting {
     struct gpu_pass *passes;
 };
 
-static enum assay_status fitting_prepare(struct gpu_fitting *fitting,
-                                         const struct physical *physical,
-                                         struct error *err)
+static enum assay_status gpu_fitting_prepare(struct gpu_fitting *fitting,
+                                             const struct physical *physical,
+                                             struct error *err)
 {
     const struct data_points *points = fitting->points;
     size_t n = 0, used = 0;
@@ -428,15 +428,15 @@ static enum assay_status fitting_prepare(struct gpu_fitting *fitting,
     if (!fitting->networks || !fitting->passes)
         return error_nomem(err, n * sizeof *fitting->passes, "a fit");
     for (size_t i = 0; i < points->n; i++) {
-        network_fill(&fitting->networks[i], points->items[i].description,
-                     physical, fitting->passes + used);
+        gpu_network_fill(&fitting->networks[i], points->items[i].description,
+                         physical, fitting->passes + used);
         used += fitting->networks[i].n_passes;
     }
     return ASSAY_OK;
 }
 
-static void fitting_miss(const void *context, const double *log_value,
-                         double *out)
+static void gpu_fitting_miss(const void *context, const double *log_value,
+                             double *out)
 {
     const struct gpu_fitting *fitting = context;
     double q[N_PARAMETERS];
@@ -450,7 +450,7 @@ static void fitting_miss(const void *context, const double *log_value,
     }
 }
 
-static struct prior fitting_prior(const void *context, size_t i)
+static struct prior gpu_fitting_prior(const void *context, size_t i)
 {
     (void)context;
     return gpu_priors[i];
@@ -467,11 +467,11 @@ static enum assay_status gpu_latency_fit(struct physical *physical,
                                     .n_scales = N_SCALES,
                                     .ratios = scale_ratios,
                                     .n_starts = n_starts,
-                                    .is_scaled = is_scaled,
-                                    .prior = fitting_prior,
-                                    .miss = fitting_miss,
+                                    .is_scaled = gpu_is_scaled,
+                                    .prior = gpu_fitting_prior,
+                                    .miss = gpu_fitting_miss,
                                     .context = &fitting};
-    enum assay_status st = fitting_prepare(&fitting, physical, err);
+    enum assay_status st = gpu_fitting_prepare(&fitting, physical, err);
 
     if (!st)
         st = latency_law_fit(&law, points, n_effective, about,
@@ -481,7 +481,7 @@ static enum assay_status gpu_latency_fit(struct physical *physical,
     return st;
 }
 
-static double gpu_prior_deviation(const struct physical *physical, size_t i)
+static double gpu_latency_deviation(const struct physical *physical, size_t i)
 {
     (void)physical;
     return gpu_priors[i].deviation;
@@ -494,6 +494,6 @@ const struct physical_class gpu_latency_class = {
     .fit = gpu_latency_fit,
     .predict = gpu_latency_predict,
     .demand = gpu_latency_predict,
-    .prior_deviation = gpu_prior_deviation,
+    .prior_deviation = gpu_latency_deviation,
     .row_deviation = latency_row_deviation,
 };
