@@ -28,6 +28,7 @@ enum parameter {
     ELEMENTWISE,
     MAX_POOL,
     RAGGED,
+    NARROW,
     PARAMETERS,
     KERNEL,
     LAUNCH_CONV,
@@ -50,8 +51,8 @@ static const struct prior gpu_priors[] = {
     /* Tensor cores are fed 16 bytes at a time, four numbers; kernels that load
      * two or one at a time wait for it, or do without tensor cores. */
     [BY_FOURS] = {"by_fours", "times", 1.1, 0.2, ON_ALL},
-    [BY_TWOS] = {"by_twos", "times", 2, 0.5, ON_ALL},
-    [ODD] = {"odd", "times", 3, 0.5, ON_ALL},
+    [BY_TWOS] = {"by_twos", "times", 1.5, 0.2, ON_ALL},
+    [ODD] = {"odd", "times", 2, 0.25, ON_ALL},
     [TILES] = {"tiles", "of what is missing in them", 0.6, 0.4, ON_ALL},
     [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7, ON_ALL},
     [TAIL] = {"tail", "waves", 0.5, 0.7, ON_ALL},
@@ -61,6 +62,9 @@ static const struct prior gpu_priors[] = {
     [ELEMENTWISE] = {"elementwise", "ms per G elements", 1, 0.4, ON_ALL},
     [MAX_POOL] = {"max_pool", "ms per G elements", 1, 0.7, ON_ALL},
     [RAGGED] = {"ragged", "times", 1.3, 0.3, ON_ALL},
+    /* A pixel takes as long as so many more channels: threads of a warp that
+     * have nothing to load, addresses. */
+    [NARROW] = {"narrow", "channels", 8, 0.7, ON_ALL},
     [PARAMETERS] = {"parameters", "ms per M parameters", 0.005, 0.5, ON_ALL},
     [KERNEL] = {"kernel", "ms per kernel", 0.1, 0.5, ON_ALL},
     [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 1, 0.4, ON_ALL},
@@ -114,6 +118,7 @@ static bool gpu_is_scaled(size_t parameter, size_t scale)
     case PAD_DEPTH:
     case TAIL:
     case RAGGED:
+    case NARROW:
     case N_PARAMETERS:
         return false;
     }
@@ -146,6 +151,7 @@ struct gpu_pass {
     double depth;   /* numbers summed up; 1 by weights, where work has them */
     double tail;    /* multiply-adds of a wave over all multiprocessors */
     double moved, moved_once; /* elements per image, and per step */
+    double pixels;            /* of input and output, per image */
     enum parameter rate;      /* may be DEPTHWISE */
     enum pass pass;
     enum alignment alignment;
@@ -157,6 +163,7 @@ struct gpu_network {
     size_t n_passes;
     double n_kernels, n_norms, n_others, n_tensors;
     double norms, elementwise, max_pool; /* elements moved per image */
+    double thin;                         /* pixels per element of maps */
     double odd, even; /* shares of maps that end within 16 and 8 bytes */
     double dense, dense_weights; /* multiply-adds per image; elements */
     const struct physical *physical;
@@ -188,6 +195,7 @@ static struct gpu_pass pass_of(const struct conv_row *conv, enum pass pass,
         .moved = (double)conv->in * (double)(conv->size[0] * conv->size[1]) +
                  (double)conv->out * pixels,
         .moved_once = (double)conv->out * in * taps,
+        .pixels = (double)(conv->size[0] * conv->size[1]) + pixels,
         .rate = gpu_rate_of(conv),
         .pass = pass,
         .alignment = a > b ? a : b,
@@ -264,7 +272,7 @@ static void count_between(struct gpu_network *network)
 static void count_ragged(struct gpu_network *network)
 {
     const struct description *own = network->description;
-    double all = 0, of[N_ALIGNMENTS] = {0};
+    double all = 0, pixels = 0, of[N_ALIGNMENTS] = {0};
 
     for (size_t i = 0; i < own->n_convs; i++) {
         const struct conv_row *conv = &own->convs[i];
@@ -273,9 +281,11 @@ static void count_ragged(struct gpu_network *network)
 
         of[alignment_of(conv->out)] += elements;
         all += elements;
+        pixels += elements / (double)conv->out;
     }
     network->odd = of[BY_1] / fmax(all, 1);
     network->even = of[BY_2] / fmax(all, 1);
+    network->thin = pixels / fmax(all, 1);
 }
 
 /* Stores the passes in *passes, which must have room for them; NULL: does
@@ -340,8 +350,9 @@ static double ragged_factor(enum alignment alignment, const double *q)
 static double pass_ms(const struct gpu_pass *pass, const double *q,
                       double batch)
 {
-    double moved = (pass->moved * batch + pass->moved_once) * 1e-9 *
-                   ragged_factor(pass->alignment, q);
+    double moved =
+        ((pass->moved + q[NARROW] * pass->pixels) * batch + pass->moved_once) *
+        1e-9 * ragged_factor(pass->alignment, q);
     double work;
 
     if (pass->rate == DEPTHWISE)
@@ -362,6 +373,7 @@ static double network_ms(const struct gpu_network *network, const double *q,
     double passes = is_training ? 3 : 1;
     double ragged = 1 + network->odd * (q[RAGGED] - 1) +
                     network->even * (sqrt(q[RAGGED]) - 1);
+    double wider = 1 + q[NARROW] * network->thin;
     double device = q[KERNEL] * network->n_kernels;
     double host = q[LAUNCH_STEP] +
                   q[LAUNCH_CONV] * (double)network->description->n_convs +
@@ -377,7 +389,7 @@ static double network_ms(const struct gpu_network *network, const double *q,
     device +=
         (q[NORMS] * network->norms + q[ELEMENTWISE] * network->elementwise +
          q[MAX_POOL] * network->max_pool) *
-        ragged * batch * 1e-9;
+        ragged * wider * batch * 1e-9;
     device += passes *
               rounded_max(q[RATE_1X1] * network->dense * tiled(batch),
                           q[MAPS] * network->dense_weights) *
