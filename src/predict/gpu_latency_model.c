@@ -43,16 +43,16 @@ enum parameter {
  * launches, whose ratios differ between GPUs by more than a prior could say.
  * Centres are relative to the first of each. */
 static const struct prior gpu_priors[] = {
-    [RATE_1X1] = {"rate_1x1", "ms per GMAC", 1, 0.4, ON_ALL},
-    [RATE_3X3] = {"rate_3x3", "ms per GMAC", 0.8, 0.4, ON_ALL},
-    [RATE_OTHER] = {"rate_other", "ms per GMAC", 1.2, 0.5, ON_ALL},
+    [RATE_1X1] = {"rate_1x1", "ms per GMAC", 1, 0.25, ON_ALL},
+    [RATE_3X3] = {"rate_3x3", "ms per GMAC", 0.8, 0.25, ON_ALL},
+    [RATE_OTHER] = {"rate_other", "ms per GMAC", 1.5, 0.4, ON_ALL},
     [BY_INPUT] = {"by_input", "of the forward pass", 1.2, 0.3, ON_ALL},
     [BY_WEIGHTS] = {"by_weights", "of the forward pass", 1.3, 0.3, ON_ALL},
     /* Tensor cores are fed 16 bytes at a time, four numbers; kernels that load
      * two or one at a time wait for it, or do without tensor cores. */
     [BY_FOURS] = {"by_fours", "times", 1.1, 0.2, ON_ALL},
-    [BY_TWOS] = {"by_twos", "times", 1.5, 0.2, ON_ALL},
-    [ODD] = {"odd", "times", 2, 0.25, ON_ALL},
+    [BY_TWOS] = {"by_twos", "times", 1.5, 0.15, ON_ALL},
+    [ODD] = {"odd", "times", 2, 0.15, ON_ALL},
     [TILES] = {"tiles", "of what is missing in them", 0.6, 0.4, ON_ALL},
     [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7, ON_ALL},
     [TAIL] = {"tail", "waves", 0.5, 0.7, ON_ALL},
@@ -64,7 +64,7 @@ static const struct prior gpu_priors[] = {
     [RAGGED] = {"ragged", "times", 1.3, 0.3, ON_ALL},
     /* A pixel takes as long as so many more channels: threads of a warp that
      * have nothing to load, addresses. */
-    [NARROW] = {"narrow", "channels", 8, 0.7, ON_ALL},
+    [NARROW] = {"narrow", "channels", 32, 0.4, ON_ALL},
     [PARAMETERS] = {"parameters", "ms per M parameters", 0.005, 0.5, ON_ALL},
     [KERNEL] = {"kernel", "ms per kernel", 0.1, 0.5, ON_ALL},
     [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 1, 0.4, ON_ALL},
