@@ -376,9 +376,13 @@ def answer_request(line, words):
 
 
 def get_ready():
-    """Imports what every test needs."""
+    """Imports what every test needs, without touching a GPU: what the first
+    step of an optimizer imports takes PyTorch 2 another five seconds."""
+    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     torch = import_torch()
     from assay import net_modules  # noqa: F401
+    with contextlib.suppress(ImportError):
+        import torch._dynamo  # noqa: F401
     return {"library": f"PyTorch {torch.__version__}"}
 
 

@@ -28,6 +28,7 @@ enum parameter {
     ELEMENTWISE,
     MAX_POOL,
     RAGGED,
+    NARROW,
     PARAMETERS,
     KERNEL,
     LAUNCH_CONV,
@@ -42,16 +43,16 @@ enum parameter {
  * launches, whose ratios differ between GPUs by more than a prior could say.
  * Centres are relative to the first of each. */
 static const struct prior gpu_priors[] = {
-    [RATE_1X1] = {"rate_1x1", "ms per GMAC", 1, 0.4, ON_ALL},
-    [RATE_3X3] = {"rate_3x3", "ms per GMAC", 0.8, 0.4, ON_ALL},
-    [RATE_OTHER] = {"rate_other", "ms per GMAC", 1.2, 0.5, ON_ALL},
+    [RATE_1X1] = {"rate_1x1", "ms per GMAC", 1, 0.25, ON_ALL},
+    [RATE_3X3] = {"rate_3x3", "ms per GMAC", 0.8, 0.25, ON_ALL},
+    [RATE_OTHER] = {"rate_other", "ms per GMAC", 1.5, 0.4, ON_ALL},
     [BY_INPUT] = {"by_input", "of the forward pass", 1.2, 0.3, ON_ALL},
     [BY_WEIGHTS] = {"by_weights", "of the forward pass", 1.3, 0.3, ON_ALL},
     /* Tensor cores are fed 16 bytes at a time, four numbers; kernels that load
      * two or one at a time wait for it, or do without tensor cores. */
     [BY_FOURS] = {"by_fours", "times", 1.1, 0.2, ON_ALL},
-    [BY_TWOS] = {"by_twos", "times", 2, 0.5, ON_ALL},
-    [ODD] = {"odd", "times", 3, 0.5, ON_ALL},
+    [BY_TWOS] = {"by_twos", "times", 1.5, 0.15, ON_ALL},
+    [ODD] = {"odd", "times", 2, 0.15, ON_ALL},
     [TILES] = {"tiles", "of what is missing in them", 0.6, 0.4, ON_ALL},
     [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7, ON_ALL},
     [TAIL] = {"tail", "waves", 0.5, 0.7, ON_ALL},
@@ -61,6 +62,9 @@ static const struct prior gpu_priors[] = {
     [ELEMENTWISE] = {"elementwise", "ms per G elements", 1, 0.4, ON_ALL},
     [MAX_POOL] = {"max_pool", "ms per G elements", 1, 0.7, ON_ALL},
     [RAGGED] = {"ragged", "times", 1.3, 0.3, ON_ALL},
+    /* A pixel takes as long as so many more channels: threads of a warp that
+     * have nothing to load, addresses. */
+    [NARROW] = {"narrow", "channels", 32, 0.4, ON_ALL},
     [PARAMETERS] = {"parameters", "ms per M parameters", 0.005, 0.5, ON_ALL},
     [KERNEL] = {"kernel", "ms per kernel", 0.1, 0.5, ON_ALL},
     [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 1, 0.4, ON_ALL},
@@ -84,7 +88,7 @@ enum { n_starts = 4 };
 static const double scale_ratios[n_starts * N_SCALES] = {
     1.0 / 300, 1, 0.02, 1.0 / 80, 1, 0.02, 1.0 / 20, 1, 0.02, 1.0 / 5, 1, 0.02};
 
-static bool is_scaled(size_t parameter, size_t scale)
+static bool gpu_is_scaled(size_t parameter, size_t scale)
 {
     switch ((enum parameter)parameter) {
     case RATE_1X1:
@@ -114,6 +118,7 @@ static bool is_scaled(size_t parameter, size_t scale)
     case PAD_DEPTH:
     case TAIL:
     case RAGGED:
+    case NARROW:
     case N_PARAMETERS:
         return false;
     }
@@ -146,6 +151,7 @@ struct gpu_pass {
     double depth;   /* numbers summed up; 1 by weights, where work has them */
     double tail;    /* multiply-adds of a wave over all multiprocessors */
     double moved, moved_once; /* elements per image, and per step */
+    double pixels;            /* of input and output, per image */
     enum parameter rate;      /* may be DEPTHWISE */
     enum pass pass;
     enum alignment alignment;
@@ -157,12 +163,13 @@ struct gpu_network {
     size_t n_passes;
     double n_kernels, n_norms, n_others, n_tensors;
     double norms, elementwise, max_pool; /* elements moved per image */
+    double thin;                         /* pixels per element of maps */
     double odd, even; /* shares of maps that end within 16 and 8 bytes */
     double dense, dense_weights; /* multiply-adds per image; elements */
     const struct physical *physical;
 };
 
-static enum parameter rate_of(const struct conv_row *conv)
+static enum parameter gpu_rate_of(const struct conv_row *conv)
 {
     if (conv_is_depthwise(conv))
         return DEPTHWISE;
@@ -188,7 +195,8 @@ static struct gpu_pass pass_of(const struct conv_row *conv, enum pass pass,
         .moved = (double)conv->in * (double)(conv->size[0] * conv->size[1]) +
                  (double)conv->out * pixels,
         .moved_once = (double)conv->out * in * taps,
-        .rate = rate_of(conv),
+        .pixels = (double)(conv->size[0] * conv->size[1]) + pixels,
+        .rate = gpu_rate_of(conv),
         .pass = pass,
         .alignment = a > b ? a : b,
     };
@@ -264,7 +272,7 @@ static void count_between(struct gpu_network *network)
 static void count_ragged(struct gpu_network *network)
 {
     const struct description *own = network->description;
-    double all = 0, of[N_ALIGNMENTS] = {0};
+    double all = 0, pixels = 0, of[N_ALIGNMENTS] = {0};
 
     for (size_t i = 0; i < own->n_convs; i++) {
         const struct conv_row *conv = &own->convs[i];
@@ -273,17 +281,19 @@ static void count_ragged(struct gpu_network *network)
 
         of[alignment_of(conv->out)] += elements;
         all += elements;
+        pixels += elements / (double)conv->out;
     }
     network->odd = of[BY_1] / fmax(all, 1);
     network->even = of[BY_2] / fmax(all, 1);
+    network->thin = pixels / fmax(all, 1);
 }
 
 /* Stores the passes in *passes, which must have room for them; NULL: does
  * not. */
-static void network_fill(struct gpu_network *network,
-                         const struct description *description,
-                         const struct physical *physical,
-                         struct gpu_pass *passes)
+static void gpu_network_fill(struct gpu_network *network,
+                             const struct description *description,
+                             const struct physical *physical,
+                             struct gpu_pass *passes)
 {
     *network = (struct gpu_network){
         .description = description,
@@ -340,8 +350,9 @@ static double ragged_factor(enum alignment alignment, const double *q)
 static double pass_ms(const struct gpu_pass *pass, const double *q,
                       double batch)
 {
-    double moved = (pass->moved * batch + pass->moved_once) * 1e-9 *
-                   ragged_factor(pass->alignment, q);
+    double moved =
+        ((pass->moved + q[NARROW] * pass->pixels) * batch + pass->moved_once) *
+        1e-9 * ragged_factor(pass->alignment, q);
     double work;
 
     if (pass->rate == DEPTHWISE)
@@ -362,6 +373,7 @@ static double network_ms(const struct gpu_network *network, const double *q,
     double passes = is_training ? 3 : 1;
     double ragged = 1 + network->odd * (q[RAGGED] - 1) +
                     network->even * (sqrt(q[RAGGED]) - 1);
+    double wider = 1 + q[NARROW] * network->thin;
     double device = q[KERNEL] * network->n_kernels;
     double host = q[LAUNCH_STEP] +
                   q[LAUNCH_CONV] * (double)network->description->n_convs +
@@ -377,7 +389,7 @@ static double network_ms(const struct gpu_network *network, const double *q,
     device +=
         (q[NORMS] * network->norms + q[ELEMENTWISE] * network->elementwise +
          q[MAX_POOL] * network->max_pool) *
-        ragged * batch * 1e-9;
+        ragged * wider * batch * 1e-9;
     device += passes *
               rounded_max(q[RATE_1X1] * network->dense * tiled(batch),
                           q[MAPS] * network->dense_weights) *
@@ -401,7 +413,7 @@ static double gpu_latency_predict(const struct physical *physical,
     struct gpu_network network;
     double q[N_PARAMETERS];
 
-    network_fill(&network, description, physical, NULL);
+    gpu_network_fill(&network, description, physical, NULL);
     gpu_exp(physical->log_value, q);
     return network_ms(&network, q, batch);
 }
@@ -414,9 +426,9 @@ struct gpu_fitting {
     struct gpu_pass *passes;
 };
 
-static enum assay_status fitting_prepare(struct gpu_fitting *fitting,
-                                         const struct physical *physical,
-                                         struct error *err)
+static enum assay_status gpu_fitting_prepare(struct gpu_fitting *fitting,
+                                             const struct physical *physical,
+                                             struct error *err)
 {
     const struct data_points *points = fitting->points;
     size_t n = 0, used = 0;
@@ -428,15 +440,15 @@ static enum assay_status fitting_prepare(struct gpu_fitting *fitting,
     if (!fitting->networks || !fitting->passes)
         return error_nomem(err, n * sizeof *fitting->passes, "a fit");
     for (size_t i = 0; i < points->n; i++) {
-        network_fill(&fitting->networks[i], points->items[i].description,
-                     physical, fitting->passes + used);
+        gpu_network_fill(&fitting->networks[i], points->items[i].description,
+                         physical, fitting->passes + used);
         used += fitting->networks[i].n_passes;
     }
     return ASSAY_OK;
 }
 
-static void fitting_miss(const void *context, const double *log_value,
-                         double *out)
+static void gpu_fitting_miss(const void *context, const double *log_value,
+                             double *out)
 {
     const struct gpu_fitting *fitting = context;
     double q[N_PARAMETERS];
@@ -450,7 +462,7 @@ static void fitting_miss(const void *context, const double *log_value,
     }
 }
 
-static struct prior fitting_prior(const void *context, size_t i)
+static struct prior gpu_fitting_prior(const void *context, size_t i)
 {
     (void)context;
     return gpu_priors[i];
@@ -467,11 +479,11 @@ static enum assay_status gpu_latency_fit(struct physical *physical,
                                     .n_scales = N_SCALES,
                                     .ratios = scale_ratios,
                                     .n_starts = n_starts,
-                                    .is_scaled = is_scaled,
-                                    .prior = fitting_prior,
-                                    .miss = fitting_miss,
+                                    .is_scaled = gpu_is_scaled,
+                                    .prior = gpu_fitting_prior,
+                                    .miss = gpu_fitting_miss,
                                     .context = &fitting};
-    enum assay_status st = fitting_prepare(&fitting, physical, err);
+    enum assay_status st = gpu_fitting_prepare(&fitting, physical, err);
 
     if (!st)
         st = latency_law_fit(&law, points, n_effective, about,
@@ -481,7 +493,7 @@ static enum assay_status gpu_latency_fit(struct physical *physical,
     return st;
 }
 
-static double gpu_prior_deviation(const struct physical *physical, size_t i)
+static double gpu_latency_deviation(const struct physical *physical, size_t i)
 {
     (void)physical;
     return gpu_priors[i].deviation;
@@ -494,6 +506,6 @@ const struct physical_class gpu_latency_class = {
     .fit = gpu_latency_fit,
     .predict = gpu_latency_predict,
     .demand = gpu_latency_predict,
-    .prior_deviation = gpu_prior_deviation,
+    .prior_deviation = gpu_latency_deviation,
     .row_deviation = latency_row_deviation,
 };

@@ -62,8 +62,8 @@ static bool gpu_is_constant(size_t i)
 /* What a convolution reads and writes, and what may be added to that: a map as
  * large as its output, if all additions of the network have as many elements.
  */
-static double map_bytes(const struct conv_row *conv,
-                        const struct image_counts *counts, double batch)
+static double gpu_map_bytes(const struct conv_row *conv,
+                            const struct image_counts *counts, double batch)
 {
     double in = (double)conv->in * (double)(conv->size[0] * conv->size[1]);
     double out =
@@ -72,7 +72,7 @@ static double map_bytes(const struct conv_row *conv,
     return 4 * batch * (in + (out <= counts->add_elements ? 2 * out : out));
 }
 
-static double im2col_bytes(const struct conv_row *conv, double batch)
+static double gpu_im2col_bytes(const struct conv_row *conv, double batch)
 {
     double taps = (double)(conv->kernel[0] * conv->kernel[1]);
 
@@ -83,7 +83,7 @@ static double im2col_bytes(const struct conv_row *conv, double batch)
 }
 
 /* Kernels that tensor cores cannot be fed for in place copy the maps first. */
-static bool is_ragged(const struct conv_row *conv, bool is_first)
+static bool gpu_is_ragged(const struct conv_row *conv, bool is_first)
 {
     return conv->groups == 1 &&
            (conv->out % 4 != 0 || (!is_first && conv->in % 4 != 0));
@@ -105,13 +105,13 @@ static void gpu_terms(const struct physical *physical,
     memset(out, 0, N_TERMS * sizeof *out);
     for (size_t i = 0; i < description->n_convs; i++) {
         const struct conv_row *conv = &description->convs[i];
-        double maps = map_bytes(conv, counts, batch);
+        double maps = gpu_map_bytes(conv, counts, batch);
 
         out[PACKED] += conv_bytes(conv);
         out[MAPS_LARGEST] = fmax(out[MAPS_LARGEST], maps);
         out[IM2COL_LARGEST] =
-            fmax(out[IM2COL_LARGEST], im2col_bytes(conv, batch));
-        if (is_ragged(conv, i == 0))
+            fmax(out[IM2COL_LARGEST], gpu_im2col_bytes(conv, batch));
+        if (gpu_is_ragged(conv, i == 0))
             out[RAGGED_LARGEST] = fmax(out[RAGGED_LARGEST], maps);
     }
     if (description->n_convs) {
@@ -155,7 +155,7 @@ static double gpu_memory_limit(const struct physical *physical)
     return memory_law_limit(&law, physical);
 }
 
-static double gpu_prior_deviation(const struct physical *physical, size_t i)
+static double gpu_memory_deviation(const struct physical *physical, size_t i)
 {
     return gpu_prior(physical, i).deviation;
 }
@@ -177,6 +177,6 @@ const struct physical_class gpu_memory_class = {
     .predict = gpu_memory_predict,
     .demand = gpu_memory_demand,
     .limit = gpu_memory_limit,
-    .prior_deviation = gpu_prior_deviation,
+    .prior_deviation = gpu_memory_deviation,
     .row_deviation = memory_row_deviation,
 };

@@ -13,7 +13,7 @@
 
 #include "predict/points.h"
 
-enum { PHYSICAL_MAX_PARAMETERS = 24 };
+enum { PHYSICAL_MAX_PARAMETERS = 28 };
 
 struct physical {
     enum target target;

@@ -281,7 +281,8 @@ TEST(a_python_that_cannot_serve_is_refused_with_the_way_out)
     CHECK_INT(check_python("/no/such/python", &place), ASSAY_UNSUPPORTED);
     CHECK_HAS(err.text, "cannot start /no/such/python (No such file or "
                         "directory); --python names the interpreter");
-    CHECK_INT(check_python(make_host("exit 1", ":"), &place), ASSAY_UNSUPPORTED);
+    CHECK_INT(check_python(make_host("exit 1", ":"), &place),
+              ASSAY_UNSUPPORTED);
     CHECK_HAS(err.text, "cannot run the package assay; PYTHONPATH=/a/package");
     CHECK_INT(check_python(make_python("exit 1"), &place), ASSAY_UNSUPPORTED);
     CHECK_HAS(err.text, "cannot run the package assay; PYTHONPATH=/a/package");
