@@ -2,6 +2,7 @@
  * lanes of a block come from those of a few others, the same for all pixels. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/dnnl/concat_places.h"
 #include "base/processor.h"
 #include "ops/movement/pick_channels.h"
 
