@@ -1,6 +1,7 @@
 /* backend/dnnl/dnnl_backend.c - oneDNN behind the interface of backends. */
 #include "backend/backend.h"
 
+#include "backend/dnnl/concat_places.h"
 #include "backend/dnnl/dnnl_internal.h"
 #include "base/mem.h"
 #include "ops/convolution/conv2d.h"

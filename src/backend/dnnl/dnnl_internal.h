@@ -698,28 +698,6 @@ enum assay_status pool_blocks(struct onednn *dn, const struct job *job,
                               const struct windows *windows, struct tensor *y,
                               struct error *err);
 
-/* ---- places.c: parts of concatenations ----------------------------------- */
-
-/* layout_tensor() for the job's output: a part of a Concat's where it becomes
- * one. */
-enum assay_status places_tensor(struct onednn *dn, const struct job *job,
-                                const struct layout *layout, struct tensor *y,
-                                struct error *err);
-/* The output of a Concat, with the parts that were made in it. */
-enum assay_status places_concat(struct onednn *dn, const struct job *job,
-                                const struct layout *layout, struct tensor *y,
-                                struct error *err);
-/* Whether an input of a Concat lies in its output, from that channel on. */
-bool places_is_there(const struct tensor *part, const struct tensor *whole,
-                     int64_t first);
-/* Remembers where the inputs of a Concat go, for the next time. */
-void places_note(struct onednn *dn, const struct job *job,
-                 const struct tensor *const *inputs,
-                 const struct tensor *whole);
-/* What was begun and not used: after a pass that failed. Accepts NULL. */
-void places_drop(struct places *places);
-void places_free(struct places *places); /* accepts NULL */
-
 /* ---- own_winograd.c: kernels of ours among oneDNN's ---------------------- */
 
 /* Adds those that can do the job. */

@@ -5,6 +5,7 @@
  * input is not needed afterwards. Padding behind the last channel stays 0. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/dnnl/concat_places.h"
 #include "base/variants.h"
 #include "ops/math/clip.h"
 #include "ops/math/unary_math.h"

@@ -1,6 +1,7 @@
 /* backend/dnnl/kernel.c - primitives of oneDNN: making, keeping, running. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/dnnl/concat_places.h"
 #include "base/mem.h"
 #include "ops/math/unary_math.h"
 

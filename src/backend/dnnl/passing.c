@@ -2,6 +2,7 @@
  * on, and the ops' own kernels on maps in a layout of oneDNN's. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/dnnl/concat_places.h"
 #include "ops/movement/concat.h"
 #include "ops/movement/gather.h"
 #include "ops/movement/resize.h"

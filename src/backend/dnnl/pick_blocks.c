@@ -2,6 +2,7 @@
  * lanes of a block come from those of a few others, the same for all pixels. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/dnnl/concat_places.h"
 #include "base/processor.h"
 #include "ops/movement/pick_channels.h"
 
@@ -43,50 +44,44 @@ static void pick_plain(const struct block_pick *pick, int64_t block,
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx512f"))) static void
-pick_avx512(const struct block_pick *pick, int64_t pixels, float *to)
+/* n is a constant where there are few sources, so that places and masks stay in
+ * registers. */
+__attribute__((target("avx512f"), always_inline)) static inline void
+pick_vectors_avx512(const struct block_pick *pick, size_t n, int64_t pixels,
+                    float *to)
 {
     enum { width = 16 };
     __m512i places[max_lanes];
     __mmask16 masks[max_lanes];
+    const float *from[max_lanes];
 
-    for (size_t i = 0; i < pick->n; i++) {
+    for (size_t i = 0; i < n; i++) {
+        from[i] = pick->of[i].from;
         places[i] = _mm512_loadu_si512(pick->of[i].lanes);
         masks[i] = _mm512_cmpneq_epi32_mask(
             _mm512_loadu_si512(pick->of[i].is_here), _mm512_setzero_si512());
     }
-    if (pick->n == 2) {
-        const float *a = pick->of[0].from, *b = pick->of[1].from;
-
-        for (int64_t p = 0; p < pixels; p++) {
-            __m512 r = _mm512_maskz_permutexvar_ps(
-                masks[0], places[0], _mm512_loadu_ps(a + p * width));
-
-            r = _mm512_mask_permutexvar_ps(r, masks[1], places[1],
-                                           _mm512_loadu_ps(b + p * width));
-            _mm512_storeu_ps(to + p * width, r);
-        }
-        return;
-    }
     for (int64_t p = 0; p < pixels; p++) {
         __m512 r = _mm512_setzero_ps();
 
-        for (size_t i = 0; i < pick->n; i++)
+        for (size_t i = 0; i < n; i++)
             r = _mm512_mask_permutexvar_ps(
-                r, masks[i], places[i],
-                _mm512_loadu_ps(pick->of[i].from + p * width));
+                r, masks[i], places[i], _mm512_loadu_ps(from[i] + p * width));
         _mm512_storeu_ps(to + p * width, r);
     }
 }
 
-__attribute__((target("avx2"))) static void
-pick_avx2(const struct block_pick *pick, int64_t pixels, float *to)
+__attribute__((target("avx2"), always_inline)) static inline void
+pick_vectors_avx2(const struct block_pick *pick, size_t n, int64_t pixels,
+                  float *to)
 {
     enum { width = 8 };
     __m256i places[max_lanes];
     __m256 masks[max_lanes];
+    const float *from[max_lanes];
 
-    for (size_t i = 0; i < pick->n; i++) {
+    for (size_t i = 0; i < n; i++) {
+        from[i] = pick->of[i].from;
         places[i] = _mm256_loadu_si256((const void *)pick->of[i].lanes);
         masks[i] = _mm256_castsi256_ps(
             _mm256_loadu_si256((const void *)pick->of[i].is_here));
@@ -94,8 +89,8 @@ pick_avx2(const struct block_pick *pick, int64_t pixels, float *to)
     for (int64_t p = 0; p < pixels; p++) {
         __m256 r = _mm256_setzero_ps();
 
-        for (size_t i = 0; i < pick->n; i++) {
-            __m256 x = _mm256_loadu_ps(pick->of[i].from + p * width);
+        for (size_t i = 0; i < n; i++) {
+            __m256 x = _mm256_loadu_ps(from[i] + p * width);
 
             x = _mm256_permutevar8x32_ps(x, places[i]);
             r = _mm256_blendv_ps(r, x, masks[i]);
@@ -103,6 +98,37 @@ pick_avx2(const struct block_pick *pick, int64_t pixels, float *to)
         _mm256_storeu_ps(to + p * width, r);
     }
 }
+
+#define PICK_BLOCK(name, sets, vectors)                                        \
+    __attribute__((target(sets))) static void name(                            \
+        const struct block_pick *pick, int64_t pixels, float *to)              \
+    {                                                                          \
+        switch (pick->n) {                                                     \
+        case 1:                                                                \
+            vectors(pick, 1, pixels, to);                                      \
+            break;                                                             \
+        case 2:                                                                \
+            vectors(pick, 2, pixels, to);                                      \
+            break;                                                             \
+        case 3:                                                                \
+            vectors(pick, 3, pixels, to);                                      \
+            break;                                                             \
+        case 4:                                                                \
+            vectors(pick, 4, pixels, to);                                      \
+            break;                                                             \
+        case 5:                                                                \
+            vectors(pick, 5, pixels, to);                                      \
+            break;                                                             \
+        case 6:                                                                \
+            vectors(pick, 6, pixels, to);                                      \
+            break;                                                             \
+        default:                                                               \
+            vectors(pick, pick->n, pixels, to);                                \
+            break;                                                             \
+        }                                                                      \
+    }
+PICK_BLOCK(pick_avx512, "avx512f", pick_vectors_avx512)
+PICK_BLOCK(pick_avx2, "avx2", pick_vectors_avx2)
 #endif
 
 static bool is_whole(const struct block_pick *pick, int64_t block)

@@ -3,6 +3,7 @@
  * maxima always. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/dnnl/concat_places.h"
 #include "base/variants.h"
 
 #include <math.h>

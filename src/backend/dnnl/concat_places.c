@@ -1,5 +1,5 @@
-/* backend/dnnl/places.c - parts of a concatenation that are made where they
- * belong, so that nothing is left to copy.
+/* backend/dnnl/concat_places.c - parts of a concatenation that are made where
+ * they belong, so that nothing is left to copy.
  *
  * Where a Concat of blocked maps has run once, it is known which channels of
  * its output each input becomes. In one image whole blocks of channels lie
@@ -7,7 +7,7 @@
  * output's memory. A Concat in a Concat has its place there in turn, as in a
  * DenseNet. Everything is checked again when the Concat runs: what is not in
  * its place is copied. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/concat_places.h"
 
 #include "base/mem.h"
 
@@ -159,8 +159,8 @@ bool places_is_there(const struct tensor *part, const struct tensor *whole,
 
 /* Memory of the whole must not be held long before it is needed: the skip
  * connections of a U-Net are made long before. */
-static bool is_near(const struct onednn *dn, const struct job *job,
-                    uint32_t value)
+static bool place_is_near(const struct onednn *dn, const struct job *job,
+                          uint32_t value)
 {
     enum { near_nodes = 24 };
     const struct value *made = graph_value(dn->graph, value);
@@ -193,7 +193,7 @@ void places_note(struct onednn *dn, const struct job *job,
         if (inputs[i]->layout && inputs[i]->layout->order == blocks.order &&
             first % blocks.block == 0 && (n % blocks.block == 0 || is_last) &&
             (place->concat == GRAPH_NONE || place->concat == job->at) &&
-            is_near(dn, job, value)) {
+            place_is_near(dn, job, value)) {
             place->concat = (uint32_t)job->at;
             place->offset = offset_of(&blocks, first);
             place->layout = inputs[i]->layout;
