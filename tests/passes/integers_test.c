@@ -356,6 +356,9 @@ TEST(channels_with_weights_of_their_own_agree_on_every_processor)
     const struct conv_case cases[] = {
         CONV(u8, wide, w_each, 5, 5, 3, 1, 5, BIAS),
         CONV(u8, wide, w_i8, 16, 16, 3, 1, 16, BIAS),
+        CONV(u8, wide, w_each, 32, 32, 3, 1, 32, BIAS),
+        CONV(i8, i8, w_each, 32, 32, 5, 1, 32, BIAS, .has_relu = true),
+        CONV(u8, wide, w_each, 8, 8, 3, 1, 8, BIAS),
         CONV(u8, i8, w_each, 24, 24, 5, 2, 24, BIAS, .has_relu = true),
         CONV(i8, wide, w_each, 64, 64, 3, 2, 64, BIAS, .has_relu = true,
              .relu_limit = 0.9F),

@@ -37,6 +37,7 @@ struct depthwise {
     depthwise_place *place;
     int64_t channels, n_groups;
     int64_t padded;      /* channels in whole blocks */
+    int64_t per_block;   /* places whose channels fill a block; else 1 */
     void *weights;       /* [block][group][channel][tap] */
     int32_t *first;      /* sums begin here: what the zero of x leaves out */
     float *scale, *bias; /* in steps of the result */
@@ -323,10 +324,13 @@ static void depthwise_pack(struct depthwise *dw,
         int64_t c = at / kind->block * kind->block +
                     depthwise_channel(kind, at % kind->block);
 
+        /* Again for the places beside the first one in a block. */
+        if (dw->per_block > 1)
+            c %= dw->channels;
         if (c < dw->channels)
             depthwise_pack_channel(dw, from, c, at);
     }
-    memset(dw->outside, from->x_zero, (size_t)dw->channels);
+    memset(dw->outside, from->x_zero, (size_t)dw->padded);
 }
 
 /* ---- making -------------------------------------------------------------- */
@@ -353,6 +357,7 @@ static void depthwise_describe(struct depthwise *dw,
     group = dw->kind->group;
     dw->channels = from->channels;
     dw->padded = (from->channels + block - 1) / block * block;
+    dw->per_block = block % from->channels ? 1 : block / from->channels;
     dw->n_groups = (from->n_taps + group - 1) / group;
     dw->x_signed = from->x_signed;
     dw->y_signed = from->y_signed;
@@ -525,26 +530,31 @@ static void depthwise_run_row(const struct depthwise *dw,
 {
     int64_t reach = (window->kernel[2] - 1) * window->dilation[2];
     int64_t top = at * window->stride[1] - window->before[1];
-    int64_t n_taps = dw->n_groups * dw->kind->group;
-    bool was_inside = false;
+    int64_t n_taps = dw->n_groups * dw->kind->group, moved = 0, n;
+    int64_t most = window->stride[2] == 1 ? dw->per_block : 1;
+    struct depthwise joined = *dw;
     struct depthwise_row row;
 
+    joined.channels = most * dw->channels;
     for (int64_t i = 0; i < n_taps; i++) {
         row.taps[i] = dw->outside;
         row.steps[i] = 0;
     }
-    for (int64_t i = 0; i < window->out[2]; i++, y += dw->channels) {
+    for (int64_t i = 0; i < window->out[2]; i += n, y += n * dw->channels) {
         int64_t left = i * window->stride[2] - window->before[2];
-        bool is_inside = left >= 0 && left + reach < window->in[2];
+        int64_t inside = left < 0 ? 0 : window->in[2] - left - reach;
 
-        if (is_inside && was_inside) {
+        if (inside > 0 && moved) {
             for (int64_t tap = 0; tap < n_taps; tap++)
-                row.taps[tap] += row.steps[tap];
+                row.taps[tap] += moved * row.steps[tap];
         } else {
             depthwise_point(dw, window, image, top, left, &row);
         }
-        was_inside = is_inside;
-        dw->place(dw, row.taps, y, (window->out[2] - i) * dw->channels);
+        /* Neighbours lie side by side, as the channels of one place do. */
+        n = inside >= most && i + most <= window->out[2] ? most : 1;
+        moved = inside > 0 ? n : 0;
+        dw->place(n > 1 ? &joined : dw, row.taps, y,
+                  (window->out[2] - i) * dw->channels);
     }
 }
 
