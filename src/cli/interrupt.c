@@ -1,28 +1,49 @@
 /* cli/interrupt.c - see interrupt.h. */
 #include "cli/interrupt.h"
 
+#include "base/clock.h"
+
 #include <stddef.h>
 #include <unistd.h>
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 
-enum { n_watched = sizeof watched / sizeof watched[0] };
+enum {
+    n_watched = sizeof watched / sizeof watched[0],
+    /* Nobody presses Ctrl-C twice in this time, but timeout(1) signals its
+     * child and then its whole group. */
+    same_signal_ns = 10000000
+};
 
 /* A signal handler can reach nothing else. */
 static volatile sig_atomic_t arrived;
 static volatile sig_atomic_t is_quiet;
 static volatile sig_atomic_t is_handled[n_watched];
+static int64_t arrived_ns; /* of handlers alone, which never run at once */
+
+static void interrupt_unwatch(void)
+{
+    for (int i = 0; i < n_watched; i++) {
+        if (is_handled[i]) /* what nohup ignores stays ignored */
+            signal(watched[i], SIG_DFL);
+    }
+}
 
 static void interrupt_note(int number)
 {
     static const char text[] = "assay: stopping after this iteration; once "
                                "more stops at once\n";
+    int64_t now_ns = clock_monotonic_ns();
 
-    arrived = number;
-    for (int i = 0; i < n_watched; i++) {
-        if (is_handled[i]) /* what nohup ignores stays ignored */
-            signal(watched[i], SIG_DFL);
+    if (arrived) {
+        if (now_ns - arrived_ns < same_signal_ns)
+            return;
+        interrupt_unwatch();
+        raise(number); /* arrives when this returns */
+        return;
     }
+    arrived = number;
+    arrived_ns = now_ns;
     if (!is_quiet && write(STDERR_FILENO, text, sizeof text - 1) < 0)
         return; /* nothing else can be done about it here */
 }
@@ -34,6 +55,8 @@ const volatile sig_atomic_t *interrupt_watch(void)
     struct sigaction before;
 
     sigemptyset(&action.sa_mask);
+    for (int i = 0; i < n_watched; i++)
+        sigaddset(&action.sa_mask, watched[i]);
     for (int i = 0; i < n_watched; i++) {
         if (sigaction(watched[i], NULL, &before) == 0 &&
             before.sa_handler != SIG_IGN) {
@@ -52,6 +75,8 @@ const volatile sig_atomic_t *interrupt_watch_quietly(void)
 
 void interrupt_pass_on(void)
 {
-    if (arrived)
-        raise(arrived);
+    if (!arrived)
+        return;
+    interrupt_unwatch();
+    raise(arrived);
 }

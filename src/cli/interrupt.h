@@ -2,7 +2,8 @@
  * commands that can stop in an orderly way.
  *
  * The first signal is noted and lets the command finish what it is doing; the
- * second ends the program at once, as it would by default.
+ * second ends the program at once, as it would by default. Signals within 10 ms
+ * count as one.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CLI_INTERRUPT_H

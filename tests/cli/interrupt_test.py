@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A signal stops assay run: it finishes its iteration, keeps what it measured and
-ends with the signal; a second signal ends it at once.
+ends with the signal; a second signal ends it at once, unless both came together.
 
     tests/cli/interrupt_test.py build/assay
 """
@@ -23,10 +23,10 @@ def allow_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
-def stop(folder, signals, *options, sign="coffee_targets.jpg"):
+def stop(folder, signals, *options, sign="coffee_targets.jpg", apart=True):
     """Runs until a file appears, by default the first photograph that is drawn
-    after an iteration, then sends the signals. Returns its exit code and
-    output."""
+    after an iteration, then sends the signals, each after the one before was
+    noted unless they are to come together. Returns its exit code and output."""
     child = subprocess.Popen(
         [PROGRAM, "run", "faster-rcnn", str(PHOTO), "--score", "0", *options],
         cwd=folder, env=dict(os.environ, XDG_CACHE_HOME=folder + "/cache"),
@@ -35,12 +35,17 @@ def stop(folder, signals, *options, sign="coffee_targets.jpg"):
     path = os.path.join(folder, sign)
     while not os.path.exists(path) and child.poll() is None:
         time.sleep(0.01)
+    noted = ""
+    if not apart:
+        signals = [signal.SIGSTOP, *signals, signal.SIGCONT]
     for number in signals:
         child.send_signal(number)
-        time.sleep(0.05)
+        if apart and len(signals) > 1 and not noted:
+            noted = child.stderr.readline()
+            time.sleep(0.02)
     out, err = child.communicate()
     os.remove(path)
-    return child.returncode, out, err
+    return child.returncode, out, noted + err
 
 
 def expect(what, is_so, outcome):
@@ -68,6 +73,13 @@ def main(folder):
         expect("the run can be shown", shown.returncode == 0 and
                "warm-up 0, measured" in shown.stdout, shown)
         os.remove(folder + "/run.assay")
+
+    outcome = stop(folder, [signal.SIGINT, signal.SIGTERM], "--min-size", "64",
+                   "--iters", "1000000", "--warmup", "0", apart=False)
+    expect("signals that come together, as timeout(1) sends them, are one",
+           outcome[0] == -signal.SIGINT and "latency  mean" in outcome[1] and
+           files(folder) == ["run.assay"], (outcome, files(folder)))
+    os.remove(folder + "/run.assay")
 
     # Nothing is drawn in a warm-up; the kernels are remembered after a pass.
     shutil.rmtree(folder + "/cache")
