@@ -323,6 +323,19 @@ engine_deliver(struct engine *engine, struct tensor *outputs, struct error *err)
     return st;
 }
 
+/* Reports what the device did, in a span of its own: asking for it is not the
+ * model's time. */
+static void engine_collect(struct engine *engine)
+{
+    bool is_apart = engine_is_far(engine) && engine->backend->class->timings;
+
+    if (is_apart)
+        assay_begin_class("times", RUN_RESULTS_CLASS);
+    engine_report_timings(engine);
+    if (is_apart)
+        assay_end();
+}
+
 /* Whether the sizes that the model fixes are those of the input. */
 static bool fits(const struct shape *declared, const struct shape *given)
 {
@@ -424,7 +437,7 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     engine_set_owner(engine, owner);
     engine->has_run = true;
     if (!engine->tape)
-        engine_report_timings(engine);
+        engine_collect(engine);
     if (!st && engine->backend->class->pass_over)
         engine->backend->class->pass_over(engine->backend);
     if (st) {

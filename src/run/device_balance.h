@@ -58,7 +58,8 @@ double run_device_scale(const struct run *run);
 /* A kernel, as a scope of its own below the module that launched it: what the
  * host did is the module's alone. */
 #define RUN_KERNEL_CLASS "kernel"
-/* And of what a model's results wait for a device and are copied in. */
+/* And of what a model's results wait for a device and are copied in, and of
+ * asking a device for the times of what it ran. */
 #define RUN_RESULTS_CLASS "Results"
 
 #endif

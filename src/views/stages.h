@@ -31,7 +31,7 @@ struct stages {
 struct balance {
     double ops_ns;      /* of the leaves below the model */
     double gaps_ns;     /* of the modules between them, themselves */
-    double results_ns;  /* waiting for a device, and for what it made */
+    double results_ns;  /* waiting for a device, for what it made and when */
     double residual_ns; /* of the model itself */
     double model_ns;
 };

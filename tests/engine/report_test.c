@@ -3,6 +3,7 @@
 #include "backend/far.h"
 #include "engine/optimizer.h"
 #include "record/recorded.h"
+#include "run/device_balance.h"
 #include "small_graph.h"
 
 #include <math.h>
@@ -171,6 +172,23 @@ TEST(modules_have_the_times_of_their_kernels_on_the_device)
     CHECK_INT(stats_of(run, "model.conv").calls, 3);
     CHECK_INT(run_health_of(run)->lost_spans, 0);
     CHECK(run_space_find(run, "far:0", "weights") != NULL);
+    run_free(run);
+    scene_free(&scene);
+}
+
+TEST(asking_a_device_for_its_times_has_a_span_of_its_own)
+{
+    struct scene scene = scene_new(far_device_new(NULL), false);
+    struct run *run;
+    uint32_t times;
+
+    recorded_start(NULL);
+    scene_run(&scene, "model");
+    run = recorded_stop();
+    times = scope_at(run, "model.times");
+    CHECK(times != RUN_NONE);
+    CHECK_INT(stats_of(run, "model.times").calls, 1);
+    CHECK_STR(run_scope(run, times)->class_name, RUN_RESULTS_CLASS);
     run_free(run);
     scene_free(&scene);
 }

@@ -37,7 +37,7 @@ static enum assay_status raw_each(struct session *session,
     enum assay_status st;
 
     if (!boxes || !best || !decode || best->n_inputs > RAW_LEVELS)
-        return error_set(err, ASSAY_BAD_INPUT, "this is no detector");
+        return error_set(err, ASSAY_BAD_INPUT, "this is not a detector");
     raw->n_levels = best->n_inputs;
     memcpy(raw->weights,
            ((const struct box_detections_attrs *)boxes->attrs)->weights,
