@@ -11,6 +11,7 @@ ended if its process did so without an answer, by a signal or with a code.
 import argparse
 import contextlib
 import ctypes
+import importlib
 import os
 import resource
 import select
@@ -375,14 +376,36 @@ def answer_request(line, words):
     return block or answer("ended", code=os.WEXITSTATUS(status))
 
 
+def has_touched_gpu():
+    """Whether this process opened a GPU's driver: no copy of it can use that."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        return any("/libcuda.so" in row for row in file)
+
+
+def import_ahead(name):
+    """Imports a module so that tests need not, unless a copy of this process
+    finds that it is missing or touches a GPU. Whether it was imported."""
+    pid = os.fork()
+    if pid == 0:
+        is_unfit = True
+        try:
+            importlib.import_module(name)
+            is_unfit = has_touched_gpu()
+        finally:
+            os._exit(is_unfit)
+    if os.waitpid(pid, 0)[1] != 0:
+        return False
+    importlib.import_module(name)
+    return True
+
+
 def get_ready():
     """Imports what every test needs, without touching a GPU: what the first
     step of an optimizer imports takes PyTorch 2 another five seconds."""
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     torch = import_torch()
     from assay import net_modules  # noqa: F401
-    with contextlib.suppress(ImportError):
-        import torch._dynamo  # noqa: F401
+    import_ahead("torch._dynamo")
     return {"library": f"PyTorch {torch.__version__}"}
 
 
