@@ -4,8 +4,8 @@
  * - so does a Mul by, or an addition of, one constant per channel or for all;
  *   these also go into a BatchNorm that stays;
  * - an Add goes into a Conv2d that feeds it, as its residual;
- * - a ReLU goes into the Conv2d, Linear, ConvTranspose2d or BatchNorm before it,
- *   a Clip that begins at 0 into a Conv2d;
+ * - a ReLU goes into the Conv2d, Linear, ConvTranspose2d or BatchNorm before
+ * it, a Clip that begins at 0 into a Conv2d;
  * - a Mul of x and its Sigmoid becomes a SiLU, one of x and its HardSigmoid
  *   with the slope 1/6 a HardSwish;
  * - a HardSwish, HardSigmoid or Gelu (of erf) that is written as several ops

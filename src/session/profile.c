@@ -2,6 +2,7 @@
 #include "session/profile.h"
 
 #include "base/file.h"
+#include "base/file_guard.h"
 #include "record/record.h"
 #include "session/profile_internal.h"
 #include "vision/decoder.h"
@@ -178,14 +179,16 @@ static enum assay_status profile_name_drawings(struct profile *profile,
 }
 
 /* After a failure, a device's for instance: what was measured before it is
- * written, and the message says so. */
+ * written, and the message says so. Not if a file changed: nobody knows what
+ * was measured then. */
 static void profile_rescue(struct profile *profile, struct error *err)
 {
     const char *path = profile->options->run_path;
     struct error ignored = {0};
     char hint[128];
 
-    if (!profile->recorded.run || profile_annotate(profile, &ignored) || !path)
+    if (!profile->recorded.run || file_guards_check(ASSAY_OK, &ignored) ||
+        profile_annotate(profile, &ignored) || !path)
         return;
     snprintf(hint, sizeof hint, "%llu images measured before are in %.80s",
              (unsigned long long)profile->n_measured, path);

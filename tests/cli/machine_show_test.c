@@ -202,8 +202,8 @@ TEST(a_gpu_has_parts_state_peaks_and_libraries)
         "driver 580.1\n",
         ("now      1900 MHz of 1980   400 W   not slowed down   2 other "
          "processes with 1.0 GiB\n"),
-        "\n  fp32              50000 GFLOP/s",
-        "\n  memory copy        4000 GB/s ",
+        "\n  fp32               50.0 TFLOP/s",
+        "\n  memory copy        4.00 TB/s ",
         "\ndriver   /lib/libcuda.so.1\n",
         "\nCUPTI    missing, for times: pip install it\n"};
     struct machine_gpu gpu = made_gpu();

@@ -288,6 +288,14 @@ cu_result cuStreamSynchronize(cu_stream stream)
     return state();
 }
 
+cu_result cuStreamWaitEvent(cu_stream stream, cu_event event, unsigned flags)
+{
+    (void)stream;
+    (void)event;
+    (void)flags;
+    return state();
+}
+
 cu_result cuEventCreate(cu_event *event, unsigned flags)
 {
     struct timespec *made = calloc(1, sizeof *made);
