@@ -91,8 +91,9 @@ static bool gpu_is_ragged(const struct conv_row *conv, bool is_first)
 
 static double conv_bytes(const struct conv_row *conv)
 {
-    return 4 * (double)(conv->out * (conv->in / conv->groups) *
-                        conv->kernel[0] * conv->kernel[1]);
+    int64_t in = conv->in / conv->groups; /* that one output reads */
+
+    return 4 * (double)(conv->out * in * conv->kernel[0] * conv->kernel[1]);
 }
 
 static void gpu_terms(const struct physical *physical,
