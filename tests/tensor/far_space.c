@@ -20,6 +20,10 @@ struct job {
     struct job *next;
 };
 
+/* Bytes at the beginning of a piece that is given back: more than any tensor
+ * here has, but a test may take all there is. */
+enum { most_poisoned = 64 << 20 };
+
 /* A piece of the mapping that nobody has, in a list by address. */
 struct hole {
     size_t at, bytes;
@@ -349,11 +353,13 @@ static void far_give(struct space *space, void *data, size_t bytes)
     struct hole **at = &far->holes, *before = NULL;
     struct hole *hole = mem_zalloc(sizeof *hole);
     struct error ignored = {0};
+    size_t poisoned;
 
     bytes = rounded(bytes);
+    poisoned = bytes < most_poisoned ? bytes : most_poisoned;
     (void)transfer_queue(
-        far, (struct transfer){.to = data, .bytes = bytes, .byte = 0xff}, NULL,
-        &ignored);
+        far, (struct transfer){.to = data, .bytes = poisoned, .byte = 0xff},
+        NULL, &ignored);
     pthread_mutex_lock(&far->lock);
     far->live_bytes -= bytes;
     if (hole) { /* or it is lost: a test that lets memory fail */
