@@ -123,7 +123,9 @@ enum assay_status torch_answer_read(const char *text, size_t n,
             answer_line(out, line, value);
         line = next;
     }
-    return has_status ? ASSAY_OK
-                      : error_set(err, ASSAY_BAD_INPUT,
-                                  "the answer of Python is not understood");
+    return has_status
+               ? ASSAY_OK
+               : error_set(err, ASSAY_BAD_INPUT,
+                           "cannot read Python's answer; the package "
+                           "assay and this program must be of one version");
 }
