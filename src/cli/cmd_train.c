@@ -333,9 +333,13 @@ static void train_report_shortage(const struct train_shortage *shortage)
 static void train_report_failure(const struct train_errand *errand)
 {
     train_report_shortage(&errand->report.shortage);
-    if (errand->report.n_steps && errand->report.has_checkpoint)
+    if (errand->report.has_checkpoint)
         message_note("%s holds step %" PRIu64 "; --resume continues from there",
-                     errand->checkpoint.text, errand->report.last_step);
+                     errand->checkpoint.text, errand->report.saved_step);
+    else if (errand->report.n_steps)
+        message_note("there is no checkpoint yet (training.checkpoint_every is "
+                     "%" PRId64 ")",
+                     errand->config.training.checkpoint_every);
     if (errand->report.has_run)
         message_note("%s has what was measured; view it with 'assay show'",
                      errand->run.text);

@@ -40,27 +40,26 @@ static const char *progress_clock_text(char text[UNITS_MAX], double ns)
     return text;
 }
 
-/* The first step counts only until there is a second one. */
+/* The first step, which chooses kernels, says nothing about the others. */
 static void train_progress_add_pace(const struct train_progress *progress,
                                     const struct train_step *step, int64_t now,
                                     struct sink *line)
 {
     uint64_t n = step->step - progress->first_step;
-    double pace_ns = n ? (double)(now - progress->first_ns) / (double)n
-                       : (double)(now - progress->began_ns);
-    double images =
-        n ? (double)progress->n_images / (double)n : (double)step->n_images;
+    double pace_ns = n ? (double)(now - progress->first_ns) / (double)n : 0;
     char text[UNITS_MAX];
 
     sink_printf(line, "  %s",
                 progress_clock_text(text, (double)(now - progress->began_ns)));
+    if (!(pace_ns > 0))
+        return;
     if (step->step < step->n_steps)
         sink_printf(line, ", %s left",
                     progress_clock_text(
                         text, pace_ns * (double)(step->n_steps - step->step)));
-    if (pace_ns > 0)
-        sink_printf(line, "  %s images/s",
-                    units_number(text, images / pace_ns * 1e9));
+    sink_printf(line, "  %s images/s",
+                units_number(text, (double)progress->n_images / (double)n /
+                                       pace_ns * 1e9));
 }
 
 /* "loss 1.23 = classifier 0.9 + box_reg 0.33" */

@@ -8,7 +8,9 @@
 static void load_name_taker(const struct run_load *load, char *text,
                             size_t size)
 {
-    if (load->throttled > load->others || isnan(load->others))
+    if (run_load_is_own(load))
+        snprintf(text, size, "the run's own threads took turns");
+    else if (load->throttled > load->others || isnan(load->others))
         snprintf(text, size,
                  load->throttled > 0 ? "the container's limit held it back"
                                      : "other work on the machine");
@@ -47,5 +49,6 @@ void rule_load(const struct evidence *evidence, struct finding *finding)
         finding_say(finding, wait,
                     "%s: a thread waited %s per iteration for a processor",
                     taker, evidence_time(time, evidence, wait));
-    finding_help(finding, "measure on a quiet machine");
+    if (!run_load_is_own(load))
+        finding_help(finding, "measure on a quiet machine");
 }

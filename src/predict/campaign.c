@@ -97,6 +97,21 @@ static enum assay_status add_twin(struct campaign *campaign,
     return campaign_log_add(campaign->log, twin, result, false, err);
 }
 
+static bool is_stopped(const struct campaign *campaign)
+{
+    const volatile sig_atomic_t *stop = campaign->options->stop;
+
+    return stop && *stop;
+}
+
+/* A signal that goes to a whole group of processes, as those of timeout and of
+ * batch systems do, ends the test, too: that is not a failure of its. */
+static bool is_cut_short(const struct campaign *campaign,
+                         const struct campaign_result *result)
+{
+    return !result->is_passed && is_stopped(campaign);
+}
+
 static enum assay_status run_test(struct campaign *campaign,
                                   const struct campaign_test *test,
                                   struct error *err)
@@ -113,6 +128,8 @@ static enum assay_status run_test(struct campaign *campaign,
         progress->n_skipped++;
     } else {
         st = try_test(campaign, test, &result, err);
+        if (is_cut_short(campaign, &result))
+            return st;
         progress->n_failed += !st && !result.is_passed;
     }
     if (!st)
@@ -137,6 +154,8 @@ static enum assay_status campaign_run_again(struct campaign *campaign,
     struct campaign_result result;
     enum assay_status st = try_test(campaign, test, &result, err);
 
+    if (is_cut_short(campaign, &result))
+        return st;
     if (!st)
         st = campaign_log_again(campaign->log, test, &result,
                                 campaign->config->profile.save, err);
@@ -195,10 +214,9 @@ static enum assay_status campaign_run_round(struct campaign *campaign,
                                             const struct campaign_tests *tests,
                                             struct error *err)
 {
-    const volatile sig_atomic_t *stop = campaign->options->stop;
     enum assay_status st = ASSAY_OK;
 
-    for (size_t i = 0; !st && i < tests->n && !(stop && *stop); i++) {
+    for (size_t i = 0; !st && i < tests->n && !is_stopped(campaign); i++) {
         const struct campaign_test *test = &tests->items[i];
 
         if (is_mine(campaign->options, test) &&

@@ -77,8 +77,9 @@ struct peaks peaks_of_facts(const struct run *run);
  * smallest cache that holds them, or of memory. NaN: unknown. */
 double peaks_gbs(const struct peaks *peaks, double bytes);
 
-/* Raises the known peaks to rates that something touching this many bytes at a
- * time has reached. */
+/* Raises the known peaks to rates that something moving this many bytes at a
+ * time has reached. Bytes that the caches could have held for a part of the
+ * time say nothing about memory, and leave its peak. */
 void peaks_raise(struct peaks *peaks, double gflops, double bytes, double gbs);
 
 /* One scope with everything below it, mean per iteration; NaN if unknown. */

@@ -65,15 +65,26 @@ static double load_iteration_ns(const struct run *run)
 }
 
 /* Comparisons with NaN, which is unknown, are false. One long wait is no
- * reason, so the median counts. */
+ * reason, so the median counts. Threads of the run itself make each other wait,
+ * too, and programs for which nobody waits disturb nobody. */
 static bool load_is_disturbed(const struct run_load *load, double wait_share,
                               double threads)
 {
-    static const double long_wait = 0.05, held_back = 0.05, taken = 0.2;
+    static const double long_wait = 0.05, no_wait = 0.005;
+    static const double held_back = 0.05, taken = 0.2;
     double left = load->processors - threads;
+    bool waited = wait_share > long_wait && !run_load_is_own(load);
+    bool was_full = load->others > fmax(left, 0) + taken;
 
-    return wait_share > long_wait || load->throttled > held_back ||
-           load->stolen > taken || load->others > fmax(left, 0) + taken;
+    return waited || load->throttled > held_back || load->stolen > taken ||
+           (was_full && !(wait_share < no_wait));
+}
+
+bool run_load_is_own(const struct run_load *load)
+{
+    static const double noticeable = 0.05;
+
+    return load->others < noticeable && !(load->throttled > noticeable);
 }
 
 void run_load(const struct run *run, struct run_load *out)

@@ -63,6 +63,17 @@ double peaks_gbs(const struct peaks *peaks, double bytes)
     return best;
 }
 
+/* Whether something that moves so many bytes must have used memory. It may
+ * touch fewer than it moves: what is updated in place is read and written, and
+ * a module with two steps moves its data twice. */
+static bool peaks_is_memory(const struct peaks *peaks, double bytes)
+{
+    enum { moves_per_byte = 4 };
+
+    return peaks->n_caches == 0 ||
+           bytes > moves_per_byte * peaks->caches[peaks->n_caches - 1].bytes;
+}
+
 void peaks_raise(struct peaks *peaks, double gflops, double bytes, double gbs)
 {
     size_t cache = peaks_find_cache(peaks, bytes);
@@ -71,7 +82,8 @@ void peaks_raise(struct peaks *peaks, double gflops, double bytes, double gbs)
         peaks->gflops = gflops;
         peaks->is_raised = true;
     }
-    if (!(gbs > peaks_gbs(peaks, bytes)))
+    if (!(gbs > peaks_gbs(peaks, bytes)) ||
+        (cache == peaks->n_caches && !peaks_is_memory(peaks, bytes)))
         return;
     peaks->is_raised = true;
     if (cache < peaks->n_caches)

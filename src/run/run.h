@@ -414,11 +414,13 @@ struct run_load {
     double wait_ns;    /* mean wait for a processor per iteration */
     double wait_share;
     bool is_disturbed; /* the times say more about that than about us: we waited
-                          for more than a twentieth of the time, or others took
-                          more than a fifth of a processor from us */
+                          for others for more than a twentieth of the time, or
+                          they took more than a fifth of a processor from us */
 };
 
 void run_load(const struct run *run, struct run_load *out);
+/* Whether threads of the run can only have waited for each other. */
+bool run_load_is_own(const struct run_load *load);
 bool run_is_disturbed(const struct run *run);
 
 /* The slow iterations, in order; free with mem_free(). They took longer than

@@ -285,11 +285,12 @@ enum assay_status trainer_step(struct trainer *trainer,
                       (unsigned long long)trainer->position.step + 1);
     release_made(trainer);
     duration_ns = clock_now(&trainer->clock) - began_ns;
-    assay_iteration_end();
     if (!st && !*is_end &&
         !loss_scale_learn(&trainer->position.scale,
                           isfinite(trainer->gradient_norm)))
         st = tell_not_finite(trainer, err);
+    if (!st && !*is_end) /* else it is no iteration: those before it are kept */
+        assay_iteration_end();
     step_inputs_release(trainer);
     if (!st && !*is_end)
         st = end_step(trainer, &batch, rate, duration_ns, report, err);

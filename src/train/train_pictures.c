@@ -18,9 +18,11 @@ enum {
     jpeg_quality = 90
 };
 
-/* The model as it is used, with the weights it has learned. */
+/* The model as it is used, with the weights it has learned. Its pool is its
+ * own, so that it is not in the memory that the training is said to take. */
 struct trained_model {
     const struct train_parts *training;
+    struct pool *pool;
     struct graph *graph;
     struct engine *engine;
     struct tensor *outputs;
@@ -39,6 +41,7 @@ static void reader_close(struct trained_model *reader)
     mem_free(reader->outputs);
     engine_free(reader->engine);
     graph_free(reader->graph);
+    pool_free(reader->pool);
 }
 
 static enum assay_status reader_open(struct trained_model *reader,
@@ -55,12 +58,14 @@ static enum assay_status reader_open(struct trained_model *reader,
 
     source.build.is_training = false;
     source.build.n_images = 1;
-    st = model_open(&source, training->pool, &reader->graph, err);
+    st = pool_new(&reader->pool, err);
     if (!st)
-        st = model_copy_weights(reader->graph, training->graph, training->pool,
+        st = model_open(&source, reader->pool, &reader->graph, err);
+    if (!st)
+        st = model_copy_weights(reader->graph, training->graph, reader->pool,
                                 err);
     if (!st)
-        st = engine_new(reader->graph, training->pool, &engine, &reader->engine,
+        st = engine_new(reader->graph, reader->pool, &engine, &reader->engine,
                         err);
     if (st)
         return st;
@@ -77,8 +82,7 @@ static enum assay_status reader_look(struct trained_model *reader,
                                      struct error *err)
 {
     struct tensor image = {0};
-    enum assay_status st =
-        photo_tensor(picture, reader->training->pool, &image, err);
+    enum assay_status st = photo_tensor(picture, reader->pool, &image, err);
 
     reader_forget(reader);
     if (!st)

@@ -132,6 +132,7 @@ struct train_report {
     uint64_t n_small; /* batches that were passed over, because they had fewer
                          images than the model has inputs */
     bool has_checkpoint, has_run; /* was written */
+    uint64_t saved_step;          /* the one in the checkpoint */
     uint64_t n_pictures, n_boxes; /* see train_job.pictures_folder */
     size_t device_peak_bytes; /* most that was taken from a device; 0: none */
     struct train_shortage shortage;

@@ -42,7 +42,10 @@ static enum assay_status trainer_run_save(struct trainer *trainer,
         st = train_checkpoint_save(options->checkpoint_path, options->graph,
                                    trainer->optimizer, &trainer->position, err);
     assay_end();
-    report->has_checkpoint = report->has_checkpoint || !st;
+    if (!st) {
+        report->has_checkpoint = true;
+        report->saved_step = trainer->position.step;
+    }
     return st;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A signal stops assay campaign: it ends the current test, keeps what it
-measured, and learns nothing from a part; the same command continues.
+measured, and learns nothing from a part; the same command continues. A signal to
+the whole group, which kills the test as well, does not count as its failure.
 
     tests/cli/campaign_stop_test.py build/assay
 """
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
 CONFIG = """[create_network_dataset]
@@ -30,7 +32,7 @@ def start(folder):
     return subprocess.Popen(
         [PROGRAM, "campaign", "config.ini", "--threads", "1"], cwd=folder,
         env=dict(os.environ, XDG_CACHE_HOME=folder + "/cache"), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
@@ -39,9 +41,24 @@ def expect(what, is_so, outcome):
         sys.exit("%s: %s" % (what, outcome))
 
 
+def test_a_signal_to_the_group(folder):
+    child = start(folder)
+    for line in child.stderr:
+        if line.startswith("3/16 "):
+            break
+    time.sleep(0.1)  # a test is running: they follow each other at once
+    os.killpg(child.pid, signal.SIGTERM)
+    out, err = child.communicate()
+    expect("it ends with the signal", child.returncode == -signal.SIGTERM,
+           (child.returncode, out, err))
+    expect("nothing failed", ", 0 failed" in out and "failed," not in err,
+           (out, err))
+
+
 def main(folder):
     with open(folder + "/config.ini", "w") as config:
         config.write(CONFIG)
+    test_a_signal_to_the_group(folder)
     child = start(folder)
     for line in child.stderr:
         if line.startswith("10/16 "):
@@ -61,6 +78,7 @@ def main(folder):
     out, err = child.communicate()
     expect("the same command continues", child.returncode == 0, (out, err))
     expect("with the earlier tests", ", 0 done before" not in out, out)
+    expect("and has all of them", "inference memory     16 " in out, out)
     expect("and learns", "wrote  logs/here.fp" in out, out)
     print("a campaign was stopped and continued")
 

@@ -7,6 +7,7 @@ what is kept.
 
 FOLDER has the made-up driver as libmade_up_gpu.so and one that is too old as
 libmade_up_old.so."""
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ import tempfile
 PROGRAM = os.path.abspath(sys.argv[1])
 FOLDER = os.path.abspath(sys.argv[2])
 RUN = "run resnet18 --random --device cuda:0 --iters 3 --tune 0.01"
+TRAIN = ("train --synthetic --set model.name=squeezenet1_1 --device cuda:0 --min-size 64 "
+         "--tune 0.01 --set training.checkpoint_every=2 --steps 30 -o t.assay")
 OTHERWISE = "--device cpu uses the processors"
 
 # What is set, the command, its exit code, and what it says.
@@ -106,6 +109,35 @@ def test_nothing_is_kept_of_nothing(gpu):
     assert not [name for name in os.listdir(gpu.folder) if name.startswith("g.assay")]
 
 
+def step_of(path):
+    """The step that a checkpoint holds."""
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        return int(json.loads(file.read(size))["__metadata__"]["step"])
+
+
+def test_a_gpu_that_fails_in_a_training(gpu):
+    """Its weights cannot be read any more: the last checkpoint is what is left."""
+    result = gpu.run(TRAIN, MADE_UP_LAUNCHES=3000)
+    saved = step_of(gpu.folder + "/t.safetensors")
+    check(result, 3, ["on cuda:0 (Made Up GPU): an illegal memory access",
+                      f"t.safetensors holds step {saved}; --resume continues",
+                      "t.assay has what was measured"])
+    failed = int(result.stderr.split("assay: step ")[1].split(":")[0])
+    assert failed > saved >= failed - 2, (failed, saved)
+    check(gpu.run("show t.assay"), 0, [f"measured {failed - 4}", "device   kernels"])
+    check(gpu.run(TRAIN + " --resume t.safetensors"), 0,
+          [f"resumed after step {saved} of 30", "step 30/30"])
+
+
+def test_a_gpu_that_fails_before_the_first_checkpoint(gpu):
+    words = TRAIN.replace("every=2", "every=50").replace("t.assay", "n.assay")
+    check(gpu.run(words, MADE_UP_LAUNCHES=3000), 3,
+          ["an illegal memory access", "assay: step ",
+           "there is no checkpoint yet (training.checkpoint_every is 50)"])
+    assert not os.path.exists(gpu.folder + "/n.safetensors")
+
+
 def test_other_processes(gpu):
     check(gpu.run(RUN + " --full", MADE_UP_OTHERS=2), 0,
           ["2 other processes on it, with 2048 MiB", "busy with others 40 %",
@@ -148,6 +180,8 @@ def main():
     test_an_old_driver()
     test_what_was_recorded_is_kept(gpu)
     test_nothing_is_kept_of_nothing(gpu)
+    test_a_gpu_that_fails_in_a_training(gpu)
+    test_a_gpu_that_fails_before_the_first_checkpoint(gpu)
     test_other_processes(gpu)
     test_a_cache_that_cannot_be_written(gpu)
     test_damaged_files_of_the_cache(gpu)

@@ -53,6 +53,17 @@ TEST(the_limit_of_a_container_is_named)
                 "quiet machine");
 }
 
+TEST(threads_that_wait_for_each_other_do_not_blame_others)
+{
+    struct run *run = threaded_run("2", "2");
+
+    add_series(run, "steady.wait", 7);
+    add_series(run, "steady.others", 0.02);
+    check_found(run, "load", 7,
+                "the run's own threads took turns: a thread waited 7.00 ms",
+                "");
+}
+
 TEST(page_faults_while_measuring_are_reported)
 {
     struct run *run = quiet_run(100);

@@ -301,6 +301,26 @@ TEST(no_share_exceeds_one_because_peaks_rise_to_what_was_seen)
     end(run, &bounds);
 }
 
+TEST(what_a_cache_could_have_held_does_not_raise_the_memory_s_peak)
+{
+    /* 3 MB that are moved at 30 GB/s may be 0.75 MB that are moved four times.
+     */
+    static const struct part parts[] = {{"twice", 0, 100, 100, 1, 0, 0, 3e6},
+                                        {"copy", 0, 4000, 4000, 1, 0, 0, 20e6}};
+    struct run *run = run_of(parts, 2);
+    struct bounds bounds;
+
+    state_machine(run);
+    bounds = bounds_of(run);
+    CHECK(!bounds.peaks.is_raised);
+    CHECK_NEAR(peaks_gbs(&bounds.peaks, 20e6), 10, 1e-9);
+    CHECK_NEAR(bounds.items[1].share, 1, 1e-9);
+    CHECK_NEAR(bounds.items[1].saved_ns, 0, 1e-3);
+    CHECK_INT(bounds.items[1].kind, BOUND_MEMORY);
+    CHECK_NEAR(bounds.items[2].share, 0.5, 1e-9);
+    end(run, &bounds);
+}
+
 TEST(a_call_shorter_than_a_launch_has_none_in_its_floor)
 {
     static const struct part parts[] = {{"scalar", 0, 3, 3, 1, 0, 100e3, 1000},

@@ -83,6 +83,28 @@ TEST(waiting_throttling_and_steal_disturb)
     check_disturbs("steady.stolen", 0.1, 0.3);
 }
 
+static bool is_disturbed_by(double others, double wait_ms)
+{
+    struct run *run = made_run("2");
+
+    observe_all(run, "steady.others", others);
+    observe_all(run, "steady.wait", wait_ms);
+    return load_of(run).is_disturbed;
+}
+
+/* A loader's threads take processors from those that compute. */
+TEST(threads_that_wait_for_each_other_are_not_disturbed)
+{
+    CHECK(is_disturbed_by(0.1, 9));
+    CHECK(!is_disturbed_by(0.02, 9));
+}
+
+TEST(programs_for_which_nobody_waits_do_not_disturb)
+{
+    CHECK(is_disturbed_by(0.4, 1));
+    CHECK(!is_disturbed_by(0.4, 0.1));
+}
+
 TEST(the_wait_is_a_share_of_an_iteration)
 {
     struct run *run = made_run("2");

@@ -231,6 +231,57 @@ TEST(pictures_of_a_detector_are_drawn_and_counted)
     train_config_release(&config);
 }
 
+static void count_picture(void *context, uint64_t step)
+{
+    (void)step;
+    ++*(int *)context;
+}
+
+/* The peak of a training, in the middle of which pictures may be drawn. */
+static int64_t peak_of(const struct train_config *config, bool draws)
+{
+    struct train_report report = {0};
+    char folder[512], run_path[512], checkpoint[512];
+    int n_drawn = 0;
+    struct run *run = NULL;
+    const struct train_job job = {
+        .config = config,
+        .n_processors = 1,
+        .run_path = run_path,
+        .checkpoint_path = checkpoint,
+        .pictures_folder = draws ? folder : NULL,
+        .pictured = count_picture,
+        .context = &n_drawn,
+        .run = &run,
+    };
+    int64_t peak;
+
+    snprintf(folder, sizeof folder, "%s", test_path("drawn"));
+    snprintf(run_path, sizeof run_path, "%s", test_path("run.assay"));
+    snprintf(checkpoint, sizeof checkpoint, "%s", test_path("c.safetensors"));
+    CHECK_STATUS(train_run(&job, &report, &err), ASSAY_OK, &err);
+    CHECK_INT(n_drawn, draws ? 2 : 0);
+    peak = run_memory(run)->peak_bytes;
+    run_free(run);
+    return peak;
+}
+
+TEST(pictures_are_not_in_the_memory_of_a_training)
+{
+    /* Kernels may differ from one training to the next; the second copy of the
+     * model has more than 100 MB. */
+    enum { most_difference = 50000000 };
+    struct train_config config = small_config();
+
+    set(&config, "model.name", "fasterrcnn_resnet18_fpn");
+    set(&config, "dataset.image_size", "64");
+    set(&config, "training.steps", "3");
+    set(&config, "training.num_workers", "0");
+    set(&config, "training.checkpoint_every", "1");
+    CHECK(peak_of(&config, true) < peak_of(&config, false) + most_difference);
+    train_config_release(&config);
+}
+
 TEST(weights_for_other_classes_are_used_up_to_the_last_layer)
 {
     struct train_config config = small_config();
