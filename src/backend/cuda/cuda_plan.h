@@ -76,18 +76,23 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
                               const struct layout *layout,
                               const struct shape *y);
 /* Whether it reads too few channels for tensor cores, as of photographs: it is
- * faster with cuda_wide() of them. */
+ * faster with a padded copy. */
 bool cuda_conv_is_narrow(const struct cuda_job *job);
-/* Its input with that many, of zeros. */
-enum assay_status cuda_conv_widen(struct cuda_call *call,
-                                  const struct layout *layout,
-                                  struct tensor *out);
 /* y[rows,columns] = x[rows,summed] w[columns,summed]^T */
 struct cuda_job cuda_product_job(const struct cuda_call *call,
                                  enum dtype stored, int64_t rows,
                                  int64_t summed, int64_t columns);
 /* Fills struct cuda, decides. */
 enum assay_status cuda_find_deciding(struct cuda *cuda, struct error *err);
+/* cuda_padding.c: whether the op reads padded maps where its line in the table
+ * says any layout; the others get copies. */
+bool cuda_takes_padded(const struct op_class *op);
+/* Fills struct cuda, pads. */
+enum assay_status cuda_find_padded(struct cuda *cuda, struct error *err);
+/* Whether what a node makes is to be padded: by a convolution that is not
+ * padded yet, and any map that has its layout, without padding. */
+bool cuda_pads_output(const struct cuda_call *call, const struct cuda_job *job);
+bool cuda_pads_map(const struct cuda_call *call, const struct tensor *y);
 /* Chooses a plan and queues it. */
 enum assay_status cuda_job_do(struct cuda_call *call,
                               const struct cuda_job *job,
@@ -182,23 +187,29 @@ void cuda_choices_close(struct cuda *cuda);
 
 enum packed_kind {
     PACKED_WEIGHT, /* [o,c,kh,kw] as [o,kh,kw,c], scaled */
-    PACKED_WIDE,   /* the same with zeros up to cuda_wide() channels */
     PACKED_ROWS,   /* in its order: biases, weights of products */
     PACKED_TURNED  /* [c,o,kh,kw] of transposed convolutions as [kh,kw,o,c] */
 };
 
-/* How many channels maps of fewer are given, for tensor cores to read 16 bytes
- * at a time. */
-static inline int64_t cuda_wide(enum dtype stored)
+struct packing {
+    enum packed_kind kind;
+    enum dtype stored;
+    /* With zeros up to so many outputs and channels, of a vector up to so many
+     * elements and 1; 0: none are added. Not of turned ones. */
+    int64_t rows, columns;
+};
+
+static inline struct packing cuda_packing(enum packed_kind kind,
+                                          enum dtype stored)
 {
-    return 16 / (int64_t)dtype_bytes(stored);
+    return (struct packing){.kind = kind, .stored = stored};
 }
 
-/* A parameter as kernels want it, in the stored type; kept until the parameters
- * change. scale: NULL, or one factor for each output channel. */
+/* A parameter as kernels want it; kept until the parameters change.
+ * scale_input: 0, or that of one factor for each output channel. */
 enum assay_status cuda_packed(struct cuda_call *call, size_t input,
-                              size_t scale_input, enum packed_kind kind,
-                              enum dtype stored, cu_pointer *out);
+                              size_t scale_input, struct packing packing,
+                              cu_pointer *out);
 void cuda_packed_forget(struct cuda *cuda);
 
 #endif
