@@ -64,6 +64,8 @@ struct cuda_operands {
 };
 
 void cuda_plan_release(struct cuda_plan *plan); /* accepts {0} */
+/* Our own kernel, which is slow and does any job. */
+bool cuda_plan_direct(const struct cuda_job *job, struct cuda_plan *plan);
 /* Queues the job. */
 enum assay_status cuda_plan_run(struct cuda_call *call,
                                 const struct cuda_job *job,
@@ -106,12 +108,17 @@ bool cuda_job_is_product(const struct cuda_job *job);
 
 /* "9.13.1"; "" where there is none. */
 const char *cuda_cudnn_version(void);
-/* Makes the first plan that works of those that cuDNN's rules suggest for the
- * job, from the i-th on, fused or without what comes after the sums; *i becomes
- * its number. False: there is none. Asking for the rules takes longer than
- * making a plan. */
+/* What cuDNN's rules suggest for a job, fused or without what comes after the
+ * sums: asking for that takes longer than making a plan. NULL: nothing. */
+struct cudnn_list;
+struct cudnn_list *cudnn_list_open(struct cuda_device *device,
+                                   const struct cuda_job *job, bool is_fused);
+/* The next one that works; false: there is none, or no list. */
+bool cudnn_list_next(struct cudnn_list *list, struct cuda_plan *plan);
+void cudnn_list_close(struct cudnn_list *list); /* accepts NULL */
+/* The i-th suggestion; false: it does not work. */
 bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
-                     bool is_fused, size_t *i, struct cuda_plan *plan);
+                     bool is_fused, size_t i, struct cuda_plan *plan);
 void cudnn_plan_free(struct cudnn_plan *plan); /* accepts NULL */
 enum assay_status cudnn_plan_run(struct cuda_call *call,
                                  const struct cuda_plan *plan,
@@ -163,8 +170,15 @@ struct cuda_chosen {
     struct cuda_job job;
     struct cuda_plan plan;
     struct cuda_chosen *next;
-    char others[160]; /* what the others took, for --explain */
+    char others[320]; /* what the others took, for --explain */
 };
+
+/* cuda_contest.c: the fastest plan for a job, as long as there is time to
+ * measure. Whether it was measured; then `times` has what each candidate
+ * took. */
+bool cuda_contest(struct cuda_call *call, const struct cuda_job *job,
+                  const struct cuda_operands *operands, struct cuda_plan *best,
+                  struct str *times);
 
 /* The plan for a job: the one it had before, the one that was remembered, or
  * the fastest of the candidates, while there is time to measure. `operands` are
