@@ -18,7 +18,8 @@ static bool set_flag(struct op_case *out, const char *word)
                  {"nobias", &out->nobias},     {"ceil", &out->ceil},
                  {"blocked", &out->blocked},   {"large", &out->large},
                  {"relu6", &out->relu6},       {"counted", &out->counted},
-                 {"positive", &out->positive}, {"above", &out->above}};
+                 {"positive", &out->positive}, {"above", &out->above},
+                 {"followed", &out->followed}};
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (strcmp(flags[i].name, word) == 0)
@@ -139,17 +140,25 @@ enum assay_status case_append(struct case_builder *b, const struct op_class *op,
 }
 
 /* A 1x1 convolution before the op, so that it sees a backend's layout. */
-static enum assay_status block(struct case_builder *b, const struct op_case *c,
-                               uint32_t *x)
+static enum assay_status block(struct case_builder *b, const char *name,
+                               int64_t channels, uint32_t *x)
 {
-    struct shape w = shape_of(4, c->c, c->c, (int64_t)1, (int64_t)1);
+    struct shape w = shape_of(4, channels, channels, (int64_t)1, (int64_t)1);
     struct conv2d_attrs attrs = conv2d_defaults();
     uint32_t inputs[] = {*x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     enum assay_status st =
-        case_parameter(b, "before.weight", &w, -1, 1, &inputs[CONV2D_WEIGHT]);
+        case_parameter(b, name, &w, -1, 1, &inputs[CONV2D_WEIGHT]);
 
     return st ? st
               : case_append(b, &op_conv2d, &attrs, inputs, CONV2D_INPUTS, x);
+}
+
+/* Of what a case makes that may be followed by a convolution. */
+static int64_t made_channels(const struct op_case *c)
+{
+    if (strcmp(c->op, "conv2d") == 0)
+        return c->o;
+    return strcmp(c->op, "concat") == 0 ? 2 * c->c + c->o : c->c;
 }
 
 static enum assay_status add_op(struct case_builder *b, const struct op_case *c,
@@ -194,9 +203,11 @@ enum assay_status op_case_build(const struct op_case *op_case,
     if (!st)
         st = case_input(&b, "x", &shape, &out->inputs[0], &x);
     if (!st && c->blocked)
-        st = block(&b, c, &x);
+        st = block(&b, "before.weight", c->c, &x);
     if (!st)
         st = add_op(&b, c, x, &out->inputs[1], &y);
+    if (!st && c->followed)
+        st = block(&b, "after.weight", made_channels(c), &y);
     if (!st)
         st = graph_output(out->graph, "y", y, err);
     if (st)

@@ -25,6 +25,7 @@ struct op_case {
     bool above;    /* inputs from 1.25 to 2.25 */
     bool counted;  /* average pooling: padding counts */
     bool blocked;  /* x comes out of another convolution */
+    bool followed; /* another convolution reads what the op makes */
     bool large;    /* too large for the portable kernels: compared with the
                       backend's direct ones */
 };

@@ -126,15 +126,23 @@ static enum assay_status settle_inputs(struct cuda_call *call,
                                        struct tensor *dense,
                                        const struct tensor **inputs)
 {
+    bool takes_padded = cuda_takes_padded(op->op);
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < call->node->n_inputs; i++) {
         const struct tensor *input = call->inputs[i];
+        bool is_any;
 
         inputs[i] = input;
-        if (!input || !input->layout || op->any_layout >> i & 1)
+        if (!input || !input->layout)
             continue;
-        st = cuda_in_layout(call, input, NULL, &dense[i]);
+        is_any = op->any_layout >> i & 1;
+        if (is_any && (takes_padded || !cuda_is_padded(input)))
+            continue;
+        st = cuda_in_layout(
+            call, input,
+            is_any ? cuda_layout(CUDA_CHANNELS_LAST, cuda_stored(input)) : NULL,
+            &dense[i]);
         inputs[i] = &dense[i];
     }
     call->inputs = inputs;
@@ -259,6 +267,7 @@ static void cuda_free(struct backend *backend)
     mem_free(cuda->kernels);
     mem_free(cuda->launched);
     mem_free(cuda->decides);
+    mem_free(cuda->pads);
     mem_free(cuda);
 }
 
@@ -273,6 +282,8 @@ static enum assay_status cuda_make_lists(struct cuda *cuda, struct error *err)
     if (!cuda->kernels || !cuda->chosen || !cuda->launched)
         return error_nomem(err, n * sizeof *cuda->kernels, "a backend");
     st = cuda_find_deciding(cuda, err);
+    if (!st)
+        st = cuda_find_padded(cuda, err);
     return st ? st : cuda_choices_open(cuda, err);
 }
 

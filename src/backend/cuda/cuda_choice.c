@@ -1,23 +1,17 @@
-/* backend/cuda/cuda_choice.c - see cuda_plan.h: which plan does a job fastest.
- *
- * Plans are measured where they will run, on the operands at hand, as long as
- * there is time; what was chosen is remembered by GPU and libraries. */
+/* backend/cuda/cuda_choice.c - see cuda_plan.h: which plan does a job, by what
+ * is remembered by GPU and libraries, or by a contest. */
 #include "backend/cuda/cuda_plan.h"
 
 #include "base/cache.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { most_fused = 5, most_bare = 3, most_products = 4 };
 
 /* ---- jobs and plans ------------------------------------------------------ */
 
@@ -25,8 +19,7 @@ bool cuda_job_is_product(const struct cuda_job *job)
 {
     return job->kh == 1 && job->kw == 1 && job->groups == 1 &&
            job->stride[0] == 1 && job->stride[1] == 1 && !job->before[0] &&
-           !job->before[1] && !job->after[0] && !job->after[1] &&
-           !(job->relu_limit > 0);
+           !job->before[1] && !job->after[0] && !job->after[1];
 }
 
 void cuda_plan_release(struct cuda_plan *plan)
@@ -140,7 +133,7 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
 }
 
 /* Its forward kernel has what follows the sums in itself. */
-static bool plan_direct(const struct cuda_job *job, struct cuda_plan *plan)
+bool cuda_plan_direct(const struct cuda_job *job, struct cuda_plan *plan)
 {
     *plan = (struct cuda_plan){.kind = PLAN_DIRECT,
                                .name = "direct",
@@ -162,19 +155,6 @@ static bool plan_number(const char *name, const char *prefix, size_t *number)
     return *end == '\0';
 }
 
-/* That one and no other. */
-static bool plan_cudnn(struct cuda_device *device, const struct cuda_job *job,
-                       bool is_fused, size_t i, struct cuda_plan *plan)
-{
-    size_t made = i;
-
-    if (!cudnn_plan_make(device, job, is_fused, &made, plan))
-        return false;
-    if (made != i)
-        cuda_plan_release(plan);
-    return made == i;
-}
-
 /* By the name it is remembered by. */
 static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
                          const char *name, struct cuda_plan *plan)
@@ -184,16 +164,16 @@ static bool plan_by_name(struct cuda_device *device, const struct cuda_job *job,
     if (plan_number(name, "cublaslt ", &i))
         return lt_plan_make(device, job, i, &n, plan);
     if (plan_number(name, "cudnn fused ", &i))
-        return plan_cudnn(device, job, true, i, plan);
+        return cudnn_plan_make(device, job, true, i, plan);
     if (plan_number(name, "cudnn bare ", &i))
-        return plan_cudnn(device, job, false, i, plan);
+        return cudnn_plan_make(device, job, false, i, plan);
     if (strcmp(name, "thin") == 0)
         return thin_plan_make(device, job, plan);
     if (strcmp(name, "depthwise") == 0)
         return depthwise_plan_make(device, job, false, plan);
     if (strcmp(name, "depthwise small") == 0)
         return depthwise_plan_make(device, job, true, plan);
-    return strcmp(name, "direct") == 0 && plan_direct(job, plan);
+    return strcmp(name, "direct") == 0 && cuda_plan_direct(job, plan);
 }
 
 /* ---- what is remembered -------------------------------------------------- */
@@ -342,167 +322,6 @@ void cuda_choices_close(struct cuda *cuda)
     mem_free(cuda->choices);
 }
 
-/* ---- measuring ----------------------------------------------------------- */
-
-/* Candidates for a job, and the best so far. */
-struct contest {
-    struct cuda_call *call;
-    const struct cuda_job *job;
-    const struct cuda_operands *operands;
-    struct cuda_plan best;
-    float best_ms; /* INFINITY: not measured */
-    struct str times;
-    bool is_measured;
-    cu_event begin, end;
-};
-
-/* Several runs of the plan as one graph, so that what is measured is not how
- * fast the host launches; NULL where it fails. */
-static struct backend_recording *
-contest_record(struct contest *contest, const struct cuda_plan *plan, int runs)
-{
-    struct backend *backend = &contest->call->cuda->base;
-    struct backend_recording *recording = NULL;
-    struct cuda_call call = *contest->call;
-    struct error ignored = {0};
-    enum assay_status st;
-
-    call.err = &ignored;
-    /* Once before: what is set up by the first launch cannot be recorded. */
-    if (cuda_plan_run(&call, contest->job, plan, contest->operands) ||
-        cuda_recording_begin(backend, &ignored))
-        return NULL;
-    st = ASSAY_OK;
-    for (int i = 0; !st && i < runs; i++)
-        st = cuda_plan_run(&call, contest->job, plan, contest->operands);
-    if (cuda_recording_end(backend, st ? NULL : &recording, &ignored))
-        recording = NULL;
-    return recording;
-}
-
-/* The time of a run, the better of two, or of one if it is hopeless; infinite
- * where it fails. */
-static float contest_measure(struct contest *contest,
-                             const struct cuda_plan *plan)
-{
-    enum { runs = 10 };
-    const struct driver_api *cu = cuda_driver();
-    struct backend *backend = &contest->call->cuda->base;
-    cu_stream stream = contest->call->cuda->device->stream;
-    struct backend_recording *recording = contest_record(contest, plan, runs);
-    float best = INFINITY;
-
-    for (int i = 0; recording && i < 3; i++) {
-        float ms = INFINITY;
-
-        (void)cu->cuEventRecord(contest->begin, stream);
-        if (cuda_recording_run(backend, recording, NULL))
-            break;
-        (void)cu->cuEventRecord(contest->end, stream);
-        if (cu->cuEventSynchronize(contest->end) ||
-            cu->cuEventElapsedTime(&ms, contest->begin, contest->end))
-            break;
-        if (i && ms / runs < best)
-            best = ms / runs;
-        /* Far behind already: the time is for the other jobs. */
-        if (!i && ms / runs > 1.5F * contest->best_ms) {
-            best = ms / runs;
-            break;
-        }
-    }
-    cuda_recording_free(backend, recording);
-    return best;
-}
-
-/* Takes the plan over. */
-static void contest_enter(struct contest *contest, struct cuda_plan *plan)
-{
-    float ms = INFINITY;
-
-    if (contest->is_measured) {
-        ms = contest_measure(contest, plan);
-        (void)str_printf(&contest->times, "%s%s %.1f us",
-                         contest->times.n ? ", " : "", plan->name,
-                         (double)ms * 1e3);
-    }
-    if (contest->best.kind == PLAN_NONE || ms < contest->best_ms) {
-        cuda_plan_release(&contest->best);
-        contest->best = *plan;
-        contest->best_ms = ms;
-    } else {
-        cuda_plan_release(plan);
-    }
-}
-
-static bool contest_is_over(const struct contest *contest, int64_t end_ns)
-{
-    return contest->best.kind != PLAN_NONE &&
-           (!contest->is_measured || clock_monotonic_ns() > end_ns);
-}
-
-static void contest_hold(struct contest *contest, int64_t end_ns)
-{
-    struct cuda_device *device = contest->call->cuda->device;
-    bool is_forward = contest->job->way == WAY_FORWARD;
-    struct cuda_plan plan;
-    bool is_small;
-    size_t n = 1;
-
-    if (thin_plan_make(device, contest->job, &plan))
-        contest_enter(contest, &plan);
-    is_small = depthwise_is_small(device, contest->job);
-    for (int i = 0; i < 2; i++, is_small = !is_small) {
-        if (contest_is_over(contest, end_ns))
-            return;
-        if (depthwise_plan_make(device, contest->job, is_small, &plan))
-            contest_enter(contest, &plan);
-    }
-    for (size_t i = 0; i < n && i < most_products; i++) {
-        if (contest_is_over(contest, end_ns))
-            return;
-        if (lt_plan_make(device, contest->job, i, &n, &plan))
-            contest_enter(contest, &plan);
-    }
-    for (size_t i = 0; is_forward && i < most_fused; i++) {
-        if (contest_is_over(contest, end_ns))
-            return;
-        if (!cudnn_plan_make(device, contest->job, true, &i, &plan))
-            break;
-        contest_enter(contest, &plan);
-    }
-    for (size_t i = 0, seen = 0; seen < most_bare; i++, seen++) {
-        if (contest_is_over(contest, end_ns))
-            return;
-        if (!cudnn_plan_make(device, contest->job, false, &i, &plan))
-            break;
-        contest_enter(contest, &plan);
-    }
-    if (contest->best.kind == PLAN_NONE && plan_direct(contest->job, &plan))
-        contest_enter(contest, &plan);
-}
-
-static bool contest_prepare(struct contest *contest)
-{
-    struct cuda *cuda = contest->call->cuda;
-    const struct driver_api *cu = cuda_driver();
-
-    if (cuda->options.is_plain || cuda->tuning_left_ns <= 0 ||
-        cuda->device->is_recording)
-        return false;
-    return !cu->cuEventCreate(&contest->begin, CU_EVENT_DEFAULT) &&
-           !cu->cuEventCreate(&contest->end, CU_EVENT_DEFAULT);
-}
-
-static void contest_finish(struct contest *contest)
-{
-    const struct driver_api *cu = cuda_driver();
-
-    if (contest->begin)
-        (void)cu->cuEventDestroy_v2(contest->begin);
-    if (contest->end)
-        (void)cu->cuEventDestroy_v2(contest->end);
-}
-
 /* ---- choosing ------------------------------------------------------------ */
 
 static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
@@ -511,8 +330,8 @@ static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
 {
     struct cuda *cuda = call->cuda;
     struct remembered *known;
-    struct contest contest = {call, job, operands, .best_ms = INFINITY};
-    int64_t since = clock_monotonic_ns();
+    struct str times = {0};
+    bool is_measured;
     char key[17];
 
     job_key(job, key);
@@ -522,18 +341,12 @@ static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
         snprintf(chosen->others, sizeof chosen->others, "remembered");
         return;
     }
-    contest.is_measured = contest_prepare(&contest);
-    contest_hold(&contest, since + cuda->tuning_left_ns);
-    contest_finish(&contest);
-    cuda->tuning_left_ns -= clock_monotonic_ns() - since;
-    chosen->plan = contest.best;
+    is_measured = cuda_contest(call, job, operands, &chosen->plan, &times);
     snprintf(chosen->others, sizeof chosen->others, "%s",
-             contest.is_measured ? str_text(&contest.times)
-                                 : "by rule, not measured");
-    str_release(&contest.times);
-    if (choices_add(cuda->choices, key, chosen->plan.name, contest.is_measured,
-                    true))
-        cuda->choices->is_changed |= contest.is_measured;
+             is_measured ? str_text(&times) : "by rule, not measured");
+    str_release(&times);
+    if (choices_add(cuda->choices, key, chosen->plan.name, is_measured, true))
+        cuda->choices->is_changed |= is_measured;
 }
 
 /* Jobs have no padding. */

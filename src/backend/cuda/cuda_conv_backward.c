@@ -126,8 +126,10 @@ static enum assay_status conv_bring_x(struct cuda_call *call,
 {
     if (!cuda_conv_is_narrow(job))
         return cuda_in_layout(call, call->inputs[X], layout, out);
-    job->c = cuda_wide(layout->stored);
-    return cuda_conv_widen(call, layout, out);
+    job->c = cuda_padded(job->c, layout->stored);
+    return cuda_in_layout(call, call->inputs[X],
+                          cuda_layout(CUDA_CHANNELS_PADDED, layout->stored),
+                          out);
 }
 
 enum assay_status cuda_back_conv2d(struct cuda_call *call,
@@ -146,8 +148,8 @@ enum assay_status cuda_back_conv2d(struct cuda_call *call,
     job_strip(&job);
     at.y = cuda_at(&dy);
     if (!st && op_wants(pass, X))
-        st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE, PACKED_WEIGHT,
-                         layout->stored, &at.w);
+        st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE,
+                         cuda_packing(PACKED_WEIGHT, layout->stored), &at.w);
     if (!st && op_wants(pass, X))
         st = back_data(call, pass, job, at, layout);
     if (!st && op_wants(pass, WEIGHT))
@@ -182,7 +184,8 @@ enum assay_status cuda_back_linear(struct cuda_call *call,
 
     at.y = cuda_at(&dy);
     if (!st && op_wants(pass, X))
-        st = cuda_packed(call, WEIGHT, 0, PACKED_ROWS, stored, &at.w);
+        st = cuda_packed(call, WEIGHT, 0, cuda_packing(PACKED_ROWS, stored),
+                         &at.w);
     if (!st && op_wants(pass, X))
         st = back_data(call, pass, job, at, layout);
     if (!st && op_wants(pass, WEIGHT))
@@ -292,7 +295,8 @@ enum assay_status cuda_back_conv_transpose2d(struct cuda_call *call,
     if (!st)
         at.y = (cu_pointer)(uintptr_t)buffer_data(windows);
     if (!st && op_wants(pass, X))
-        st = cuda_packed(call, WEIGHT, 0, PACKED_TURNED, layout->stored, &at.w);
+        st = cuda_packed(call, WEIGHT, 0,
+                         cuda_packing(PACKED_TURNED, layout->stored), &at.w);
     if (!st && op_wants(pass, X))
         st = back_data(call, pass, job, at, layout);
     if (!st && op_wants(pass, WEIGHT))

@@ -21,16 +21,15 @@ static void tensors_release(struct job_tensors *tensors)
     tensor_release(&tensors->residual);
 }
 
-static enum assay_status tensors_bring(struct cuda_call *call,
-                                       const struct layout *layout,
-                                       const struct tensor *x,
-                                       const struct tensor *residual,
-                                       struct job_tensors *out)
+static enum assay_status
+tensors_bring(struct cuda_call *call, const struct layout *x_layout,
+              const struct layout *y_layout, const struct tensor *x,
+              const struct tensor *residual, struct job_tensors *out)
 {
-    enum assay_status st = cuda_in_layout(call, x, layout, &out->x);
+    enum assay_status st = cuda_in_layout(call, x, x_layout, &out->x);
 
     if (!st && residual)
-        st = cuda_in_layout(call, residual, layout, &out->residual);
+        st = cuda_in_layout(call, residual, y_layout, &out->residual);
     out->at.x = cuda_at(&out->x);
     out->at.residual = cuda_at(&out->residual);
     return st;
@@ -147,71 +146,68 @@ bool cuda_conv_is_narrow(const struct cuda_job *job)
            job->o >= worthwhile && job->precision != PRECISION_FP32;
 }
 
-enum assay_status cuda_conv_widen(struct cuda_call *call,
-                                  const struct layout *layout,
-                                  struct tensor *out)
+static bool conv_is_depthwise(const struct cuda_job *job)
 {
-    const struct tensor *x = call->inputs[CONV2D_X];
-    const int64_t *dims = x->shape.dims;
-    int wide = (int)cuda_wide(stored_of(layout)), c = (int)dims[1];
-    struct shape shape = shape_of(4, dims[0], (int64_t)wide, dims[2], dims[3]);
-    int64_t plane = dims[2] * dims[3], n = dims[0] * plane;
-    int is_by_rows = cuda_order(x) == CUDA_ROWS;
-    char from_name[CUDA_NAME], name[CUDA_NAME];
-    enum assay_status st = cuda_tensor_new(call, &shape, layout, out);
-    cu_pointer from = cuda_at(x), to = cuda_at(out);
-
-    if (st)
-        return st;
-    cuda_kernel_name(from_name, "widen", cuda_stored(x));
-    cuda_kernel_name(name, from_name, stored_of(layout));
-    return CUDA_LAUNCH(call, "reorder", name,
-                       cuda_grid_for(call->cuda->device, (size_t)n, 1), from,
-                       to, n, plane, c, wide, is_by_rows);
+    return job->groups > 1 && job->groups == job->c && job->groups == job->o;
 }
 
-static enum assay_status conv_bring(struct cuda_call *call,
-                                    const struct layout *layout, bool is_narrow,
-                                    struct job_tensors *out)
+/* x and y padded where they are to be, and the job with those channels. x stays
+ * padded if it is; what a depthwise convolution makes is padded as x is. */
+static void conv_pad(const struct cuda_call *call, struct cuda_job *job,
+                     const struct layout **x_layout,
+                     const struct layout **y_layout)
 {
-    const struct tensor *residual = cuda_input(call, CONV2D_RESIDUAL);
-    enum assay_status st;
+    const struct tensor *x = call->inputs[CONV2D_X];
+    enum dtype stored = (enum dtype)job->stored, made = (enum dtype)job->made;
+    bool is_depthwise = conv_is_depthwise(job);
+    bool pads_x = (cuda_is_padded(x) && (job->groups == 1 || is_depthwise)) ||
+                  cuda_conv_is_narrow(job);
+    bool pads_y = is_depthwise ? pads_x : cuda_pads_output(call, job);
 
-    if (!is_narrow)
-        return tensors_bring(call, layout, call->inputs[CONV2D_X], residual,
-                             out);
-    st = cuda_conv_widen(call, layout, &out->x);
-    if (!st && residual)
-        st = cuda_in_layout(call, residual, layout, &out->residual);
-    out->at.x = cuda_at(&out->x);
-    out->at.residual = cuda_at(&out->residual);
-    return st;
+    if (pads_x) {
+        *x_layout = cuda_layout(CUDA_CHANNELS_PADDED, stored);
+        job->c = cuda_padded(job->c, stored);
+    }
+    if (pads_y) {
+        *y_layout = cuda_layout(CUDA_CHANNELS_PADDED, made);
+        job->o = cuda_padded(job->o, made);
+    }
+    if (is_depthwise)
+        job->groups = job->c;
+}
+
+static enum assay_status conv_bring_parameters(struct cuda_call *call,
+                                               const struct cuda_job *job,
+                                               struct cuda_operands *at)
+{
+    struct packing weight = {PACKED_WEIGHT, (enum dtype)job->stored, job->o,
+                             job->c / job->groups};
+    struct packing bias = {PACKED_ROWS, (enum dtype)job->made, job->o, 1};
+    enum assay_status st =
+        cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE, weight, &at->w);
+
+    return st ? st : cuda_packed(call, CONV2D_BIAS, 0, bias, &at->bias);
 }
 
 enum assay_status cuda_run_conv2d(struct cuda_call *call)
 {
-    const struct layout *layout = cuda_own_layout(call->cuda, 4);
-    struct cuda_job job = cuda_conv_job(call, layout, &call->outputs[0].shape);
-    bool is_narrow = cuda_conv_is_narrow(&job);
+    const struct layout *x_layout = cuda_own_layout(call->cuda, 4), *y_layout;
+    struct cuda_job job =
+        cuda_conv_job(call, x_layout, &call->outputs[0].shape);
     struct job_tensors tensors = {0};
     enum assay_status st;
 
     if (!job.has_residual && !conv2d_attrs(call->node)->activation)
-        job.made = (int64_t)stored_of(made_layout(call, layout));
-    st = cuda_output(call, 0, cuda_layout(layout->order, (enum dtype)job.made));
-
-    if (is_narrow)
-        job.c = cuda_wide(stored_of(layout));
+        job.made = (int64_t)stored_of(made_layout(call, x_layout));
+    y_layout = cuda_layout(x_layout->order, (enum dtype)job.made);
+    conv_pad(call, &job, &x_layout, &y_layout);
+    st = cuda_output(call, 0, y_layout);
     if (!st && tensor_elements(&call->outputs[0])) {
-        st = conv_bring(call, layout, is_narrow, &tensors);
+        st = tensors_bring(call, x_layout, y_layout, call->inputs[CONV2D_X],
+                           cuda_input(call, CONV2D_RESIDUAL), &tensors);
         tensors.at.y = cuda_at(&call->outputs[0]);
         if (!st)
-            st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE,
-                             is_narrow ? PACKED_WIDE : PACKED_WEIGHT,
-                             stored_of(layout), &tensors.at.w);
-        if (!st)
-            st = cuda_packed(call, CONV2D_BIAS, 0, PACKED_ROWS,
-                             (enum dtype)job.made, &tensors.at.bias);
+            st = conv_bring_parameters(call, &job, &tensors.at);
         if (!st)
             st = cuda_job_do(call, &job, &tensors.at);
     }
@@ -255,14 +251,15 @@ enum assay_status cuda_run_linear(struct cuda_call *call)
     job.has_bias = cuda_input(call, LINEAR_BIAS) != NULL;
     job.has_relu = linear_attrs(call->node)->has_relu;
     if (!st && tensor_elements(&call->outputs[0])) {
-        st = tensors_bring(call, layout, x, NULL, &tensors);
+        st = tensors_bring(call, layout, NULL, x, NULL, &tensors);
         tensors.at.y = cuda_at(&call->outputs[0]);
         if (!st)
-            st = cuda_packed(call, LINEAR_WEIGHT, 0, PACKED_ROWS, stored,
-                             &tensors.at.w);
+            st = cuda_packed(call, LINEAR_WEIGHT, 0,
+                             cuda_packing(PACKED_ROWS, stored), &tensors.at.w);
         if (!st)
-            st = cuda_packed(call, LINEAR_BIAS, 0, PACKED_ROWS,
-                             (enum dtype)job.made, &tensors.at.bias);
+            st = cuda_packed(call, LINEAR_BIAS, 0,
+                             cuda_packing(PACKED_ROWS, (enum dtype)job.made),
+                             &tensors.at.bias);
         if (!st)
             st = cuda_job_do(call, &job, &tensors.at);
     }
@@ -325,13 +322,13 @@ enum assay_status cuda_run_conv_transpose2d(struct cuda_call *call)
 
     if (st || !tensor_elements(&call->outputs[0]))
         return st;
-    st = tensors_bring(call, layout, call->inputs[0], NULL, &tensors);
+    st = tensors_bring(call, layout, NULL, call->inputs[0], NULL, &tensors);
     if (!st)
-        st = cuda_packed(call, CONV_TRANSPOSE2D_WEIGHT, 0, PACKED_TURNED,
-                         stored, &tensors.at.w);
+        st = cuda_packed(call, CONV_TRANSPOSE2D_WEIGHT, 0,
+                         cuda_packing(PACKED_TURNED, stored), &tensors.at.w);
     if (!st)
-        st = cuda_packed(call, CONV_TRANSPOSE2D_BIAS, 0, PACKED_ROWS, stored,
-                         &bias);
+        st = cuda_packed(call, CONV_TRANSPOSE2D_BIAS, 0,
+                         cuda_packing(PACKED_ROWS, stored), &bias);
     if (!st)
         st = cuda_scratch(call, (size_t)(job.n * columns) * dtype_bytes(stored),
                           &made);

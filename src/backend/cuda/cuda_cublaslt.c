@@ -106,12 +106,19 @@ static int lt_compute(const struct cuda_job *job)
                                             : LT_COMPUTE_F32_PEDANTIC;
 }
 
+/* It has no limit for a ReLU: what follows the sums is a kernel of ours then.
+ */
+static bool lt_is_bare(const struct cuda_job *job)
+{
+    return job->has_relu && job->relu_limit > 0;
+}
+
 static int lt_epilogue(const struct cuda_job *job)
 {
     int epilogue = (job->has_relu ? LT_EPILOGUE_RELU : 0) |
                    (job->has_bias ? LT_EPILOGUE_BIAS : 0);
 
-    return epilogue ? epilogue : LT_EPILOGUE_NONE;
+    return epilogue && !lt_is_bare(job) ? epilogue : LT_EPILOGUE_NONE;
 }
 
 static bool lt_describe(struct lt_plan *plan, const struct cuda_job *job)
@@ -185,6 +192,7 @@ bool lt_plan_make(struct cuda_device *device, const struct cuda_job *job,
     plan->kind = PLAN_CUBLASLT;
     plan->lt = made;
     plan->workspace_bytes = made->result.workspace_bytes;
+    plan->is_bare = lt_is_bare(job);
     snprintf(plan->name, sizeof plan->name, "cublaslt %zu", i);
     snprintf(plan->kernel, sizeof plan->kernel, "cuBLASLt %zu", i);
     return true;
@@ -204,12 +212,12 @@ enum assay_status lt_plan_run(struct cuda_call *call,
                                                  : operands->w;
     void *bias = (void *)(uintptr_t)operands->bias;
     void *d = (void *)(uintptr_t)made_at;
-    const void *c =
-        job->has_residual ? (const void *)(uintptr_t)operands->residual : d;
-    float one = 1, beta = job->has_residual ? 1.0f : 0.0f;
+    bool adds = job->has_residual && !plan->is_bare;
+    const void *c = adds ? (const void *)(uintptr_t)operands->residual : d;
+    float one = 1, beta = adds ? 1.0f : 0.0f;
     int result = 0;
 
-    if (job->has_bias)
+    if (job->has_bias && !plan->is_bare)
         result = lt.api.cublasLtMatmulDescSetAttribute(
             made->desc, LT_DESC_BIAS_POINTER, &bias, sizeof bias);
     if (!result)

@@ -428,40 +428,87 @@ static size_t list_all(struct parts *parts, cudnn_descriptor graph,
     return n + list_configs(parts, graph, CUDNN_HEUR_FALLBACK, configs + n);
 }
 
-bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
-                     bool is_fused, size_t *i, struct cuda_plan *plan)
+struct cudnn_list {
+    struct parts parts;
+    cudnn_handle handle;
+    const struct cuda_job *job;
+    bool is_fused;
+    cudnn_descriptor configs[2 * most_configs];
+    size_t n, at; /* how many, and the next one */
+};
+
+struct cudnn_list *cudnn_list_open(struct cuda_device *device,
+                                   const struct cuda_job *job, bool is_fused)
 {
-    struct parts parts = {.is_good = true};
     cudnn_handle handle = handle_of(device);
-    cudnn_descriptor configs[2 * most_configs], graph;
-    size_t workspace_bytes = 0, n = 0;
+    struct cudnn_list *list = handle ? mem_zalloc(sizeof *list) : NULL;
+    cudnn_descriptor graph;
+
+    if (!list)
+        return NULL;
+    list->parts.is_good = true;
+    list->handle = handle;
+    list->job = job;
+    list->is_fused = is_fused;
+    graph = part_graph(&list->parts, handle, job, is_fused);
+    if (list->parts.is_good)
+        list->n = list_all(&list->parts, graph, is_fused,
+                           job->way != WAY_FORWARD, list->configs);
+    return list;
+}
+
+void cudnn_list_close(struct cudnn_list *list)
+{
+    if (list)
+        parts_release(&list->parts);
+    mem_free(list);
+}
+
+/* The plan of the list's next configuration. */
+static bool list_make(struct cudnn_list *list, struct cuda_plan *plan)
+{
+    size_t i = list->at++, workspace_bytes = 0;
     int64_t index = -1;
 
     *plan = (struct cuda_plan){0};
-    if (!handle)
-        return false;
-    graph = part_graph(&parts, handle, job, is_fused);
-    if (parts.is_good)
-        n = list_all(&parts, graph, is_fused, job->way != WAY_FORWARD, configs);
-    for (; *i < n; ++*i) {
-        parts.is_good = true; /* whatever the one before was */
-        if (is_allowed(&parts, configs[*i], job, &index))
-            plan->cudnn =
-                build_plan(&parts, handle, configs[*i], &workspace_bytes);
-        if (plan->cudnn)
-            break;
-    }
-    parts_release(&parts);
+    list->parts.is_good = true; /* whatever the one before was */
+    if (is_allowed(&list->parts, list->configs[i], list->job, &index))
+        plan->cudnn = build_plan(&list->parts, list->handle, list->configs[i],
+                                 &workspace_bytes);
     if (!plan->cudnn)
         return false;
     plan->kind = PLAN_CUDNN;
     plan->workspace_bytes = workspace_bytes;
-    plan->is_bare = !is_fused;
+    plan->is_bare = !list->is_fused;
     snprintf(plan->name, sizeof plan->name, "cudnn %s %zu",
-             is_fused ? "fused" : "bare", *i);
+             list->is_fused ? "fused" : "bare", i);
     snprintf(plan->kernel, sizeof plan->kernel, "cuDNN engine %lld%s",
-             (long long)index, is_fused ? ", fused" : "");
+             (long long)index, list->is_fused ? ", fused" : "");
     return true;
+}
+
+bool cudnn_list_next(struct cudnn_list *list, struct cuda_plan *plan)
+{
+    while (list && list->at < list->n) {
+        if (list_make(list, plan))
+            return true;
+    }
+    return false;
+}
+
+bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
+                     bool is_fused, size_t i, struct cuda_plan *plan)
+{
+    struct cudnn_list *list = cudnn_list_open(device, job, is_fused);
+    bool is_made = false;
+
+    *plan = (struct cuda_plan){0};
+    if (list && i < list->n) {
+        list->at = i;
+        is_made = list_make(list, plan);
+    }
+    cudnn_list_close(list);
+    return is_made;
 }
 
 enum assay_status cudnn_plan_run(struct cuda_call *call,

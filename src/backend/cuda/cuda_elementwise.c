@@ -22,7 +22,8 @@ enum assay_status cuda_run_add(struct cuda_call *call)
     char name[CUDA_NAME];
     enum assay_status st = cuda_output(call, 0, first->layout);
     cu_pointer a = cuda_at(first), b, y = cuda_at(&call->outputs[0]);
-    int64_t n = (int64_t)tensor_elements(first);
+    struct tensor all = cuda_as_stored(first);
+    int64_t n = (int64_t)tensor_elements(&all);
     int has_relu = 0;
 
     if (!st)

@@ -33,8 +33,19 @@
 
 /* Tensors whose type is float32 may be stored otherwise: their channels last,
  * and in fewer bits. Those of other types are always dense, and so is what has
- * no layout: rows in float32. */
-enum cuda_order { CUDA_ROWS, CUDA_CHANNELS_LAST, N_CUDA_ORDERS };
+ * no layout: rows in float32.
+ *
+ * Padded maps have cuda_padded() channels at each place, so that every place
+ * begins at a multiple of 16 bytes, as tensor cores and vectors of loads need
+ * it; networks that were pruned have odd numbers of channels. Kernels compute
+ * what is added as well, as channels whose weights are 0: it may have any value
+ * that is finite. Only the ops of cuda_takes_padded() get padded maps. */
+enum cuda_order {
+    CUDA_ROWS,
+    CUDA_CHANNELS_LAST,
+    CUDA_CHANNELS_PADDED,
+    N_CUDA_ORDERS
+};
 
 struct layout {
     enum cuda_order order;
@@ -53,6 +64,29 @@ static inline enum dtype cuda_stored(const struct tensor *x)
 {
     return x->layout ? x->layout->stored : x->dtype;
 }
+
+/* How many elements are 16 bytes. */
+static inline int64_t cuda_wide(enum dtype stored)
+{
+    return 16 / (int64_t)dtype_bytes(stored);
+}
+
+/* Channels with those that padding adds. */
+static inline int64_t cuda_padded(int64_t channels, enum dtype stored)
+{
+    int64_t wide = cuda_wide(stored);
+
+    return (channels + wide - 1) / wide * wide;
+}
+
+static inline bool cuda_is_padded(const struct tensor *x)
+{
+    return cuda_order(x) == CUDA_CHANNELS_PADDED;
+}
+
+/* A padded map as one that has all of these channels, any other tensor as it
+ * is: for kernels. It shares the memory without a reference to it. */
+struct tensor cuda_as_stored(const struct tensor *x);
 
 /* ---- the device -----------------------------------------------------------
  */
@@ -232,6 +266,8 @@ struct cuda {
      * with it: logits, deltas of boxes. Products leave it in float32 where maps
      * have 16 bits, in which many would be equal. */
     bool *decides;
+    /* One per value: whether all who read it take padded maps. */
+    bool *pads;
     int64_t tuning_left_ns;
     const char **kernels; /* one per node: what ran it last; or NULL */
     struct cuda_launched *launched; /* one per node: our own kernels */

@@ -2,6 +2,7 @@
  * from one way to another. */
 #include "backend/cuda/cuda_internal.h"
 
+#include "backend/cuda/cuda_walk.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -13,6 +14,9 @@ static const struct layout layouts[N_CUDA_ORDERS][3] = {
     [CUDA_CHANNELS_LAST] = {{CUDA_CHANNELS_LAST, DTYPE_F32},
                             {CUDA_CHANNELS_LAST, DTYPE_F16},
                             {CUDA_CHANNELS_LAST, DTYPE_BF16}},
+    [CUDA_CHANNELS_PADDED] = {{CUDA_CHANNELS_PADDED, DTYPE_F32},
+                              {CUDA_CHANNELS_PADDED, DTYPE_F16},
+                              {CUDA_CHANNELS_PADDED, DTYPE_BF16}},
 };
 
 const struct layout *cuda_layout(enum cuda_order order, enum dtype stored)
@@ -35,6 +39,17 @@ const struct layout *cuda_own_layout(const struct cuda *cuda, int rank)
                        precision_dtype(cuda->precision));
 }
 
+struct tensor cuda_as_stored(const struct tensor *x)
+{
+    struct tensor stored = *x;
+
+    if (cuda_is_padded(x)) {
+        stored.shape.dims[1] = cuda_padded(x->shape.dims[1], cuda_stored(x));
+        stored.layout = cuda_layout(CUDA_CHANNELS_LAST, cuda_stored(x));
+    }
+    return stored;
+}
+
 /* ---- memory -------------------------------------------------------------- */
 
 enum assay_status cuda_tensor_new(struct cuda_call *call,
@@ -45,11 +60,12 @@ enum assay_status cuda_tensor_new(struct cuda_call *call,
     struct tensor made = {
         .dtype = DTYPE_F32, .shape = *shape, .layout = layout};
     enum dtype stored = layout ? layout->stored : DTYPE_F32;
+    struct tensor all = cuda_as_stored(&made);
     enum assay_status st;
     size_t n;
 
     *out = (struct tensor){0};
-    if (!shape_elements(shape, &n))
+    if (!shape_elements(&all.shape, &n))
         return error_set(call->err, ASSAY_NOMEM,
                          "out of memory: a tensor is too large");
     st = pool_take(call->context->pool, n * dtype_bytes(stored), "a tensor",
@@ -112,7 +128,53 @@ static bool is_same_order(const struct tensor *x, enum cuda_order order)
 {
     const int64_t *dims = x->shape.dims;
 
-    return cuda_order(x) == order || dims[1] == 1 || dims[2] * dims[3] == 1;
+    if (cuda_order(x) == order || order == CUDA_CHANNELS_PADDED ||
+        cuda_is_padded(x))
+        return cuda_order(x) == order;
+    return dims[1] == 1 || dims[2] * dims[3] == 1;
+}
+
+/* From rows to padded: one thread for a place. */
+static enum assay_status layout_widen(struct cuda_call *call,
+                                      const struct tensor *from,
+                                      const struct tensor *to)
+{
+    const int64_t *dims = from->shape.dims;
+    int c = (int)dims[1], wide = (int)cuda_padded(c, cuda_stored(to));
+    int64_t plane = dims[2] * dims[3], n = dims[0] * plane;
+    cu_pointer x = cuda_at(from), y = cuda_at(to);
+    char name[CUDA_NAME];
+
+    snprintf(name, sizeof name, "widen_%s_%s", stored_name(cuda_stored(from)),
+             stored_name(cuda_stored(to)));
+    return CUDA_LAUNCH(call, "reorder", name,
+                       cuda_grid_for(call->cuda->device, (size_t)n, 1), x, y, n,
+                       plane, c, wide);
+}
+
+/* To or from padded maps. */
+static enum assay_status layout_pad(struct cuda_call *call,
+                                    const struct tensor *from,
+                                    const struct tensor *to)
+{
+    const struct shape *shape = &from->shape;
+    struct tensor x_all = cuda_as_stored(from), y_all = cuda_as_stored(to);
+    int64_t n = (int64_t)tensor_elements(&y_all);
+    int c = (int)shape->dims[1], in_x = (int)x_all.shape.dims[1];
+    int in_y = (int)y_all.shape.dims[1];
+    cu_pointer x = cuda_at(from), y = cuda_at(to);
+    char name[CUDA_NAME];
+
+    if (cuda_order(to) == CUDA_ROWS)
+        return cuda_copy_view(call, shape->rank, shape->dims,
+                              cuda_view_of(from), cuda_view_of(to));
+    if (cuda_order(from) == CUDA_ROWS)
+        return layout_widen(call, from, to);
+    snprintf(name, sizeof name, "pad_%s_%s", stored_name(cuda_stored(from)),
+             stored_name(cuda_stored(to)));
+    return CUDA_LAUNCH(call, "reorder", name,
+                       cuda_grid_for(call->cuda->device, (size_t)n, 4), x, y, n,
+                       c, in_x, in_y);
 }
 
 static enum assay_status layout_reorder(struct cuda_call *call,
@@ -130,6 +192,8 @@ static enum assay_status layout_reorder(struct cuda_call *call,
              stored_name(cuda_stored(from)), stored_name(cuda_stored(to)));
     if (!n)
         return ASSAY_OK;
+    if (cuda_is_padded(from) || cuda_is_padded(to))
+        return layout_pad(call, from, to);
     if (!is_turned)
         return CUDA_LAUNCH(call, "reorder", name, grid, x, y, n);
     matrices = from->shape.dims[0];

@@ -52,19 +52,22 @@ static int max_pool_packs(const struct tensor *map)
 enum assay_status cuda_run_max_pool2d(struct cuda_call *call)
 {
     const struct tensor *input = call->inputs[0];
+    struct tensor all = cuda_as_stored(input), made;
     struct shape shape = call->outputs[0].shape;
-    struct max_pool pool = max_pool_of(call->node, &input->shape, &shape);
+    struct max_pool pool = max_pool_of(call->node, &all.shape, &shape);
     char name[CUDA_NAME];
     cu_pointer x = cuda_at(input), y, places;
     enum assay_status st;
 
-    if (!max_pool_has_packs(&input->shape, &shape, input->layout) || x % 16)
+    shape.dims[1] = all.shape.dims[1];
+    if (!max_pool_has_packs(&all.shape, &shape, all.layout) || x % 16)
         return cuda_run_pool2d(call);
     st = cuda_save_places(call, &places);
     if (!st)
         st = cuda_output(call, 0, input->layout);
-    pool.n = max_pool_packs(&call->outputs[0]);
-    y = cuda_at(&call->outputs[0]);
+    made = cuda_as_stored(&call->outputs[0]);
+    pool.n = max_pool_packs(&made);
+    y = cuda_at(&made);
     cuda_kernel_name(name, "max_pool", cuda_stored(input));
     return st ? st
               : CUDA_LAUNCH(

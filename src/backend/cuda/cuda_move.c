@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda_move.h"
 
 #include "backend/cuda/cuda_ops.h"
+#include "backend/cuda/cuda_plan.h"
 #include "ops/movement/concat.h"
 #include "ops/movement/pad.h"
 #include "ops/movement/rearrange.h"
@@ -44,14 +45,47 @@ bool cuda_can_concat(const struct cuda *cuda, const struct node *node,
     return true;
 }
 
-/* Stored as the first input is. */
+/* Stored as the first input is, or padded. */
+static const struct layout *concat_layout(const struct cuda_call *call)
+{
+    const struct tensor *first = call->inputs[0];
+    struct tensor y = call->outputs[0];
+
+    if (cuda_order(first) == CUDA_ROWS)
+        return first->layout;
+    y.layout = cuda_layout(CUDA_CHANNELS_LAST, cuda_stored(first));
+    return cuda_layout(cuda_pads_map(call, &y) ? CUDA_CHANNELS_PADDED
+                                               : CUDA_CHANNELS_LAST,
+                       cuda_stored(first));
+}
+
+/* Zeros after the channels of each place of a padded map. */
+static enum assay_status clear_padding(struct cuda_call *call,
+                                       const struct tensor *y)
+{
+    struct tensor all = cuda_as_stored(y);
+    int c = (int)y->shape.dims[1], wide = (int)all.shape.dims[1];
+    int64_t n = (int64_t)(tensor_elements(&all) - tensor_elements(y));
+    cu_pointer at = cuda_at(y);
+    char name[CUDA_NAME];
+
+    if (!n)
+        return ASSAY_OK;
+    return CUDA_LAUNCH(call, "reorder",
+                       cuda_kernel_name(name, "clear_padding", cuda_stored(y)),
+                       cuda_grid_for(call->cuda->device, (size_t)n, 1), at, n,
+                       c, wide);
+}
+
 enum assay_status cuda_run_concat(struct cuda_call *call)
 {
-    enum assay_status st = cuda_output(call, 0, call->inputs[0]->layout);
+    enum assay_status st = cuda_output(call, 0, concat_layout(call));
     const struct tensor *y = &call->outputs[0];
     int axis = concat_axis(call->node, y->shape.rank);
     int64_t first = 0;
 
+    if (!st && cuda_is_padded(y))
+        st = clear_padding(call, y);
     for (size_t i = 0; !st && i < call->node->n_inputs; i++) {
         const struct tensor *x = call->inputs[i];
 

@@ -9,8 +9,7 @@
 
 struct packed_parameter {
     uint32_t value, scale_value;
-    enum packed_kind kind;
-    enum dtype stored;
+    struct packing packing;
     struct buffer *buffer;
 };
 
@@ -28,20 +27,44 @@ static struct packed_parameter *packed_find(struct cuda *cuda,
         struct packed_parameter *at = &cuda->packed[i];
 
         if (at->value == like->value && at->scale_value == like->scale_value &&
-            at->kind == like->kind && at->stored == like->stored)
+            at->packing.kind == like->packing.kind &&
+            at->packing.stored == like->packing.stored &&
+            at->packing.rows == like->packing.rows &&
+            at->packing.columns == like->packing.columns)
             return at;
     }
     return NULL;
 }
 
-static size_t packed_elements(const struct tensor *from,
-                              const struct packed_parameter *packed)
+/* A vector is a matrix of one column. */
+static int64_t columns_of(const struct tensor *from)
 {
-    size_t n = tensor_elements(from);
+    return from->shape.rank > 1 ? from->shape.dims[1] : 1;
+}
 
-    return packed->kind == PACKED_WIDE ? n / (size_t)from->shape.dims[1] *
-                                             (size_t)cuda_wide(packed->stored)
-                                       : n;
+static int64_t places_of(const struct tensor *from)
+{
+    int64_t places = 1;
+
+    for (int i = 2; i < from->shape.rank; i++)
+        places *= from->shape.dims[i];
+    return places;
+}
+
+/* Whether zeros are added. */
+static bool packing_pads(const struct tensor *from,
+                         const struct packing *packing)
+{
+    return (packing->rows && packing->rows != from->shape.dims[0]) ||
+           (packing->columns && packing->columns != columns_of(from));
+}
+
+static size_t packed_elements(const struct tensor *from,
+                              const struct packing *packing)
+{
+    if (!packing_pads(from, packing))
+        return tensor_elements(from);
+    return (size_t)(packing->rows * packing->columns * places_of(from));
 }
 
 static enum assay_status packed_launch(struct cuda_call *call,
@@ -49,32 +72,29 @@ static enum assay_status packed_launch(struct cuda_call *call,
                                        const struct tensor *scale_input,
                                        const struct packed_parameter *packed)
 {
-    struct cuda_device *device = call->cuda->device;
-    const int64_t *dims = from->shape.dims;
+    const struct packing *packing = &packed->packing;
     cu_pointer x = cuda_at(from), scale = cuda_at(scale_input);
     cu_pointer y = (cu_pointer)(uintptr_t)buffer_data(packed->buffer);
-    int64_t n = (int64_t)packed_elements(from, packed);
-    int64_t c = dims[1], places = 1, o = dims[1], wide = c;
-    struct cuda_grid grid = cuda_grid_for(device, (size_t)n, 4);
+    int64_t n = (int64_t)packed_elements(from, packing);
+    int64_t rows = from->shape.dims[0], c = columns_of(from);
+    int64_t places = places_of(from), wide = c;
+    struct cuda_grid grid = cuda_grid_for(call->cuda->device, (size_t)n, 4);
     char name[CUDA_NAME];
 
-    for (int i = 2; i < from->shape.rank; i++)
-        places *= dims[i];
-    if (packed->kind == PACKED_ROWS) {
-        snprintf(name, sizeof name, "cast_f32");
-        cuda_kernel_name(name, "cast_f32", packed->stored);
-        return CUDA_LAUNCH(call, "reorder", name, grid, x, y, n);
-    }
-    if (packed->kind == PACKED_WEIGHT || packed->kind == PACKED_WIDE) {
-        if (packed->kind == PACKED_WIDE)
-            wide = cuda_wide(packed->stored);
-        cuda_kernel_name(name, "pack_weight", packed->stored);
-        return CUDA_LAUNCH(call, "convolution", name, grid, x, scale, y, c,
-                           wide, places, n);
-    }
-    c = dims[0];
-    cuda_kernel_name(name, "pack_turned", packed->stored);
-    return CUDA_LAUNCH(call, "convolution", name, grid, x, y, c, o, places, n);
+    if (packing_pads(from, packing))
+        wide = packing->columns;
+    else if (packing->kind == PACKED_ROWS)
+        return CUDA_LAUNCH(call, "reorder",
+                           cuda_kernel_name(name, "cast_f32", packing->stored),
+                           grid, x, y, n);
+    if (packing->kind == PACKED_TURNED)
+        return CUDA_LAUNCH(
+            call, "convolution",
+            cuda_kernel_name(name, "pack_turned", packing->stored), grid, x, y,
+            rows, c, places, n);
+    return CUDA_LAUNCH(call, "convolution",
+                       cuda_kernel_name(name, "pack_weight", packing->stored),
+                       grid, x, scale, y, rows, c, wide, places, n);
 }
 
 static enum assay_status packed_make(struct cuda_call *call,
@@ -85,7 +105,8 @@ static enum assay_status packed_make(struct cuda_call *call,
 {
     struct cuda *cuda = call->cuda;
     struct pool *pool = call->context->pool;
-    size_t bytes = packed_elements(from, &packed) * dtype_bytes(packed.stored);
+    size_t bytes = packed_elements(from, &packed.packing) *
+                   dtype_bytes(packed.packing.stored);
     uint32_t owner = pool_set_owner(pool, OWNER_PACKED);
     enum assay_status st =
         pool_take(pool, bytes, "weights", &packed.buffer, call->err);
@@ -113,20 +134,19 @@ static void packed_drop(struct cuda *cuda, struct packed_parameter *packed)
 }
 
 /* Whether it already has this order in memory. */
-static bool is_packed_already(const struct tensor *from, enum packed_kind kind)
+static bool is_packed_already(const struct tensor *from,
+                              const struct packing *packing)
 {
-    const struct shape *shape = &from->shape;
-    int64_t places = 1;
-
-    for (int i = 2; i < shape->rank; i++)
-        places *= shape->dims[i];
-    return kind == PACKED_ROWS ||
-           (kind == PACKED_WEIGHT && (places == 1 || shape->dims[1] == 1));
+    if (packing_pads(from, packing) || packing->stored != DTYPE_F32)
+        return false;
+    return packing->kind == PACKED_ROWS ||
+           (packing->kind == PACKED_WEIGHT &&
+            (places_of(from) == 1 || columns_of(from) == 1));
 }
 
 enum assay_status cuda_packed(struct cuda_call *call, size_t input,
-                              size_t scale_input, enum packed_kind kind,
-                              enum dtype stored, cu_pointer *out)
+                              size_t scale_input, struct packing packing,
+                              cu_pointer *out)
 {
     const struct node *node = call->node;
     const struct tensor *from = cuda_input(call, input);
@@ -135,14 +155,15 @@ enum assay_status cuda_packed(struct cuda_call *call, size_t input,
     struct packed_parameter like = {
         .value = from ? node->inputs[input] : GRAPH_NONE,
         .scale_value = scale ? node->inputs[scale_input] : GRAPH_NONE,
-        .kind = kind,
-        .stored = stored};
+        .packing = packing};
     struct packed_parameter *found;
 
     *out = 0;
     if (!from)
         return ASSAY_OK;
-    if (stored == DTYPE_F32 && !scale && is_packed_already(from, kind)) {
+    if (!packing_pads(from, &packing))
+        like.packing = cuda_packing(packing.kind, packing.stored);
+    if (!scale && is_packed_already(from, &packing)) {
         *out = cuda_at(from);
         return ASSAY_OK;
     }

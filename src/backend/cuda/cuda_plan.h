@@ -64,6 +64,8 @@ struct cuda_operands {
 };
 
 void cuda_plan_release(struct cuda_plan *plan); /* accepts {0} */
+/* Our own kernel, which is slow and does any job. */
+bool cuda_plan_direct(const struct cuda_job *job, struct cuda_plan *plan);
 /* Queues the job. */
 enum assay_status cuda_plan_run(struct cuda_call *call,
                                 const struct cuda_job *job,
@@ -76,18 +78,23 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
                               const struct layout *layout,
                               const struct shape *y);
 /* Whether it reads too few channels for tensor cores, as of photographs: it is
- * faster with cuda_wide() of them. */
+ * faster with a padded copy. */
 bool cuda_conv_is_narrow(const struct cuda_job *job);
-/* Its input with that many, of zeros. */
-enum assay_status cuda_conv_widen(struct cuda_call *call,
-                                  const struct layout *layout,
-                                  struct tensor *out);
 /* y[rows,columns] = x[rows,summed] w[columns,summed]^T */
 struct cuda_job cuda_product_job(const struct cuda_call *call,
                                  enum dtype stored, int64_t rows,
                                  int64_t summed, int64_t columns);
 /* Fills struct cuda, decides. */
 enum assay_status cuda_find_deciding(struct cuda *cuda, struct error *err);
+/* cuda_padding.c: whether the op reads padded maps where its line in the table
+ * says any layout; the others get copies. */
+bool cuda_takes_padded(const struct op_class *op);
+/* Fills struct cuda, pads. */
+enum assay_status cuda_find_padded(struct cuda *cuda, struct error *err);
+/* Whether what a node makes is to be padded: by a convolution that is not
+ * padded yet, and any map that has its layout, without padding. */
+bool cuda_pads_output(const struct cuda_call *call, const struct cuda_job *job);
+bool cuda_pads_map(const struct cuda_call *call, const struct tensor *y);
 /* Chooses a plan and queues it. */
 enum assay_status cuda_job_do(struct cuda_call *call,
                               const struct cuda_job *job,
@@ -101,12 +108,17 @@ bool cuda_job_is_product(const struct cuda_job *job);
 
 /* "9.13.1"; "" where there is none. */
 const char *cuda_cudnn_version(void);
-/* Makes the first plan that works of those that cuDNN's rules suggest for the
- * job, from the i-th on, fused or without what comes after the sums; *i becomes
- * its number. False: there is none. Asking for the rules takes longer than
- * making a plan. */
+/* What cuDNN's rules suggest for a job, fused or without what comes after the
+ * sums: asking for that takes longer than making a plan. NULL: nothing. */
+struct cudnn_list;
+struct cudnn_list *cudnn_list_open(struct cuda_device *device,
+                                   const struct cuda_job *job, bool is_fused);
+/* The next one that works; false: there is none, or no list. */
+bool cudnn_list_next(struct cudnn_list *list, struct cuda_plan *plan);
+void cudnn_list_close(struct cudnn_list *list); /* accepts NULL */
+/* The i-th suggestion; false: it does not work. */
 bool cudnn_plan_make(struct cuda_device *device, const struct cuda_job *job,
-                     bool is_fused, size_t *i, struct cuda_plan *plan);
+                     bool is_fused, size_t i, struct cuda_plan *plan);
 void cudnn_plan_free(struct cudnn_plan *plan); /* accepts NULL */
 enum assay_status cudnn_plan_run(struct cuda_call *call,
                                  const struct cuda_plan *plan,
@@ -158,8 +170,15 @@ struct cuda_chosen {
     struct cuda_job job;
     struct cuda_plan plan;
     struct cuda_chosen *next;
-    char others[160]; /* what the others took, for --explain */
+    char others[320]; /* what the others took, for --explain */
 };
+
+/* cuda_contest.c: the fastest plan for a job, as long as there is time to
+ * measure. Whether it was measured; then `times` has what each candidate
+ * took. */
+bool cuda_contest(struct cuda_call *call, const struct cuda_job *job,
+                  const struct cuda_operands *operands, struct cuda_plan *best,
+                  struct str *times);
 
 /* The plan for a job: the one it had before, the one that was remembered, or
  * the fastest of the candidates, while there is time to measure. `operands` are
@@ -182,23 +201,29 @@ void cuda_choices_close(struct cuda *cuda);
 
 enum packed_kind {
     PACKED_WEIGHT, /* [o,c,kh,kw] as [o,kh,kw,c], scaled */
-    PACKED_WIDE,   /* the same with zeros up to cuda_wide() channels */
     PACKED_ROWS,   /* in its order: biases, weights of products */
     PACKED_TURNED  /* [c,o,kh,kw] of transposed convolutions as [kh,kw,o,c] */
 };
 
-/* How many channels maps of fewer are given, for tensor cores to read 16 bytes
- * at a time. */
-static inline int64_t cuda_wide(enum dtype stored)
+struct packing {
+    enum packed_kind kind;
+    enum dtype stored;
+    /* With zeros up to so many outputs and channels, of a vector up to so many
+     * elements and 1; 0: none are added. Not of turned ones. */
+    int64_t rows, columns;
+};
+
+static inline struct packing cuda_packing(enum packed_kind kind,
+                                          enum dtype stored)
 {
-    return 16 / (int64_t)dtype_bytes(stored);
+    return (struct packing){.kind = kind, .stored = stored};
 }
 
-/* A parameter as kernels want it, in the stored type; kept until the parameters
- * change. scale: NULL, or one factor for each output channel. */
+/* A parameter as kernels want it; kept until the parameters change.
+ * scale_input: 0, or that of one factor for each output channel. */
 enum assay_status cuda_packed(struct cuda_call *call, size_t input,
-                              size_t scale_input, enum packed_kind kind,
-                              enum dtype stored, cu_pointer *out);
+                              size_t scale_input, struct packing packing,
+                              cu_pointer *out);
 void cuda_packed_forget(struct cuda *cuda);
 
 #endif

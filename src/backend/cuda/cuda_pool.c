@@ -96,16 +96,33 @@ static float share_of_place(const struct pool2d *pool)
     return 1 / (float)(pool->height * pool->width);
 }
 
+static enum assay_status pool2d_launch(struct cuda_call *call,
+                                       const struct tensor *x_map,
+                                       const struct tensor *y_map,
+                                       cu_pointer places)
+{
+    struct pool2d pool = pool2d_over(call->node, &x_map->shape, &y_map->shape);
+    struct cuda_view from = cuda_view_of(x_map), made = cuda_view_of(y_map);
+    cu_pointer x = cuda_at(x_map), y = cuda_at(y_map);
+    size_t n = tensor_elements(y_map);
+    char name[CUDA_NAME];
+
+    if (!n)
+        return ASSAY_OK;
+    if (is_global(&pool, x_map, y_map))
+        return cuda_image_sums(call, x_map, NULL, share_of_place(&pool), y_map);
+    memcpy(pool.in_x, from.strides, sizeof pool.in_x);
+    memcpy(pool.in_y, made.strides, sizeof pool.in_y);
+    return CUDA_LAUNCH(
+        call, "pool", cuda_kernel_name(name, "pool2d", cuda_stored(x_map)),
+        cuda_grid_for(call->cuda->device, n, 1), pool, x, y, places);
+}
+
 /* Stored as the input is; in training, with the channels last. */
 enum assay_status cuda_run_pool2d(struct cuda_call *call)
 {
-    struct tensor own = {0};
-    struct pool2d pool = pool2d_over(call->node, &call->inputs[0]->shape,
-                                     &call->outputs[0].shape);
-    cu_pointer x, y, places;
-    struct cuda_view from, made;
-    size_t n = tensor_elements(&call->outputs[0]);
-    char name[CUDA_NAME];
+    struct tensor own = {0}, x, y;
+    cu_pointer places;
     enum assay_status st = cuda_save_places(call, &places);
 
     if (!st)
@@ -115,21 +132,10 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
                             &own);
     if (!st)
         st = cuda_output(call, 0, own.layout);
-    if (!st && n && is_global(&pool, &own, &call->outputs[0])) {
-        st = cuda_image_sums(call, &own, NULL, share_of_place(&pool),
-                             &call->outputs[0]);
-    } else if (!st && n) {
-        from = cuda_view_of(&own);
-        made = cuda_view_of(&call->outputs[0]);
-        memcpy(pool.in_x, from.strides, sizeof pool.in_x);
-        memcpy(pool.in_y, made.strides, sizeof pool.in_y);
-        x = cuda_at(&own);
-        y = cuda_at(&call->outputs[0]);
-        cuda_kernel_name(name, "pool2d", cuda_stored(&own));
-        st = CUDA_LAUNCH(call, "pool", name,
-                         cuda_grid_for(call->cuda->device, n, 1), pool, x, y,
-                         places);
-    }
+    x = cuda_as_stored(&own);
+    y = cuda_as_stored(&call->outputs[0]);
+    if (!st)
+        st = pool2d_launch(call, &x, &y, places);
     tensor_release(&own);
     return st;
 }

@@ -60,8 +60,9 @@ static enum assay_status unary_floats(struct cuda_call *call, int op,
                                       const struct tensor *to, double alpha,
                                       double beta)
 {
+    struct tensor all = cuda_as_stored(from);
     cu_pointer x = cuda_at(from), y = cuda_at(to);
-    int64_t n = (int64_t)tensor_elements(from);
+    int64_t n = (int64_t)tensor_elements(&all);
     float a = (float)alpha, b = (float)beta;
     char name[CUDA_NAME];
 

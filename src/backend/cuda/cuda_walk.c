@@ -15,11 +15,13 @@ struct cuda_view cuda_view_of(const struct tensor *x)
     const int64_t *dims = x->shape.dims;
     int64_t step = 1;
 
-    if (cuda_order(x) == CUDA_CHANNELS_LAST) {
-        view.strides[0] = dims[1] * dims[2] * dims[3];
+    if (cuda_order(x) != CUDA_ROWS) {
+        int64_t c = cuda_is_padded(x) ? cuda_padded(dims[1], stored) : dims[1];
+
+        view.strides[0] = c * dims[2] * dims[3];
         view.strides[1] = 1;
-        view.strides[2] = dims[1] * dims[3];
-        view.strides[3] = dims[1];
+        view.strides[2] = c * dims[3];
+        view.strides[3] = c;
         return view;
     }
     for (int i = x->shape.rank - 1; i >= 0; i--) {

@@ -4,25 +4,27 @@
  *
  * SPDX-License-Identifier: MIT */
 
-/* [o,c,places] to [o,places,c], with a factor for each o; scale may be 0. */
+/* [rows,c,places] to [more rows,places,wide] with zeros, and a factor for each
+ * row; scale may be 0. */
 template <typename T>
 __device__ void pack_weight_kernel(const float *x, const float *scale, T *y,
-                                   int64_t c, int64_t wide, int64_t places,
-                                   int64_t n)
+                                   int64_t rows, int64_t c, int64_t wide,
+                                   int64_t places, int64_t n)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
         int64_t channel = i % wide, place = i / wide % places;
         int64_t o = i / wide / places;
-        float w = channel < c ? x[(o * c + channel) * places + place] : 0;
+        bool is_there = channel < c && o < rows;
+        float w = is_there ? x[(o * c + channel) * places + place] : 0;
 
-        y[i] = store<T>(scale ? w * scale[o] : w);
+        y[i] = store<T>(scale && is_there ? w * scale[o] : w);
     }
 }
 
 FOR_STORED(pack_weight,
-           (const float *x, const float *scale, T *y, int64_t c, int64_t wide,
-            int64_t places, int64_t n),
-           (x, scale, y, c, wide, places, n))
+           (const float *x, const float *scale, T *y, int64_t rows, int64_t c,
+            int64_t wide, int64_t places, int64_t n),
+           (x, scale, y, rows, c, wide, places, n))
 
 /* [c,o,places] of a transposed convolution to [places,o,c]. */
 template <typename T>

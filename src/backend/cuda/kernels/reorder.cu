@@ -44,20 +44,44 @@ __device__ void turn_elements(const A *x, B *y, int64_t n, int64_t rows,
     }
 }
 
-/* Places of c channels, by rows or channels last, with zeros up to `wide`. */
+/* From rows to places of c channels with zeros up to `wide`. */
 template <typename A, typename B>
 __device__ void widen_elements(const A *x, B *y, int64_t n, int64_t plane,
-                               int c, int wide, int is_by_rows)
+                               int c, int wide)
 {
     for (int64_t i = FIRST; i < n; i += STEP) {
-        const A *from = is_by_rows ? x + i / plane * c * plane + i % plane
-                                   : x + i * c;
+        const A *from = x + i / plane * c * plane + i % plane;
 
         for (int k = 0; k < wide; k++)
-            y[i * wide + k] =
-                store<B>(k < c ? load(from[is_by_rows ? k * plane : k]) : 0.0f);
+            y[i * wide + k] = store<B>(k < c ? load(from[k * plane]) : 0.0f);
     }
 }
+
+/* Places of c channels, which are in_x elements apart, as places that are in_y
+ * elements apart, with zeros after the channels. */
+template <typename A, typename B>
+__device__ void pad_elements(const A *x, B *y, int64_t n, int c, int in_x,
+                             int in_y)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        int64_t place = i >> 32 ? i / in_y : (uint32_t)i / (uint32_t)in_y;
+        int k = (int)(i - place * in_y);
+
+        y[i] = store<B>(k < c ? load(x[place * in_x + k]) : 0.0f);
+    }
+}
+
+/* Zeros from channel c on at each place of `wide`; n of them in all. */
+template <typename T>
+__device__ void clear_padding_kernel(T *y, int64_t n, int c, int wide)
+{
+    int more = wide - c;
+
+    for (int64_t i = FIRST; i < n; i += STEP)
+        y[i / more * wide + c + i % more] = store<T>(0.0f);
+}
+
+FOR_STORED(clear_padding, (T *y, int64_t n, int c, int wide), (y, n, c, wide))
 
 #define PAIR(from, A, to, B)                                                   \
     extern "C" __global__ void cast_##from##_##to(const A *x, B *y, int64_t n) \
@@ -70,10 +94,14 @@ __device__ void widen_elements(const A *x, B *y, int64_t n, int64_t plane,
         turn_elements(x, y, n, rows, columns);                                 \
     }                                                                          \
     extern "C" __global__ void widen_##from##_##to(                            \
-        const A *x, B *y, int64_t n, int64_t plane, int c, int wide,           \
-        int is_by_rows)                                                        \
+        const A *x, B *y, int64_t n, int64_t plane, int c, int wide)           \
     {                                                                          \
-        widen_elements(x, y, n, plane, c, wide, is_by_rows);                   \
+        widen_elements(x, y, n, plane, c, wide);                               \
+    }                                                                          \
+    extern "C" __global__ void pad_##from##_##to(                              \
+        const A *x, B *y, int64_t n, int c, int in_x, int in_y)                \
+    {                                                                          \
+        pad_elements(x, y, n, c, in_x, in_y);                                  \
     }
 
 PAIR(f32, float, f32, float)
