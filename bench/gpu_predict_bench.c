@@ -8,8 +8,10 @@
 #include "bench.h"
 
 #include "predict/fingerprint_eval.h"
+#include "predict/network_folder.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { n_threads = 2 };
 
@@ -105,6 +107,7 @@ int main(int argc, char **argv)
 {
     struct data_set set = {0};
     struct error err = {0};
+    const char *networks = NULL;
     enum assay_status st = ASSAY_OK;
 
     if (argc < 2) {
@@ -112,8 +115,13 @@ int main(int argc, char **argv)
              "was named");
         return 0;
     }
-    for (int i = 1; !st && i < argc; i++)
-        st = data_set_read(&set, argv[i], &err);
+    if (argc > 3 && strcmp(argv[1], "--networks") == 0) {
+        networks = argv[2];
+        argv += 2;
+        argc -= 2;
+    }
+    st = data_set_read_all(&set, (const char *const *)argv + 1,
+                           (size_t)argc - 1, networks, &err);
     for (int f = FRAMEWORK_UNKNOWN + 1; !st && f < N_FRAMEWORKS; f++) {
         if (has_rows(&set, (enum framework)f))
             st = bench_framework(&set, (enum framework)f, &err);

@@ -377,9 +377,15 @@ def answer_request(line, words):
 
 
 def has_touched_gpu():
-    """Whether this process opened a GPU's driver: no copy of it can use that."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
-        return any("/libcuda.so" in row for row in file)
+    """Whether this process initialised the GPU's driver: no copy of it can use
+    that. Libraries may load the driver without doing so."""
+    not_initialised = 3
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return driver.cuDeviceGetCount(ctypes.byref(ctypes.c_int())) != \
+        not_initialised
 
 
 def import_ahead(name):

@@ -52,7 +52,8 @@ campaign_make_networks(const struct campaign_config *config,
                        struct error *err);
 
 /* Lists the tests: for the networks in local_model_loc, or those in the file
- * test_config unless create_config is set. */
+ * test_config unless create_config is set. Networks go on together, so that one
+ * can learn from a campaign that is cut short. */
 enum assay_status campaign_list_tests(const struct campaign_config *config,
                                       struct campaign_tests *tests,
                                       struct error *err);

@@ -14,6 +14,12 @@ void campaign_explain_end(struct campaign_result *result, enum child_told told,
 void campaign_explain_nomem(struct campaign_result *result,
                             size_t memory_bytes);
 
+/* Puts the tests into an order in which a campaign that is cut short can be
+ * learned from: all networks go on together, from the lowest level and the
+ * highest to those between them, of each the batches in rising order. */
+enum assay_status campaign_order_tests(struct campaign_tests *tests,
+                                       struct error *err);
+
 /* A test in PyTorch, which may take so much memory. */
 enum assay_status torch_try(const struct campaign_test *test,
                             const struct campaign_limits *limits,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "predict/campaign_internal.h"
 #include "predict/campaign_names.h"
 
 #include <dirent.h>
@@ -349,6 +350,8 @@ enum assay_status campaign_list_tests(const struct campaign_config *config,
     st = profile->test_config && !profile->create_config
              ? list_from_file(config, &plan, tests, err)
              : list_from_folder(config, &plan, tests, err);
+    if (!st)
+        st = campaign_order_tests(tests, err);
     if (st)
         campaign_tests_release(tests);
     return st;
@@ -378,11 +381,20 @@ static void put_model_path(struct sink *sink,
         sink_printf(sink, "'%s'", file);
 }
 
+/* Whether a test before it is of the same file. */
+static bool is_listed(const struct campaign_tests *tests, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (tests->items[k].file == tests->items[i].file)
+            return true;
+    }
+    return false;
+}
+
 static void put_tests(const struct campaign_config *config,
                       const struct campaign_tests *tests, struct sink *sink)
 {
     const struct profile_config *profile = &config->profile;
-    const char *last = "";
 
     sink_printf(sink, "[%s]\n",
                 profile->network.n ? profile->network.items[0] : "networks");
@@ -396,11 +408,10 @@ static void put_tests(const struct campaign_config *config,
     put_texts(sink, "exec_stage", &profile->stage);
     sink_puts(sink, "model= [");
     for (size_t i = 0; i < tests->n; i++) {
-        if (strcmp(tests->items[i].file, last) == 0)
+        if (is_listed(tests, i))
             continue;
-        sink_puts(sink, last[0] ? ",\n        " : "");
-        last = tests->items[i].file;
-        put_model_path(sink, profile, last);
+        sink_puts(sink, i ? ",\n        " : "");
+        put_model_path(sink, profile, tests->items[i].file);
     }
     sink_puts(sink, "]\n");
 }

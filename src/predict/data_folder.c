@@ -190,12 +190,32 @@ static enum assay_status read_denses(struct data_reading *reading,
     return st;
 }
 
+/* Folders of earlier versions do not have them. */
+static enum assay_status read_torch(struct data_reading *reading,
+                                    struct image_counts *counts,
+                                    struct error *err)
+{
+    enum assay_status st = ASSAY_OK;
+
+    for (const struct description_field *f = description_torch_fields;
+         !st && f->name; f++) {
+        int place = -1;
+
+        st = csv_need(&reading->csv, f->name, &place, err);
+        if (!st)
+            st = read_count(reading, place, description_count(counts, f), err);
+    }
+    return st;
+}
+
 static enum assay_status read_counts(struct data_reading *reading,
                                      struct data_set *set,
                                      const struct description_field *columns,
                                      bool has_denses, struct error *err)
 {
     int places[max_count_columns], denses = -1;
+    bool has_torch =
+        csv_find(&reading->csv, description_torch_fields[0].name) >= 0;
     enum assay_status st = ASSAY_OK;
     bool more = true;
 
@@ -215,6 +235,8 @@ static enum assay_status read_counts(struct data_reading *reading,
             st = read_count(
                 reading, places[i],
                 description_count(&description->counts, &columns[i]), err);
+        if (!st && has_torch)
+            st = read_torch(reading, &description->counts, err);
         if (!st)
             st = read_denses(reading, csv_field(&reading->csv, denses),
                              description, err);

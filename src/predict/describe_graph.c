@@ -6,6 +6,7 @@
 #include "predict/describe_graph.h"
 
 #include "base/mem.h"
+#include "predict/torch_memory.h"
 
 struct describing {
     const struct graph *graph;
@@ -298,6 +299,26 @@ static void count_saved(struct describing *d)
             4 * describe_elements(d, graph_output_at(d->graph, 0, NULL)) + 8;
 }
 
+static enum assay_status count_torch(struct describing *d, struct error *err)
+{
+    struct image_counts *counts = &d->out->counts;
+    enum assay_status st = ASSAY_OK;
+
+    for (int i = 0; !st && i < 2 * TORCH_BATCHES; i++) {
+        bool is_training = i < TORCH_BATCHES;
+        int place = i % TORCH_BATCHES;
+        struct torch_memory memory;
+
+        st = torch_memory_of(d->graph, d->survey, (int64_t)d->n_images,
+                             (int64_t)1 << place, is_training, &memory, err);
+        if (is_training)
+            counts->torch_training[place] = memory.reserved_mb;
+        else
+            counts->torch_inference[place] = memory.reserved_mb;
+    }
+    return st;
+}
+
 struct shape describe_image(const struct graph *graph)
 {
     struct shape shape =
@@ -334,6 +355,7 @@ enum assay_status describe_graph(const struct graph *graph,
     if (!st) {
         count_parameter_tensors(&d);
         count_saved(&d);
+        st = count_torch(&d, err);
     }
     mem_free(d.roots);
     mem_free(d.is_saved);

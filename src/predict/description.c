@@ -33,6 +33,32 @@ const struct description_field description_fields[] = {
     {NULL, 0},
 };
 
+#define TORCH(stage, i, batch)                                                 \
+    {                                                                          \
+        "torch_" #stage "_" #batch "_mb",                                      \
+            offsetof(struct image_counts, torch_##stage[i])                    \
+    }
+
+const struct description_field description_torch_fields[] = {
+    TORCH(training, 0, 1),
+    TORCH(training, 1, 2),
+    TORCH(training, 2, 4),
+    TORCH(training, 3, 8),
+    TORCH(training, 4, 16),
+    TORCH(training, 5, 32),
+    TORCH(training, 6, 64),
+    TORCH(training, 7, 128),
+    TORCH(inference, 0, 1),
+    TORCH(inference, 1, 2),
+    TORCH(inference, 2, 4),
+    TORCH(inference, 3, 8),
+    TORCH(inference, 4, 16),
+    TORCH(inference, 5, 32),
+    TORCH(inference, 6, 64),
+    TORCH(inference, 7, 128),
+    {NULL, 0},
+};
+
 double *description_count(struct image_counts *counts,
                           const struct description_field *field)
 {

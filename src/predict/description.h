@@ -27,6 +27,8 @@ struct dense_row {
     int64_t in, out;
 };
 
+enum { TORCH_BATCHES = 8 };
+
 /* Elements and counts per image, in the order of description_fields. */
 struct image_counts {
     double parameters;
@@ -39,6 +41,9 @@ struct image_counts {
     double max_pool_inputs, max_pool_outputs, max_pool_taps, n_max_pool;
     double avg_pool_inputs, n_avg_pool;
     double saved_bytes; /* of activations, kept for the backward pass */
+    /* What PyTorch would take from a GPU's driver, in MB, for batches of 1, 2,
+     * 4 and so on; 0: unknown. */
+    double torch_training[TORCH_BATCHES], torch_inference[TORCH_BATCHES];
 };
 
 /* An op that predictions cannot count, and its number of layers. */
@@ -87,6 +92,8 @@ struct description_field {
 };
 
 extern const struct description_field description_fields[];
+/* Those that came later: data folders and fingerprints may lack them. */
+extern const struct description_field description_torch_fields[];
 double *description_count(struct image_counts *counts,
                           const struct description_field *field);
 

@@ -239,9 +239,18 @@ static enum assay_status own_network(struct print_reading *r,
     return ASSAY_OK;
 }
 
+static const struct description_field *
+find_count(const struct description_field *fields, const char *name)
+{
+    while (fields->name && strcmp(fields->name, name) != 0)
+        fields++;
+    return fields->name ? fields : NULL;
+}
+
 static enum assay_status read_image_count(struct print_reading *r,
                                           struct error *err)
 {
+    const struct description_field *field;
     struct description *own = NULL;
     double value = 0;
     enum assay_status st = own_network(r, &own, err);
@@ -250,14 +259,15 @@ static enum assay_status read_image_count(struct print_reading *r,
         st = print_number(r, 2, &value, err);
     if (!st && !(value >= 0))
         st = reading_refuse(r, "expected a count", err);
-    for (const struct description_field *f = description_fields; !st && f->name;
-         f++) {
-        if (strcmp(f->name, r->words[1]) == 0) {
-            *description_count(&own->counts, f) = value;
-            return ASSAY_OK;
-        }
-    }
-    return st ? st : reading_refuse(r, "unknown count", err);
+    if (st)
+        return st;
+    field = find_count(description_fields, r->words[1]);
+    if (!field)
+        field = find_count(description_torch_fields, r->words[1]);
+    if (!field)
+        return reading_refuse(r, "unknown count", err);
+    *description_count(&own->counts, field) = value;
+    return ASSAY_OK;
 }
 
 static enum assay_status read_conv(struct print_reading *r, struct error *err)

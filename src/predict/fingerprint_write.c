@@ -30,6 +30,16 @@ static void put_print_values(struct sink *sink, const double *values, size_t n)
 
 /* ---- networks and rows --------------------------------------------------- */
 
+static void write_counts(struct image_counts *counts,
+                         const struct description_field *fields,
+                         struct sink *sink)
+{
+    for (const struct description_field *f = fields; f->name; f++) {
+        sink_printf(sink, "count %s", f->name);
+        put_print_values(sink, description_count(counts, f), 1);
+    }
+}
+
 static void write_network(const struct description *description,
                           struct sink *sink)
 {
@@ -37,10 +47,9 @@ static void write_network(const struct description *description,
 
     sink_printf(sink, "network %lld %s\n", (long long)description->level,
                 description->network);
-    for (const struct description_field *f = description_fields; f->name; f++) {
-        sink_printf(sink, "count %s", f->name);
-        put_print_values(sink, description_count(&counts, f), 1);
-    }
+    write_counts(&counts, description_fields, sink);
+    if (counts.torch_training[0] > 0)
+        write_counts(&counts, description_torch_fields, sink);
     for (size_t i = 0; i < description->n_convs; i++) {
         int64_t numbers[CONV_NUMBERS];
 

@@ -16,6 +16,8 @@ enum parameter {
     IM2COL_LARGEST,
     RAGGED_LARGEST,
     IMAGES,
+    PRODUCTS,
+    POOLED,
     FLOOR,
     CEILING,
     LIMIT,
@@ -36,6 +38,11 @@ static const struct prior gpu_priors[] = {
     [IM2COL_LARGEST] = {"im2col_largest", "times its bytes", 0.05, 1, ON_ALL},
     [RAGGED_LARGEST] = {"ragged_largest", "times its bytes", 0.5, 1, ON_ALL},
     [IMAGES] = {"images", "times their bytes", 1, 0.3, ON_ALL},
+    /* Of PyTorch's caching pool it is known what it takes (torch_memory.h); the
+     * driver's context comes to that, and what the library of products loads.
+     */
+    [PRODUCTS] = {"products", "MB", 0.3, 1, ON_ALL},
+    [POOLED] = {"pooled", "times its bytes", 1, 0.02, ON_ALL},
     [FLOOR] = {"floor", "MB", 0.5, 0.3, ON_ALL},
     [CEILING] = {"ceiling", "MB", 1, 0.02, ON_ALL},
     [LIMIT] = {"limit", "MB", 1.12, 0.1, ON_ALL},
@@ -56,7 +63,7 @@ static struct prior gpu_prior(const struct physical *physical, size_t i)
 
 static bool gpu_is_constant(size_t i)
 {
-    return i == CONTEXT;
+    return i == CONTEXT || i == PRODUCTS;
 }
 
 /* What a convolution reads and writes, and what may be added to that: a map as
@@ -96,6 +103,35 @@ static double conv_bytes(const struct conv_row *conv)
     return 4 * (double)(conv->out * in * conv->kernel[0] * conv->kernel[1]);
 }
 
+/* Between the batches that are known, and on from the last two. */
+static double pooled_mb(const double *known, double batch)
+{
+    int i = 0;
+    double low = 1, share;
+
+    while (i + 2 < TORCH_BATCHES && batch > 2 * low) {
+        low *= 2;
+        i++;
+    }
+    share = (batch - low) / low;
+    return known[i] + share * (known[i + 1] - known[i]);
+}
+
+static void torch_terms(const struct physical *physical,
+                        const struct description *description, double batch,
+                        double *out)
+{
+    const struct image_counts *counts = &description->counts;
+
+    memset(out, 0, N_TERMS * sizeof *out);
+    out[CONTEXT] = 1;
+    out[PRODUCTS] = description->n_denses > 0;
+    out[POOLED] =
+        pooled_mb(physical->stage == STAGE_TRAINING ? counts->torch_training
+                                                    : counts->torch_inference,
+                  batch);
+}
+
 static void gpu_terms(const struct physical *physical,
                       const struct description *description, double batch,
                       double *out)
@@ -103,6 +139,10 @@ static void gpu_terms(const struct physical *physical,
     const struct image_counts *counts = &description->counts;
     double norms = 4 * counts->norm_elements;
 
+    if (physical->is_torch && counts->torch_training[0] > 0) {
+        torch_terms(physical, description, batch, out);
+        return;
+    }
     memset(out, 0, N_TERMS * sizeof *out);
     for (size_t i = 0; i < description->n_convs; i++) {
         const struct conv_row *conv = &description->convs[i];

@@ -40,6 +40,12 @@ enum assay_status network_open(struct opened_network *network, const char *path,
     return st;
 }
 
+/* Those of earlier versions lack what PyTorch would take. */
+static bool is_whole(const struct description *own)
+{
+    return (own->n_convs || own->n_denses) && own->counts.torch_training[0] > 0;
+}
+
 /* The description moves into the set. */
 static enum assay_status describe_file(struct data_set *set, const char *path,
                                        const struct network_file *name,
@@ -49,8 +55,7 @@ static enum assay_status describe_file(struct data_set *set, const char *path,
     size_t index = data_set_find(set, name->network, name->level);
     enum assay_status st = ASSAY_OK;
 
-    if (index != SIZE_MAX &&
-        (set->descriptions[index].n_convs || set->descriptions[index].n_denses))
+    if (index != SIZE_MAX && is_whole(&set->descriptions[index]))
         return ASSAY_OK;
     st = network_open(&network, path, err);
     if (!st)

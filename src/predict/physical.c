@@ -15,13 +15,23 @@ const struct physical_class *physical_class(const struct physical *physical)
     return is_latency ? &latency_class : &memory_class;
 }
 
+static bool has_torch(const struct data_points *points)
+{
+    for (size_t i = 0; i < points->n; i++) {
+        if (!(points->items[i].description->counts.torch_training[0] > 0))
+            return false;
+    }
+    return points->n > 0 && points->multiprocessors > 0 && !points->is_fused;
+}
+
 struct physical physical_for(const struct data_points *points)
 {
     return (struct physical){.target = points->target,
                              .stage = points->stage,
                              .multiprocessors = points->multiprocessors,
                              .is_fused = points->is_fused &&
-                                         points->stage == STAGE_INFERENCE};
+                                         points->stage == STAGE_INFERENCE,
+                             .is_torch = has_torch(points)};
 }
 
 size_t physical_count(const struct physical *physical)

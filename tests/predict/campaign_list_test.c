@@ -68,6 +68,45 @@ TEST(a_file_of_tests_says_what_to_measure_for_its_networks)
     campaign_config_release(&config);
 }
 
+/* The first tests of a list, as NETWORK_LEVELxBATCH. */
+static void write_order(const struct campaign_tests *tests, size_t n, char *out,
+                        size_t size)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(
+            out + used, size - used, "%s_%lldx%lld ", tests->items[i].network,
+            (long long)tests->items[i].level, (long long)tests->items[i].batch);
+}
+
+TEST(a_campaign_cut_short_has_all_networks_at_outer_levels_first)
+{
+    struct campaign_config config;
+    struct campaign_tests tests = {0};
+    char text[512], order[1024];
+
+    case_write(test_path("list.ini"),
+               "[some]\ntest_var= ['memory']\nbs= [8, 2]\n"
+               "exec_stage= ['inference']\n"
+               "model= ['a_0.net', 'a_30.net', 'a_50.net', 'a_70.net', "
+               "'a_90.net', 'b_0.net', 'b_90.net', 'b_0_1.net']\n");
+    snprintf(text, sizeof text, "[profile]\nlog_dir= logs\ntest_config= %s\n",
+             test_path("list.ini"));
+    case_read("device.ini", text, &config);
+    CHECK_STATUS(campaign_list_tests(&config, &tests, &err), ASSAY_OK, &err);
+    write_order(&tests, tests.n, order, sizeof order);
+    CHECK_STR(order, "a_0x2 b_0x2 a_0x8 b_0x8 a_90x2 b_90x2 a_90x8 b_90x8 "
+                     "a_50x2 a_50x8 a_30x2 a_30x8 a_70x2 a_70x8 "
+                     "b_0x2 b_0x8 ");
+    CHECK_INT(tests.items[15].repeat, 1);
+    CHECK_INT(tests.items[0].series, tests.items[2].series);
+    CHECK(tests.items[0].series != tests.items[1].series);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
 static void check_list_refused(const char *list, const char *part)
 {
     struct campaign_config config;

@@ -53,7 +53,9 @@ TEST(tests_combine_networks_levels_batches_stages_and_variables)
     CHECK_INT(tests.n_series, 8);
     CHECK_STR(tests.items[0].network, "mobilenetv2");
     CHECK_INT(tests.items[0].batch, 1); /* the smallest first */
-    CHECK_INT(tests.items[2].batch, 4);
+    CHECK_INT(tests.items[4].batch, 2);
+    CHECK_INT(tests.items[11].batch, 4);
+    CHECK_INT(tests.items[11].level, 0);
     CHECK_INT(tests.items[23].level, 50);
     campaign_tests_release(&tests);
     campaign_config_release(&config);
@@ -360,7 +362,7 @@ static enum assay_status stop_at_four(const struct campaign_test *test,
                                       struct campaign_result *result,
                                       struct error *error)
 {
-    return test->stage == STAGE_TRAINING && test->target == TARGET_MEMORY &&
+    return test->stage == STAGE_INFERENCE && test->target == TARGET_MEMORY &&
                    test->batch == 1 && test->level == 0
                ? hang(test, limits, result, error)
                : be_quick(test, limits, result, error);

@@ -308,20 +308,34 @@ def test_a_host_without_pytorch_says_so_at_once(tmp_path):
         assert "has no PyTorch (of the test)" in host.ready["reason"]
 
 
-def test_what_opens_a_gpu_s_driver_is_not_imported_before_the_tests(
+class Driver:
+    """A GPU's, which says 3 until it is initialised."""
+    state = 3
+
+    def cuDeviceGetCount(self, _):  # noqa: N802
+        return self.state
+
+
+def test_what_starts_a_gpu_s_driver_is_not_imported_before_the_tests(
         tmp_path, monkeypatch):
-    (tmp_path / "libcuda.so.1").write_bytes(bytes(4096))
-    (tmp_path / "opens_driver.py").write_text(
-        "import mmap\n"
-        f"file = open({str(tmp_path / 'libcuda.so.1')!r}, 'rb')\n"
-        "mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)\n")
-    (tmp_path / "opens_nothing.py").write_text("value = 1\n")
+    driver = Driver()
+    monkeypatch.setattr(torch_test.ctypes, "CDLL", lambda name: driver)
+    load = "import ctypes\ndriver = ctypes.CDLL('libcuda.so.1')\n"
+    (tmp_path / "starts_driver.py").write_text(load + "driver.state = 0\n")
+    (tmp_path / "loads_driver.py").write_text(load)
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert not torch_test.import_ahead("opens_driver")
+    assert not torch_test.import_ahead("starts_driver")
     assert not torch_test.import_ahead("is_not_there")
-    assert torch_test.import_ahead("opens_nothing")
-    assert "opens_driver" not in sys.modules
-    assert "opens_nothing" in sys.modules
+    assert torch_test.import_ahead("loads_driver")
+    assert "starts_driver" not in sys.modules
+    assert "loads_driver" in sys.modules
+
+
+def test_a_machine_without_a_gpu_s_driver_touches_none(monkeypatch):
+    def is_missing(name):
+        raise OSError(name)
+    monkeypatch.setattr(torch_test.ctypes, "CDLL", is_missing)
+    assert not torch_test.has_touched_gpu()
 
 
 def test_a_gpu_that_pytorch_does_not_see_is_refused():
