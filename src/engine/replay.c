@@ -12,7 +12,9 @@
 
 #include <assay/span.h>
 
-enum { most_replays = 8 }; /* sizes of inputs that are remembered */
+/* Sizes of inputs that are remembered: at least, and at most if half of the
+ * device's memory is free. */
+enum { most_replays = 8, most_roomy_replays = 64 };
 
 void replay_give_up(struct engine *engine, struct replay *replay)
 {
@@ -164,10 +166,20 @@ static bool has_known_rows(const struct engine *engine)
     return true;
 }
 
+static bool has_much_room(const struct engine *engine)
+{
+    struct space *space = pool_space(engine->pools[PLACE_DEVICE]);
+    size_t free_bytes, total_bytes;
+
+    return space->room && space->room(space, &free_bytes, &total_bytes) &&
+           free_bytes > total_bytes / 2;
+}
+
 /* Lets go of those that were not used for the longest time. */
 static void replays_limit(struct engine *engine)
 {
-    size_t n = 0, most = most_replays * engine_most_in_flight(engine);
+    size_t each = has_much_room(engine) ? most_roomy_replays : most_replays;
+    size_t n = 0, most = each * engine_most_in_flight(engine);
     struct replay **at = &engine->replays;
 
     while (*at) {
