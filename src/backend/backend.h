@@ -15,13 +15,14 @@
 #define BACKEND_BACKEND_H
 
 #include "backend/device.h"
+#include "backend/flight.h"
 #include "backend/host_math.h"
 #include "base/sink.h"
 #include "graph/graph.h"
 
 #include <math.h>
 
-enum { BACKEND_API_VERSION = 3 };
+enum { BACKEND_API_VERSION = 4 };
 
 /* What products are computed in. Sums are always of float32 at least. */
 enum precision {
@@ -231,6 +232,9 @@ struct backend_class {
         struct error *err);
     void (*recording_free)(struct backend *backend,
                            struct backend_recording *recording);
+    /* Optional (one at a time): recorded passes in flight, copies beside
+     * them. */
+    const struct flight_class *flights;
     /* Optional, with the one that follows (lengths of lists are never data):
      * whether lists whose length is data keep the room of the longest from now
      * on. No count is read back then, and a pass over them can be recorded. */

@@ -105,6 +105,10 @@ const struct option run_options[] = {
      .help = "what products are computed in",
      .shown_default = "auto: fp32, and tf32 on a GPU that has it",
      FIELD(precision)},
+    {OPT_INTEGER("in-flight", "N", 1, ENGINE_MOST_IN_FLIGHT),
+     .help = "on a GPU: afterwards stream the photographs, decoded ahead, with "
+             "this many passes in flight, and show images per second",
+     .shown_default = "one pass at a time", FIELD(in_flight)},
     OPTION_THREADS(FIELD(threads)),
     {OPT_LIST("sweep", "KEY=N,..."),
      .help = "run at every value of batch=, threads= or size=, and at all "
@@ -483,6 +487,23 @@ static void run_settings_set_thresholds(struct session_options *options,
 
 /* model: as run_find_model() returned it. */
 static enum assay_status
+run_settings_check_in_flight(const struct run_settings *settings,
+                             const struct device *device, struct error *err)
+{
+    if (!settings->in_flight)
+        return ASSAY_OK;
+    if (!device || device->space->is_host)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--in-flight needs a GPU (--device cuda:0); the "
+                         "processors run one pass at a time");
+    if (settings->is_plain)
+        return error_set(err, ASSAY_BAD_USAGE,
+                         "--plain runs one kernel per module, and passes in "
+                         "flight are one launch; leave out one of the two");
+    return ASSAY_OK;
+}
+
+static enum assay_status
 run_settings_set_session(struct run_job *job,
                          const struct run_settings *settings,
                          const struct model_source *model, struct error *err)
@@ -516,6 +537,8 @@ run_settings_set_session(struct run_job *job,
     options->model.seed = (uint64_t)settings->seed;
     run_settings_set_build(&options->model, settings);
     st = look_device(settings->device, &options->device, err);
+    if (!st)
+        st = run_settings_check_in_flight(settings, options->device, err);
     if (!st)
         st = run_settings_set_ends(job, settings, err);
     run_settings_set_thresholds(options, settings);
@@ -562,6 +585,7 @@ run_settings_set_options(struct run_job *job,
         .run_path = settings->output,
         .drawn_dir = settings->drawn_dir,
         .n_keep = n_keep,
+        .n_in_flight = (size_t)settings->in_flight,
     };
     return run_settings_set_session(job, settings, model, err);
 }

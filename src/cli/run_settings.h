@@ -25,7 +25,7 @@ struct run_settings {
     bool is_random, may_read_outside;
     const char *device;
     int precision;
-    int64_t images, warm_up, batch, threads;
+    int64_t images, warm_up, batch, threads, in_flight;
     double precision_goal, time_limit;
     bool is_plain;
     int detail;

@@ -193,6 +193,7 @@ void engine_free(struct engine *engine)
         return;
     if (engine->values)
         engine_forget_values(engine);
+    engine_passes_free(engine);
     if (engine->backend)
         engine_replays_free(engine);
     engine_unsend(engine);
@@ -325,7 +326,7 @@ engine_deliver(struct engine *engine, struct tensor *outputs, struct error *err)
 
 /* Reports what the device did, in a span of its own: asking for it is not the
  * model's time. */
-static void engine_collect(struct engine *engine)
+static void engine_collect_times(struct engine *engine)
 {
     bool is_apart = engine_is_far(engine) && engine->backend->class->timings;
 
@@ -346,7 +347,7 @@ static bool fits(const struct shape *declared, const struct shape *given)
     return is_same;
 }
 
-static enum assay_status check_inputs(const struct engine *engine,
+enum assay_status engine_check_inputs(const struct engine *engine,
                                       const struct tensor *inputs,
                                       struct error *err)
 {
@@ -403,7 +404,7 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
 {
     const struct graph *graph = engine->graph;
     struct pool *pool = engine->pools[PLACE_DEVICE];
-    enum assay_status st = check_inputs(engine, inputs, err);
+    enum assay_status st = engine_check_inputs(engine, inputs, err);
     bool is_thrifty;
     uint32_t owner;
 
@@ -437,7 +438,7 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     engine_set_owner(engine, owner);
     engine->has_run = true;
     if (!engine->tape)
-        engine_collect(engine);
+        engine_collect_times(engine);
     if (!st && engine->backend->class->pass_over)
         engine->backend->class->pass_over(engine->backend);
     if (st) {

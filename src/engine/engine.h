@@ -49,6 +49,41 @@ void engine_free(struct engine *engine); /* accepts NULL */
 enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
                              struct tensor *outputs, struct error *err);
 
+/* ---- passes in flight -----------------------------------------------------
+ *
+ * For photographs that follow each other: while the device runs a pass, the
+ * inputs of the next are copied in, and the results of the last one out. Passes
+ * are the same as those of engine_run(), bit for bit; those that cannot be one
+ * launch (engine_options.may_replay) and those of the host run when they are
+ * submitted. */
+
+enum { ENGINE_MOST_IN_FLIGHT = 16 };
+
+/* How many passes may be in flight, each with memory of its own on the device;
+ * 1 at first. */
+void engine_allow_in_flight(struct engine *engine, size_t n);
+/* How many are. */
+size_t engine_in_flight(const struct engine *engine);
+
+/* Starts a pass. inputs as of engine_run(); they may be changed as soon as it
+ * returns. ASSAY_BAD_USAGE where as many as may be are in flight. Where it
+ * fails there is no such pass, and the others are not touched. */
+enum assay_status engine_submit(struct engine *engine,
+                                const struct tensor *inputs, struct error *err);
+
+struct engine_pass {
+    bool is_flown; /* false: it ran when it was submitted */
+    /* By the device, of CLOCK_MONOTONIC; 0: unknown. */
+    int64_t begin_ns, end_ns;
+};
+
+/* Waits for the pass that was submitted first of those in flight. outputs as of
+ * engine_run(); engine_kept() has the values of this pass. Where the pass
+ * failed it is gone too, and the next call is about the next one. `pass` may be
+ * NULL. */
+enum assay_status engine_collect(struct engine *engine, struct tensor *outputs,
+                                 struct engine_pass *pass, struct error *err);
+
 /* Whether the last pass was one launch: see engine_options.may_replay. */
 bool engine_was_replayed(const struct engine *engine);
 /* Whether that may be at all, and whether it may from now on. */
@@ -132,7 +167,7 @@ const struct tensor *engine_gradient(const struct engine *engine,
  * the graph's data up to date, for who reads it; nothing to do on the host. */
 enum assay_status engine_store_parameters(struct engine *engine,
                                           struct error *err);
-/* The graph's data was changed by the caller. */
+/* The graph's data was changed by the caller. Passes in flight are lost. */
 void engine_parameters_changed(struct engine *engine);
 
 /* Outputs of a training graph that have the name of one of its buffers (running

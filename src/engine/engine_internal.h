@@ -69,6 +69,8 @@ struct engine {
     bool may_replay, was_replayed;
     bool is_replay_off;      /* by engine_allow_replay() */
     struct replay *replays;  /* replay.c */
+    struct passes *passes;   /* in_flight.c; NULL: none was submitted */
+    size_t most_in_flight;   /* 0: 1 */
     struct value_rows *rows; /* one per value, while lists keep their room;
                                 NULL: they do not */
     bool knows_rows;         /* whether they can was looked at */
@@ -88,6 +90,10 @@ enum { ENGINE_NODE_TEXT = 200 };
 const char *engine_node_text(const struct engine *engine,
                              const struct node *node, char *text, size_t size);
 
+/* Whether the inputs are of the types and sizes that the model fixes. */
+enum assay_status engine_check_inputs(const struct engine *engine,
+                                      const struct tensor *inputs,
+                                      struct error *err);
 /* Everything of the last run is given back, and the inputs are taken in. */
 void engine_begin_run(struct engine *engine, const struct tensor *inputs);
 enum assay_status engine_run_nodes(struct engine *engine, struct error *err);
@@ -108,6 +114,17 @@ bool engine_replay(struct engine *engine, const struct tensor *inputs,
 /* After a pass that was launched one by one, while its values are there. */
 void engine_replay_note(struct engine *engine, const struct tensor *inputs);
 void engine_replays_free(struct engine *engine);
+
+/* ---- in_flight.c ----------------------------------------------------------
+ */
+
+/* Waits for the passes that nobody collected, and forgets them. */
+void engine_passes_free(struct engine *engine);
+
+static inline size_t engine_most_in_flight(const struct engine *engine)
+{
+    return engine->most_in_flight ? engine->most_in_flight : 1;
+}
 
 /* ---- rooms.c: lists whose length is data, on a device ----------------------
  */

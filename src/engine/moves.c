@@ -183,6 +183,7 @@ void engine_parameters_changed(struct engine *engine)
 {
     const struct backend_class *class = engine->backend->class;
 
+    engine_passes_free(engine);
     engine_replays_free(engine); /* they read the copies */
     for (uint32_t i = 0; i < graph_value_count(engine->graph); i++) {
         struct engine_value *entry = &engine->values[i];

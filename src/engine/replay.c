@@ -6,37 +6,21 @@
  * on the host copies the inputs in, launches the whole, and copies the outputs
  * out. What a recorded pass works in belongs to it alone: a pool of its own.
  * Lists whose length is data are as long as they can be in it (rooms.c). */
-#include "engine/engine_internal.h"
+#include "engine/replay_internal.h"
 
 #include "base/mem.h"
 
 #include <assay/span.h>
 
-enum { most_replays = 8 }; /* sizes of inputs that are remembered */
+/* Sizes of inputs that are remembered: at least, and at most if half of the
+ * device's memory is free. */
+enum { most_replays = 8, most_roomy_replays = 64 };
 
-enum replay_state {
-    REPLAY_SEEN, /* ran once: it may be recorded */
-    REPLAY_READY,
-    REPLAY_IMPOSSIBLE
-};
-
-struct replay {
-    struct replay *next; /* less recently used */
-    enum replay_state state;
-    struct tensor *inputs;  /* on the device; before that, types and shapes */
-    struct tensor *made;    /* the values to hand out; on the device */
-    struct tensor together; /* small ones of them once more, in one piece */
-    size_t *places;         /* of each value in that, plus 1; 0: not there */
-    struct tensor
-        *counts; /* of lists, on the host, while they are handed out */
-    struct pool *pool;
-    size_t pass_bytes; /* what a pass has at most; 0: unknown */
-    struct backend_recording *recording;
-};
-
-/* Gives back all memory of the device; the sizes of the inputs stay. */
-static void replay_give_up(struct engine *engine, struct replay *replay)
+void replay_give_up(struct engine *engine, struct replay *replay)
 {
+    if (replay->flight)
+        engine->backend->class->flights->free(replay->flight);
+    replay->flight = NULL;
     if (replay->recording)
         engine->backend->class->recording_free(engine->backend,
                                                replay->recording);
@@ -66,6 +50,7 @@ static void replay_free(struct engine *engine, struct replay *replay)
     mem_free(replay->made);
     mem_free(replay->counts);
     mem_free(replay->places);
+    mem_free(replay->fetched);
     mem_free(replay);
 }
 
@@ -92,21 +77,47 @@ static bool replay_fits(const struct engine *engine,
     return is_same;
 }
 
-/* The one for inputs of these sizes, which becomes the first; NULL: none. */
+/* Where one for inputs of these sizes is in the list that is not in flight:
+ * one that can be run, where there is one. */
+static struct replay **replay_seek(struct engine *engine,
+                                   const struct tensor *inputs)
+{
+    struct replay **found = NULL;
+
+    for (struct replay **at = &engine->replays; *at; at = &(*at)->next) {
+        bool is_better = !found || ((*found)->state == REPLAY_IMPOSSIBLE &&
+                                    (*at)->state != REPLAY_IMPOSSIBLE);
+
+        if (is_better && !(*at)->is_flying && replay_fits(engine, *at, inputs))
+            found = at;
+    }
+    return found;
+}
+
+/* The same, which becomes the first; NULL: none. */
 static struct replay *replay_find(struct engine *engine,
                                   const struct tensor *inputs)
 {
-    struct replay **at = &engine->replays, *found;
+    struct replay **at = replay_seek(engine, inputs), *found;
 
-    while (*at && !replay_fits(engine, *at, inputs))
-        at = &(*at)->next;
+    if (!at)
+        return NULL;
     found = *at;
-    if (found) {
-        *at = found->next;
-        found->next = engine->replays;
-        engine->replays = found;
-    }
+    *at = found->next;
+    found->next = engine->replays;
+    engine->replays = found;
     return found;
+}
+
+/* How many there are for these sizes. */
+static size_t replay_count(const struct engine *engine,
+                           const struct tensor *inputs)
+{
+    size_t n = 0;
+
+    for (const struct replay *at = engine->replays; at; at = at->next)
+        n += replay_fits(engine, at, inputs);
+    return n;
 }
 
 /* ---- a pass that was launched one by one --------------------------------- */
@@ -155,45 +166,68 @@ static bool has_known_rows(const struct engine *engine)
     return true;
 }
 
+static bool has_much_room(const struct engine *engine)
+{
+    struct space *space = pool_space(engine->pools[PLACE_DEVICE]);
+    size_t free_bytes, total_bytes;
+
+    return space->room && space->room(space, &free_bytes, &total_bytes) &&
+           free_bytes > total_bytes / 2;
+}
+
+/* Lets go of those that were not used for the longest time. */
 static void replays_limit(struct engine *engine)
 {
-    size_t n = 0;
+    size_t each = has_much_room(engine) ? most_roomy_replays : most_replays;
+    size_t n = 0, most = each * engine_most_in_flight(engine);
+    struct replay **at = &engine->replays;
 
-    for (struct replay **at = &engine->replays; *at; at = &(*at)->next) {
-        if (++n > most_replays) {
-            struct replay *oldest = *at;
+    while (*at) {
+        struct replay *oldest = *at;
 
+        if (++n > most && !oldest->is_flying) {
             *at = oldest->next;
             replay_free(engine, oldest);
-            return;
+        } else {
+            at = &oldest->next;
         }
     }
 }
 
-void engine_replay_note(struct engine *engine, const struct tensor *inputs)
+/* One more for inputs of these sizes, the first of all; NULL: no memory, and
+ * the pass is launched one by one. */
+static struct replay *replay_add(struct engine *engine,
+                                 const struct tensor *inputs,
+                                 enum replay_state state)
 {
     size_t n = graph_input_count(engine->graph);
-    struct replay *replay;
+    struct replay *replay = mem_zalloc(sizeof *replay);
 
-    if (!engine->may_replay || engine->is_replay_off ||
-        replay_find(engine, inputs))
-        return;
-    replay = mem_zalloc(sizeof *replay);
     if (replay)
         replay->inputs = mem_array(n, sizeof *replay->inputs);
     if (!replay || !replay->inputs) {
-        mem_free(replay); /* then it is launched one by one again */
-        return;
+        mem_free(replay);
+        return NULL;
     }
     for (size_t i = 0; i < n; i++)
         replay->inputs[i] =
             (struct tensor){.dtype = inputs[i].dtype, .shape = inputs[i].shape};
-    replay->state = is_all_on_device(engine) && has_known_rows(engine)
-                        ? REPLAY_SEEN
-                        : REPLAY_IMPOSSIBLE;
+    replay->state = state;
     replay->next = engine->replays;
     engine->replays = replay;
     replays_limit(engine);
+    return replay;
+}
+
+void engine_replay_note(struct engine *engine, const struct tensor *inputs)
+{
+    if (!engine->may_replay || engine->is_replay_off ||
+        replay_count(engine, inputs))
+        return;
+    (void)replay_add(engine, inputs,
+                     is_all_on_device(engine) && has_known_rows(engine)
+                         ? REPLAY_SEEN
+                         : REPLAY_IMPOSSIBLE);
 }
 
 /* ---- recording ----------------------------------------------------------- */
@@ -359,99 +393,6 @@ static enum assay_status replay_record(struct engine *engine,
 
 /* ---- replaying ----------------------------------------------------------- */
 
-/* What is being handed out: `near` has the small values. */
-struct handout {
-    struct engine *engine;
-    const struct replay *replay;
-    struct tensor near;
-    struct error *err;
-};
-
-/* A value on the host; of a list, the rows that it has room for. */
-static enum assay_status handout_whole(struct handout *handout, uint32_t value,
-                                       struct tensor *out)
-{
-    const struct replay *replay = handout->replay;
-    const struct tensor *made = &replay->made[value];
-    struct tensor there;
-
-    if (!replay->places[value])
-        return tensor_copy(handout->engine->pools[PLACE_HOST], made, out,
-                           handout->err);
-    there = engine_gathered(made, replay->places[value], &handout->near);
-    *out = tensor_share(&there);
-    return ASSAY_OK;
-}
-
-static enum assay_status handout_counts(struct handout *handout)
-{
-    const struct engine *engine = handout->engine;
-    const struct replay *replay = handout->replay;
-    size_t n = engine->rows ? graph_value_count(engine->graph) : 0;
-    enum assay_status st = ASSAY_OK;
-
-    for (uint32_t i = 0; !st && i < n; i++) {
-        if (engine->rows[i].counts_others)
-            st = handout_whole(handout, i, &replay->counts[i]);
-    }
-    return st;
-}
-
-/* A value on the host, of a list what there is. */
-static enum assay_status handout_value(struct handout *handout, uint32_t value,
-                                       struct tensor *out)
-{
-    const struct replay *replay = handout->replay;
-    const struct value_rows *all = handout->engine->rows;
-    const struct value_rows *rows = all ? &all[value] : NULL;
-    struct tensor from = replay->made[value], cut;
-    enum assay_status st;
-
-    if (!rows || !rows->is_list)
-        return handout_whole(handout, value, out);
-    if (replay->places[value])
-        from = engine_gathered(&from, replay->places[value], &handout->near);
-    st = engine_rows_cut(rows, &replay->counts[rows->counts], &from, &cut,
-                         handout->err);
-    if (st)
-        return st;
-    if (!replay->places[value])
-        return tensor_copy(handout->engine->pools[PLACE_HOST], &cut, out,
-                           handout->err);
-    *out = tensor_share(&cut);
-    return ASSAY_OK;
-}
-
-static enum assay_status replay_outputs(struct engine *engine,
-                                        const struct replay *replay,
-                                        struct tensor *outputs,
-                                        struct error *err)
-{
-    const struct graph *graph = engine->graph;
-    struct handout handout = {.engine = engine, .replay = replay, .err = err};
-    size_t n = graph_value_count(graph);
-    enum assay_status st = ASSAY_OK;
-
-    if (replay->together.buffer)
-        st = tensor_copy(engine->pools[PLACE_HOST], &replay->together,
-                         &handout.near, err);
-    if (!st)
-        st = handout_counts(&handout);
-    for (size_t i = 0; !st && i < graph_output_count(graph); i++)
-        st = handout_value(&handout, graph_output_at(graph, i, NULL),
-                           &outputs[i]);
-    for (uint32_t i = 0; !st && i < n; i++) {
-        if (engine->values[i].is_kept && replay->made[i].buffer)
-            st = handout_value(&handout, i, &engine->values[i].made);
-    }
-    for (size_t i = 0; i < n; i++)
-        tensor_release(&replay->counts[i]);
-    tensor_release(&handout.near);
-    for (size_t i = 0; st && i < graph_output_count(graph); i++)
-        tensor_release(&outputs[i]);
-    return st;
-}
-
 static enum assay_status replay_run(struct engine *engine,
                                     const struct replay *replay,
                                     const struct tensor *inputs,
@@ -470,17 +411,20 @@ static enum assay_status replay_run(struct engine *engine,
     return st;
 }
 
-bool engine_replay(struct engine *engine, const struct tensor *inputs,
-                   struct tensor *outputs, enum assay_status *st,
-                   struct error *err)
+struct replay *replay_ready(struct engine *engine, const struct tensor *inputs)
 {
     struct replay *replay = NULL;
     struct error ignored = {0};
+    size_t n;
 
-    if (engine->may_replay && !engine->is_replay_off && !assay_is_recording())
-        replay = replay_find(engine, inputs);
+    if (!engine->may_replay || engine->is_replay_off || assay_is_recording())
+        return NULL;
+    replay = replay_find(engine, inputs);
+    n = replay ? 0 : replay_count(engine, inputs);
+    if (n && n < engine_most_in_flight(engine)) /* those fly: they are good */
+        replay = replay_add(engine, inputs, REPLAY_SEEN);
     if (!replay)
-        return false;
+        return NULL;
     if (replay->state == REPLAY_SEEN) {
         replay->state = replay_record(engine, replay, inputs, &ignored)
                             ? REPLAY_IMPOSSIBLE
@@ -488,10 +432,18 @@ bool engine_replay(struct engine *engine, const struct tensor *inputs,
         if (replay->state == REPLAY_IMPOSSIBLE)
             replay_give_up(engine, replay);
     }
-    if (replay->state != REPLAY_READY)
-        return false;
-    *st = replay_run(engine, replay, inputs, outputs, err);
-    return true;
+    return replay->state == REPLAY_READY ? replay : NULL;
+}
+
+bool engine_replay(struct engine *engine, const struct tensor *inputs,
+                   struct tensor *outputs, enum assay_status *st,
+                   struct error *err)
+{
+    struct replay *replay = replay_ready(engine, inputs);
+
+    if (replay)
+        *st = replay_run(engine, replay, inputs, outputs, err);
+    return replay;
 }
 
 bool engine_was_replayed(const struct engine *engine)

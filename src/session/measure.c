@@ -198,5 +198,7 @@ enum assay_status profile_measure(struct profile *profile, struct error *err)
     device_watch_end(profile);
     if (!st && !measure_is_stopped(profile))
         st = device_compare_launches(profile, err);
+    if (!st && !measure_is_stopped(profile))
+        st = profile_stream(profile, err);
     return st;
 }

@@ -50,7 +50,8 @@ struct profile_options {
     struct sink *explain;      /* receives the chosen kernels; or NULL */
     uint64_t n_keep; /* first iterations to keep in full; UINT64_MAX: all; 0: a
                         handful. Needs run_path. */
-    bool has_found;  /* add what was found on photographs to the run */
+    size_t n_in_flight; /* passes in flight, measured after all else; 0: none */
+    bool has_found;     /* add what was found on photographs to the run */
 };
 
 struct profile_report {

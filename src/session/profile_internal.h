@@ -12,6 +12,7 @@
 #include "picture/drawn.h"
 #include "record/record.h"
 #include "session/observer.h"
+#include "session/stream.h"
 #include "session/warm_up_internal.h"
 
 /* What a device beside the host did while iterations were measured. */
@@ -44,6 +45,7 @@ struct profile {
     struct machine machine;
     bool has_machine;
     struct device_watch device;
+    struct stream_result stream; /* no passes: it was not asked for */
 };
 
 /* measure.c: runs the warm-up, then measures until the pacing or the user stops
@@ -57,6 +59,12 @@ void device_watch_end(struct profile *profile);
 enum assay_status device_compare_launches(struct profile *profile,
                                           struct error *err);
 enum assay_status device_state_facts(const struct profile *profile,
+                                     struct run *run, struct error *err);
+
+/* stream_facts.c: photographs that follow each other, with several passes in
+ * flight; after everything else. */
+enum assay_status profile_stream(struct profile *profile, struct error *err);
+enum assay_status stream_state_facts(const struct profile *profile,
                                      struct run *run, struct error *err);
 
 /* annotate.c: adds what the recorder cannot know to the run: the arithmetic of

@@ -341,6 +341,8 @@ enum assay_status profile_state_facts(struct profile *profile,
     if (!st)
         st = device_state_facts(profile, run, err);
     if (!st)
+        st = stream_state_facts(profile, run, err);
+    if (!st)
         st = state_memory(run, &profile->session, err);
     if (!st)
         st = state_input(run, profile, err);

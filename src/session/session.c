@@ -182,7 +182,7 @@ enum assay_status session_open_graph(const struct session_options *options,
     return make_ready(options, session, st, err);
 }
 
-static void forget_outputs(struct session *session)
+void session_forget_outputs(struct session *session)
 {
     for (size_t i = 0; session->outputs && i < session->n_outputs; i++)
         tensor_release(&session->outputs[i]);
@@ -190,7 +190,7 @@ static void forget_outputs(struct session *session)
 
 void session_close(struct session *session)
 {
-    forget_outputs(session);
+    session_forget_outputs(session);
     model_inputs_release(&session->inputs);
     mem_free(session->outputs);
     engine_free(session->engine);
@@ -232,7 +232,7 @@ enum assay_status session_run(struct session *session,
 {
     enum assay_status st;
 
-    forget_outputs(session);
+    session_forget_outputs(session);
     st = engine_run(session->engine, images, session->outputs, err);
     if (st == ASSAY_NOMEM)
         session_hint_batch(session, err);

@@ -76,4 +76,7 @@ struct session_memory session_memory(const struct session *session);
 enum assay_status session_run(struct session *session,
                               const struct tensor *images, struct error *err);
 
+/* Releases the outputs of the last run. */
+void session_forget_outputs(struct session *session);
+
 #endif

@@ -57,6 +57,9 @@ void summary_balance(const struct summary *summary, const struct rows *rows);
 enum assay_status summary_device(const struct summary *summary,
                                  struct error *err);
 
+/* Photographs that followed each other, with several passes in flight. */
+void summary_stream(const struct summary *summary);
+
 /* A training: the parts of a step, how fast it learns, whether the data keeps
  * up. */
 void summary_step(const struct summary *summary,

@@ -118,6 +118,7 @@ static enum assay_status brief_write_head(const struct summary *summary,
         summary_balance(summary, rows);
     }
     st = summary_device(summary, err);
+    summary_stream(summary);
     if (!st)
         st = brief_steadiness(summary, err);
     summary_memory_brief(summary);

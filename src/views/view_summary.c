@@ -46,6 +46,7 @@ static enum assay_status summary_write_head(const struct summary *summary,
     summary_photos(summary);
     summary_write_parts(summary, rows);
     st = summary_device(summary, err);
+    summary_stream(summary);
     if (!st)
         st = summary_drawing(summary, err);
     if (!st)

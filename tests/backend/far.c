@@ -752,6 +752,7 @@ static const struct backend_class backend_far = {
     .recording_end = far_recording_end,
     .recording_run = far_recording_run,
     .recording_free = far_recording_free,
+    .flights = &far_flights,
     .keep_rooms = far_keep_rooms,
     .rows = far_rows,
 };

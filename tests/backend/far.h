@@ -26,4 +26,7 @@ void far_device_marks(const struct far_device *device, int64_t ns[2]);
 /* Kernels, copies and arithmetic that ran on it so far. */
 uint64_t far_device_jobs(const struct far_device *device);
 
+/* far_flight.c: its passes in flight. */
+extern const struct flight_class far_flights;
+
 #endif

@@ -17,6 +17,7 @@ struct job {
     far_run *run;
     void *context;
     void (*release)(void *context);
+    struct far_failure *failure; /* of an end: see far_queue_end() */
     struct job *next;
 };
 
@@ -84,6 +85,11 @@ static void far_run_job(struct far *far, struct job *job)
         far->status = st;
         far->error = err;
     }
+    if (job->failure) {
+        *job->failure = (struct far_failure){far->status, far->error};
+        far->status = ASSAY_OK;
+        far->error = (struct error){0};
+    }
     job->next = NULL;
     *far->last_done = job;
     far->last_done = &job->next;
@@ -119,22 +125,18 @@ static void *far_work(void *context)
     return NULL;
 }
 
-enum assay_status far_queue(struct far *far, uint32_t tag, far_run *run,
-                            void *context, void (*release)(void *context),
-                            struct error *err)
+static enum assay_status job_queue(struct far *far, struct job filled,
+                                   struct error *err)
 {
     struct job *job = mem_zalloc(sizeof *job);
 
     if (!job) {
-        if (release)
-            release(context);
+        if (filled.release)
+            filled.release(filled.context);
         return error_nomem(err, sizeof *job, "a job of a queue");
     }
-    job->timing.tag = tag;
+    *job = filled;
     job->timing.launched_ns = clock_monotonic_ns();
-    job->run = run;
-    job->context = context;
-    job->release = release;
     pthread_mutex_lock(&far->lock);
     *far->last = job;
     far->last = &job->next;
@@ -142,6 +144,56 @@ enum assay_status far_queue(struct far *far, uint32_t tag, far_run *run,
     pthread_cond_broadcast(&far->changed);
     pthread_mutex_unlock(&far->lock);
     return ASSAY_OK;
+}
+
+enum assay_status far_queue(struct far *far, uint32_t tag, far_run *run,
+                            void *context, void (*release)(void *context),
+                            struct error *err)
+{
+    return job_queue(far,
+                     (struct job){.timing = {.tag = tag},
+                                  .run = run,
+                                  .context = context,
+                                  .release = release},
+                     err);
+}
+
+static enum assay_status run_nothing(void *context, struct error *err)
+{
+    (void)context, (void)err;
+    return ASSAY_OK;
+}
+
+enum assay_status far_queue_end(struct far *far, struct far_failure *to,
+                                struct error *err)
+{
+    return job_queue(far, (struct job){.run = run_nothing, .failure = to}, err);
+}
+
+uint64_t far_queued(struct far *far)
+{
+    uint64_t n;
+
+    pthread_mutex_lock(&far->lock);
+    n = far->n_queued;
+    pthread_mutex_unlock(&far->lock);
+    return n;
+}
+
+void far_reach(struct far *far, uint64_t n)
+{
+    pthread_mutex_lock(&far->lock);
+    if (far->n_wanted < n)
+        far->n_wanted = n;
+    pthread_cond_broadcast(&far->changed);
+    while (far->n_run < n)
+        pthread_cond_wait(&far->changed, &far->lock);
+    pthread_mutex_unlock(&far->lock);
+}
+
+struct far *far_of_space(struct space *space)
+{
+    return (struct far *)space;
 }
 
 enum assay_status far_wait(struct far *far, struct error *err)
@@ -221,24 +273,20 @@ static enum assay_status transfer_queue(struct far *far, struct transfer filled,
     return far_queue(far, 0, transfer_run, transfer, mem_free, err);
 }
 
-static struct far *far_of(struct space *space)
-{
-    return (struct far *)space;
-}
-
 static enum assay_status far_copy_in(struct space *space, void *to,
                                      const void *from, size_t bytes,
                                      struct error *err)
 {
-    return transfer_queue(
-        far_of(space), (struct transfer){.to = to, .bytes = bytes}, from, err);
+    return transfer_queue(far_of_space(space),
+                          (struct transfer){.to = to, .bytes = bytes}, from,
+                          err);
 }
 
 static enum assay_status far_send(struct space *space, void *to,
                                   const void *from, size_t bytes,
                                   struct error *err)
 {
-    struct far *far = far_of(space);
+    struct far *far = far_of_space(space);
     struct sending *sending = mem_alloc(sizeof *sending);
 
     if (!sending)
@@ -251,12 +299,12 @@ static enum assay_status far_send(struct space *space, void *to,
 
 uint64_t far_sent(struct space *space)
 {
-    return far_of(space)->n_sent;
+    return far_of_space(space)->n_sent;
 }
 
 static enum assay_status far_receive(struct space *space, struct error *err)
 {
-    struct far *far = far_of(space);
+    struct far *far = far_of_space(space);
     enum assay_status st = ASSAY_OK;
 
     while (far->sent) {
@@ -276,7 +324,7 @@ static enum assay_status far_copy_within(struct space *space, void *to,
                                          struct error *err)
 {
     return transfer_queue(
-        far_of(space),
+        far_of_space(space),
         (struct transfer){.to = to, .from = from, .bytes = bytes}, NULL, err);
 }
 
@@ -286,14 +334,15 @@ static enum assay_status far_copy_out(struct space *space, void *to,
 {
     enum assay_status st = far_copy_within(space, to, from, bytes, err);
 
-    return st ? st : far_wait(far_of(space), err);
+    return st ? st : far_wait(far_of_space(space), err);
 }
 
 static enum assay_status far_clear(struct space *space, void *to, size_t bytes,
                                    struct error *err)
 {
-    return transfer_queue(
-        far_of(space), (struct transfer){.to = to, .bytes = bytes}, NULL, err);
+    return transfer_queue(far_of_space(space),
+                          (struct transfer){.to = to, .bytes = bytes}, NULL,
+                          err);
 }
 
 /* ---- memory -------------------------------------------------------------- */
@@ -312,7 +361,7 @@ static size_t rounded(size_t bytes)
 
 static void *far_take(struct space *space, size_t bytes)
 {
-    struct far *far = far_of(space);
+    struct far *far = far_of_space(space);
     struct hole **at = &far->holes, *used = NULL;
     void *taken = NULL;
 
@@ -349,7 +398,7 @@ static void join_next(struct hole *hole)
 
 static void far_give(struct space *space, void *data, size_t bytes)
 {
-    struct far *far = far_of(space);
+    struct far *far = far_of_space(space);
     struct hole **at = &far->holes, *before = NULL;
     struct hole *hole = mem_zalloc(sizeof *hole);
     struct error ignored = {0};

@@ -41,6 +41,21 @@ enum assay_status far_queue(struct far *far, uint32_t tag, far_run *run,
  * queued after it did not run. */
 enum assay_status far_wait(struct far *far, struct error *err);
 
+/* Passes of which several are queued: the first failure since the last such
+ * mark, or wait, ends here. What follows runs. `to` has it once the mark was
+ * reached. */
+struct far_failure {
+    enum assay_status status;
+    struct error error;
+};
+
+enum assay_status far_queue_end(struct far *far, struct far_failure *to,
+                                struct error *err);
+/* How many jobs were queued so far, and until so many ran. */
+uint64_t far_queued(struct far *far);
+void far_reach(struct far *far, uint64_t n);
+struct far *far_of_space(struct space *space);
+
 struct far_timing {
     uint32_t tag;
     int64_t launched_ns, begin_ns, end_ns; /* of CLOCK_MONOTONIC */

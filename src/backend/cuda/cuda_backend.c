@@ -512,6 +512,7 @@ const struct backend_class backend_cuda = {
     .recording_end = cuda_recording_end,
     .recording_run = cuda_recording_run,
     .recording_free = cuda_recording_free,
+    .flights = &cuda_flights,
     .keep_rooms = cuda_keep_rooms,
     .rows = cuda_rows,
     .to_dense = cuda_to_dense,

@@ -27,10 +27,10 @@ enum assay_status cuda_fault_word(struct cuda_device *device, cu_pointer *at,
     return ASSAY_OK;
 }
 
-enum assay_status cuda_fault_check(struct cuda_device *device,
-                                   struct error *err)
+enum assay_status cuda_fault_told(const struct cuda_device *device,
+                                  int64_t *words, struct error *err)
 {
-    volatile int64_t *fault = device->fault;
+    volatile int64_t *fault = words;
 
     if (!fault || !fault[0])
         return ASSAY_OK;
@@ -39,4 +39,22 @@ enum assay_status cuda_fault_check(struct cuda_device *device,
                      "index %lld is outside an axis of %lld elements, in "
                      "something that ran on %s before",
                      (long long)fault[1], (long long)fault[2], device->name);
+}
+
+enum assay_status cuda_fault_check(struct cuda_device *device,
+                                   struct error *err)
+{
+    return cuda_fault_told(device, device->fault, err);
+}
+
+void cuda_fault_keep(struct cuda_device *device, int64_t *words)
+{
+    static const size_t bytes = CUDA_FAULT_WORDS * sizeof *words;
+    cu_pointer at = (cu_pointer)(uintptr_t)device->fault;
+
+    memset(words, 0, bytes);
+    if (!device->fault)
+        return;
+    (void)cuda_driver()->cuMemcpyDtoHAsync_v2(words, at, bytes, device->stream);
+    (void)cuda_driver()->cuMemsetD8Async(at, 0, bytes, device->stream);
 }

@@ -95,6 +95,7 @@ struct cuda_module; /* cuda_kernels.c */
 struct cuda_memory; /* cuda_memory.c */
 struct cuda_timing; /* cuda_timings.c */
 struct cuda_sender; /* cuda_sender.c */
+struct cuda_lanes;  /* cuda_flight.c */
 
 enum { CUDA_MAX_DEVICES = 16 };
 
@@ -114,6 +115,7 @@ struct cuda_device {
     struct cuda_memory *memory;
     struct cuda_timing *timing;
     struct cuda_sender *sender;  /* NULL: nothing was sent yet */
+    struct cuda_lanes *lanes;    /* of copies; NULL: no pass flew yet */
     struct error why_not_pinned; /* what the driver said; {0}: it is */
     struct cuda_module *modules; /* one per file of kernels */
     bool is_recording;           /* what is queued becomes a graph */
@@ -174,6 +176,12 @@ enum assay_status cuda_fault_word(struct cuda_device *device, cu_pointer *at,
  * time. */
 enum assay_status cuda_fault_check(struct cuda_device *device,
                                    struct error *err);
+/* The same for the words of one pass, which cuda_fault_keep() queues a copy of:
+ * what kernels say afterwards is of the next. */
+enum { CUDA_FAULT_WORDS = 3 };
+void cuda_fault_keep(struct cuda_device *device, int64_t *words);
+enum assay_status cuda_fault_told(const struct cuda_device *device,
+                                  int64_t *words, struct error *err);
 
 /* cuda_timings.c: when what was queued ran. */
 enum assay_status cuda_timing_new(struct cuda_device *device,
@@ -210,6 +218,8 @@ enum assay_status cuda_recording_run(struct backend *backend,
                                      struct error *err);
 void cuda_recording_free(struct backend *backend,
                          struct backend_recording *recording);
+/* cuda_flight.c: see flight.h. */
+extern const struct flight_class cuda_flights;
 /* For whatever waits for the device, or copies what the host has now. */
 enum assay_status cuda_refuse_while_recording(const struct cuda_device *device,
                                               struct error *err);
