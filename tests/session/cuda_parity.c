@@ -9,7 +9,9 @@
  *
  * ASSAY_PARITY_WEIGHTS names a folder with faster.pth, mask.pth or both:
  * trained ones are fairer, since made-up ones have hundreds of near ties.
- * ASSAY_PARITY_DEVICE names another device than cuda:0. */
+ * ASSAY_PARITY_DEVICE names another device than cuda:0, ASSAY_PARITY_MODEL the
+ * one detector to run, ASSAY_PARITY_PRECISIONS how many precisions, of which
+ * the first is fp32. */
 #include "raw_boxes.h"
 
 #include "base/processor.h"
@@ -413,6 +415,7 @@ int main(int argc, char **argv)
     struct error err = {0};
     bool is_good = true;
     const char *name = getenv("ASSAY_PARITY_DEVICE");
+    const char *only = getenv("ASSAY_PARITY_MODEL");
     enum assay_status st = device_find(name ? name : "cuda:0", &device, &err);
 
     if (st || argc <= first || argc > first + most_photos) {
@@ -424,7 +427,9 @@ int main(int argc, char **argv)
         size = 0;
     st = pool_new(&results, &err);
     for (size_t i = 0; !st && i < n_models; i++) {
-        if (!lacks_weights(model_list[i]))
+        bool is_asked = !only || !strcmp(only, model_list[i]);
+
+        if (is_asked && !lacks_weights(model_list[i]))
             st = compare_model(model_list[i], device, size, argv + first,
                                &is_good, &err);
     }

@@ -3,6 +3,7 @@
 #
 #   cuda_sanitize.sh CUDA_PARITY PHOTOGRAPH
 #
+# CUDA_SANITIZE_CHECKS names one of the two, ASSAY_PARITY_MODEL one detector.
 # Exits with 77 where there is no compute-sanitizer or no GPU. COMPUTE_SANITIZER names
 # it where it is not in PATH or under CUDA_HOME.
 set -eu
@@ -19,7 +20,7 @@ for name in cudnn xmma cutlass gemm convolve Kernel sm80 sm90; do
     set -- "$@" --kernel-name-exclude "kernel_substring=$name"
 done
 shift 2
-for check in memcheck racecheck; do
+for check in ${CUDA_SANITIZE_CHECKS:-memcheck racecheck}; do
     status=0
     ASSAY_CUDA_TIMES=events ASSAY_PARITY_PRECISIONS=1 "$tool" --tool "$check" \
         --error-exitcode 9 "$@" "$program" 128 "$photograph" || status=$?
