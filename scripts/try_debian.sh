@@ -62,18 +62,7 @@ container() {
     mkdir -p "$root$folder"
     mount -t tmpfs -o size=1g container "$root$folder"
     mkdir "$root$folder/.config"
-    cat >"$root$folder/.config/config.toml" <<END
-[training]
-steps = 2
-[model]
-name = "squeezenet1_1"
-weights = "random"
-[dataset]
-kind = "synthetic"
-image_size = 64
-[profile]
-warmup_steps = 0
-END
+    cp "$here/tests/habits/container.toml" "$root$folder/.config/config.toml"
     echo "== $command"
     # shellcheck disable=SC2086 # the words of the file
     in_chroot env $environment sh -ec "cd $folder && $command" || return 1

@@ -49,6 +49,7 @@ struct layers_view metrics_layers(const struct assay_model *model)
     struct model_parts parts = model_parts(model);
 
     return (struct layers_view){
+        .file = model_file_title(parts.weights),
         .graph = parts.graph,
         .layers = parts.layers,
         .times = parts.times,

@@ -82,9 +82,10 @@ static bool load_is_disturbed(const struct run_load *load, double wait_share,
 
 bool run_load_is_own(const struct run_load *load)
 {
-    static const double noticeable = 0.05;
+    static const double held_back = 0.05;
 
-    return load->others < noticeable && !(load->throttled > noticeable);
+    return load->others < load->wait_share / 2 &&
+           !(load->throttled > held_back);
 }
 
 void run_load(const struct run *run, struct run_load *out)

@@ -419,7 +419,8 @@ struct run_load {
 };
 
 void run_load(const struct run *run, struct run_load *out);
-/* Whether threads of the run can only have waited for each other. */
+/* Whether other programs took less than half of the time that was waited for:
+ * then threads of the run waited for each other. */
 bool run_load_is_own(const struct run_load *load);
 bool run_is_disturbed(const struct run *run);
 

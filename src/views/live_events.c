@@ -7,20 +7,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
 struct live_events {
     int file;
     char *path;
+    bool has_events; /* besides the version at its beginning */
 };
 
 void live_events_close(struct live_events *events)
 {
     if (!events)
         return;
-    if (events->file >= 0)
+    if (events->file >= 0) {
         close(events->file);
+        if (!events->has_events)
+            unlink(events->path);
+    }
     mem_free(events->path);
     mem_free(events);
 }
@@ -96,6 +101,7 @@ enum assay_status live_events_put(struct live_events *events, uint64_t step,
         st = sink_status(&sink, err);
     if (!st)
         st = live_events_append(events, &records, err);
+    events->has_events |= !st;
     str_release(&records);
     return st;
 }
@@ -119,6 +125,7 @@ enum assay_status live_events_show(struct live_events *events, uint64_t step,
         st = sink_status(&sink, err);
     if (!st)
         st = live_events_append(events, &records, err);
+    events->has_events |= !st;
     str_release(&records);
     str_release(&tag);
     return st;

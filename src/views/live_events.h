@@ -17,7 +17,8 @@ struct live_events;
 /* Makes the file; its folder exists. wall is now, in seconds since 1970. */
 enum assay_status live_events_open(const char *path, double wall,
                                    struct live_events **out, struct error *err);
-void live_events_close(struct live_events *events); /* accepts NULL */
+/* Removes the file if nothing was put into it. Accepts NULL. */
+void live_events_close(struct live_events *events);
 
 struct live_value {
     const char *tag; /* "train/loss" */

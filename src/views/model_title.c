@@ -1,6 +1,8 @@
 /* views/model_title.c - see model_title.h. */
 #include "views/model_title.h"
 
+#include "run/run.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -24,4 +26,12 @@ const char *model_file_title(const char *path)
             break;
     }
     return path + n;
+}
+
+const char *model_run_title(const struct run *run)
+{
+    const char *name = run_fact(run, "model.name");
+    const char *file = model_file_title(run_fact(run, "model.weights"));
+
+    return name && file ? file : name;
 }

@@ -5,6 +5,7 @@
 #include "views/columns_internal.h"
 #include "views/fields_internal.h"
 #include "views/json_parts_internal.h"
+#include "views/model_title.h"
 
 #include <math.h>
 #include <string.h>
@@ -293,6 +294,7 @@ enum assay_status report_write_run(struct json_writer *json,
         st = report_run_write_tree(json, rows, err);
     if (st)
         return st;
+    json_member_string(json, "title", model_run_title(run));
     report_run_write_edges(json, rows);
     report_run_write_iterations(json, run);
     report_column(json, "counters");

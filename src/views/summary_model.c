@@ -63,21 +63,21 @@ static void summary_add_weights(struct line *line, const char *weights)
 bool summary_model(const struct summary *summary)
 {
     const struct run *run = summary->run;
-    const char *name = run_fact(run, "model.name");
+    const char *name = model_run_title(run);
     const char *weights = run_fact(run, "model.weights");
-    const char *file = model_file_title(weights);
+    bool is_file = model_file_title(weights) != NULL;
     struct line line = summary_line(summary, "model");
 
     if (!name)
         return false;
     line.style = STYLE_BOLD;
-    line_item(&line, file ? file : name);
+    line_item(&line, name);
     line.style = STYLE_NONE;
     summary_model_add_parameters(&line, run);
-    if (summary->is_brief && weights && !file)
+    if (summary->is_brief && weights && !is_file)
         summary_add_weights(&line, weights);
     summary_add_size(&line, run);
-    if (!summary->is_brief && weights && !file)
+    if (!summary->is_brief && weights && !is_file)
         line_printf(&line, "weights %s", weights);
     line_end(&line);
     return true;

@@ -1,6 +1,7 @@
 /* views/trend.c - see trend.h. */
 #include "views/trend.h"
 
+#include "views/model_title.h"
 #include "views/views.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static void trend_copy(char *to, size_t size, const char *text)
 void trend_describe(const struct run *run, struct trend_point *point)
 {
     const struct run_memory *memory = run_memory_of(run);
-    const char *model = run_fact(run, "model.name");
+    const char *model = model_run_title(run);
     struct scope_stats stats;
 
     trend_copy(point->model, TREND_TEXT,

@@ -1,5 +1,6 @@
 /* views/view_plot.c - see plot.h; and what plots share: head, axes, marks. */
 #include "base/units.h"
+#include "views/model_title.h"
 #include "views/plot_internal.h"
 
 #include <stdio.h>
@@ -25,11 +26,8 @@ void plot_name(const struct run *run, uint32_t scope, struct str *out)
     (void)str_append(out, own->name);
 }
 
-static void plot_add_fact(struct str *text, const struct run *run,
-                          const char *key)
+static void plot_add_text(struct str *text, const char *value)
 {
-    const char *value = run_fact(run, key);
-
     /* Without memory the head is shorter. */
     if (value)
         (void)str_printf(text, "%s%s", text->n ? "   " : "", value);
@@ -50,11 +48,11 @@ void plot_head(struct plot *plot, const char *title)
 
     sheet_bold(plot->sheet, (struct spot){area.x, area.y + size}, SHEET_LEFT,
                size, plot_ink, title);
-    plot_add_fact(&facts, plot->run, "model.name");
+    plot_add_text(&facts, model_run_title(plot->run));
     if (run_fact(plot->run, "machine.gpu")) {
-        plot_add_fact(&facts, plot->run, "machine.gpu");
+        plot_add_text(&facts, run_fact(plot->run, "machine.gpu"));
     } else {
-        plot_add_fact(&facts, plot->run, "machine.cpu");
+        plot_add_text(&facts, run_fact(plot->run, "machine.cpu"));
         plot_add_threads(&facts, run_fact(plot->run, "settings.threads"));
     }
     sheet_text_in(plot->sheet,

@@ -33,7 +33,8 @@ struct tree_layout {
     size_t name, class_name, bar; /* columns; 0: none */
     bool has_work;                /* columns for MACs and their rate */
     bool has_bounds;              /* a column for the bound */
-    bool has_kept; /* a column for what the backward pass needs */
+    bool has_kept;            /* a column for what the backward pass needs */
+    bool has_self, has_calls; /* columns for these, of other runs */
 };
 
 static struct tree_layout tree_layout_of(const struct run *run,
@@ -51,10 +52,16 @@ static struct tree_layout tree_layout_of(const struct run *run,
                                  .term = term,
                                  .sink = sink,
                                  .unit = rows_unit(rows)};
-    size_t taken = 2 * TIME_COLUMNS + SHARE_COLUMNS + CALLS_COLUMNS;
+    size_t taken = TIME_COLUMNS + SHARE_COLUMNS;
 
+    layout.has_self = !rows->has_passes && width >= 48;
+    layout.has_calls = !rows->has_passes && width >= 56;
     if (rows->has_passes)
-        taken = (1 + N_PASSES) * TIME_COLUMNS + SHARE_COLUMNS;
+        taken += N_PASSES * TIME_COLUMNS;
+    if (layout.has_self)
+        taken += TIME_COLUMNS;
+    if (layout.has_calls)
+        taken += CALLS_COLUMNS;
     if (rows->has_device && !rows->has_passes)
         taken += TIME_COLUMNS;
     layout.has_kept = rows->has_passes && width >= 72;
@@ -156,7 +163,7 @@ static void tree_put_head(const struct tree_layout *layout)
              tree_has_device_passes(layout) ? "host" : "total",
              layout->unit.name);
     tree_put_right(layout, title, TIME_COLUMNS);
-    if (!layout->rows->has_passes)
+    if (layout->has_self)
         tree_put_right(layout, "self", TIME_COLUMNS);
     if (layout->rows->has_device)
         tree_put_right(layout, "device", TIME_COLUMNS);
@@ -167,7 +174,7 @@ static void tree_put_head(const struct tree_layout *layout)
         sink_repeat(layout->sink, " ", layout->bar + 1);
     if (layout->has_kept)
         tree_put_right(layout, "kept MiB", KEPT_COLUMNS);
-    if (!layout->rows->has_passes)
+    if (layout->has_calls)
         tree_put_right(layout, "calls", CALLS_COLUMNS);
     if (layout->has_work) {
         tree_put_right(layout, "GMAC", GMAC_COLUMNS);
@@ -272,12 +279,14 @@ static void tree_put_row(const struct tree_layout *layout, size_t at,
     if (layout->rows->has_passes) {
         tree_put_passes(layout, row);
     } else {
-        tree_put_time(layout, rows_each(layout->rows, row, row->self_ns));
+        if (layout->has_self)
+            tree_put_time(layout, rows_each(layout->rows, row, row->self_ns));
         if (layout->rows->has_device)
             tree_put_time(layout, row_device_ns(layout->rows, row));
         tree_put_share(layout, row);
         units_count(text, rows_each(layout->rows, row, row->calls));
-        tree_put_right(layout, text, CALLS_COLUMNS);
+        if (layout->has_calls)
+            tree_put_right(layout, text, CALLS_COLUMNS);
     }
     if (layout->has_work)
         tree_put_work(layout, row);

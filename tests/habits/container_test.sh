@@ -94,19 +94,7 @@ file=Dockerfile
 DESTDIR=$place/image cmake --install "$build" >"$place/install.log"
 program=$(find "$place/image" -path '*/bin/assay')
 mkdir -p "$place/work/.config"
-cat >"$place/work/.config/config.toml" <<END
-[training]
-steps = 2
-num_workers = 1
-[model]
-name = "squeezenet1_1"
-weights = "random"
-[dataset]
-kind = "synthetic"
-image_size = 64
-[profile]
-warmup_steps = 0
-END
+cp "$root/tests/habits/container.toml" "$place/work/.config/config.toml"
 # shellcheck disable=SC2046 # the words of the command
 (cd "$place/work" && XDG_CACHE_HOME=$place/work/.cache \
     "$program" $(plain "$(words_of CMD)")) >"$place/screen" 2>&1 || {

@@ -75,6 +75,23 @@ TEST(colour_is_used_only_on_a_terminal_that_has_it)
     check_has(view_summary, run, &options, "\x1b[36m██");
 }
 
+/* Fewer columns rather than rows that seem to be side by side. */
+TEST(a_narrow_tree_keeps_its_branches)
+{
+    for (int width = 34; width < 60; width++) {
+        struct view_options options = options_for(width);
+        struct run *run = made_detector();
+        struct str text = view_text(view_tree, run, &options);
+        const char *at = strstr(str_text(&text), "module  ");
+
+        CHECK(at);
+        CHECK(strstr(at, "│  ├─"));
+        CHECK(strcspn(at, "\n") <= (size_t)width);
+        str_release(&text);
+        run_free(run);
+    }
+}
+
 TEST(no_line_exceeds_the_width)
 {
     static const int widths[] = {60, 80, 100, 120, 200};

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OK(call) CHECK_STATUS(call, ASSAY_OK, &err)
 
@@ -419,6 +420,18 @@ TEST(a_live_file_grows_with_every_step)
     CHECK_INT(message_field(event, EVENT_STEP).varint, 9);
     live_events_close(events);
     str_release(&text);
+}
+
+TEST(a_live_file_without_any_event_is_not_left_behind)
+{
+    struct live_events *events = NULL;
+    const char *path = test_path("none.events");
+    struct error err = {0};
+
+    OK(live_events_open(path, 100, &events, &err));
+    CHECK_INT(access(path, R_OK), 0);
+    live_events_close(events);
+    CHECK(access(path, R_OK) != 0);
 }
 
 TEST(a_live_file_that_cannot_be_made_is_named)

@@ -68,6 +68,21 @@ TEST(a_run_over_its_budget_fails_and_a_faster_one_passes)
     run_free(slow);
 }
 
+/* Many are called model.onnx: the folder tells them apart, here as on the
+ * screen, in plots and in the title of a report. */
+TEST(a_model_from_a_file_is_called_by_its_file)
+{
+    struct run *run = made_steady(10, "layer");
+    struct trend_point point;
+
+    trend_describe(run, &point);
+    CHECK_STR(point.model, "steady");
+    OK(run_fact_set(run, "model.weights", "models/yolo/model.onnx", &err));
+    trend_describe(run, &point);
+    CHECK_STR(point.model, "yolo/model.onnx");
+    run_free(run);
+}
+
 /* The name of the layer is at the end of the sentence and longer than it may
  * be: letters of two bytes, of which none may be cut. */
 TEST(a_long_sentence_is_cut_between_two_letters)

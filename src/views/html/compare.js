@@ -17,7 +17,7 @@ function sideCard(report, run) {
     [run.hasIterations ? "iteration" : "whole", timeText(whole)],
     ["measured", report.comparison.sides[run.side]],
     run.memory ? ["memory peak", bytesText(run.memory.peak_bytes)] : null,
-    facts["model.name"] ? ["model", nameText(facts["model.name"], 40)] : null,
+    run.title ? ["model", nameText(run.title, 40)] : null,
     facts["machine.cpu"] ? ["machine", nameText(facts["machine.cpu"], 40)] : null,
     facts["time.started"] ? ["began", facts["time.started"]] : null
   ];

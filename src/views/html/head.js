@@ -116,8 +116,8 @@ function alerts(report, openOverview) {
 }
 
 function renderHead(report, openOverview) {
-  const run = report.main, facts = run.facts;
-  const title = facts["model.name"] || (run.run.name === "run" ? run.label : run.run.name);
+  const run = report.main;
+  const title = run.title || (run.run.name === "run" ? run.label : run.run.name);
   const under = report.comparison
       ? ["A ", nameText(report.runs[0].label), "  \u2192  B ", nameText(report.runs[1].label)]
       : [nameText(run.label), whatItIs(run).map(text => [" \u00b7 ", nameText(text)])];
