@@ -126,6 +126,18 @@ static inline size_t engine_most_in_flight(const struct engine *engine)
     return engine->most_in_flight ? engine->most_in_flight : 1;
 }
 
+/* ---- pictures.c -----------------------------------------------------------
+ */
+
+/* Whether an input is given as a picture where the model reads float32. */
+bool engine_is_picture(const struct engine *engine, size_t input,
+                       const struct tensor *given);
+/* What the model reads of it. */
+struct shape engine_picture_shape(const struct tensor *picture);
+/* A pass begins: pictures among its inputs become what the model reads. */
+enum assay_status engine_spread_pictures(struct engine *engine,
+                                         struct error *err);
+
 /* ---- rooms.c: lists whose length is data, on a device ----------------------
  */
 
