@@ -138,6 +138,8 @@ static enum assay_status engine_make(struct engine *engine,
         st = tape_new(engine, options->recompute, &engine->tape, err);
     if (!st && options->backend_options.is_training)
         st = find_renewed(engine, err);
+    if (!st)
+        engine_pictures_init(engine);
     return st;
 }
 

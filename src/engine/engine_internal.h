@@ -66,6 +66,7 @@ struct engine {
     struct node_bodies *bodies;  /* one per node */
     struct tape *tape;           /* NULL: no training */
     double loss_scale;           /* see engine_scale_losses(); 0: 1 */
+    bool takes_pictures;         /* any thread may ask: it stays as it is */
     bool may_replay, was_replayed;
     bool is_replay_off;      /* by engine_allow_replay() */
     struct replay *replays;  /* replay.c */
@@ -129,6 +130,8 @@ static inline size_t engine_most_in_flight(const struct engine *engine)
 /* ---- pictures.c -----------------------------------------------------------
  */
 
+/* Once the backend and the tape are there. */
+void engine_pictures_init(struct engine *engine);
 /* Whether an input is given as a picture where the model reads float32. */
 bool engine_is_picture(const struct engine *engine, size_t input,
                        const struct tensor *given);

@@ -4,8 +4,13 @@
 
 bool engine_takes_pictures(const struct engine *engine)
 {
-    return engine_is_far(engine) && !engine->tape &&
-           backend_math(engine->backend)->spread;
+    return engine->takes_pictures;
+}
+
+void engine_pictures_init(struct engine *engine)
+{
+    engine->takes_pictures = engine_is_far(engine) && !engine->tape &&
+                             backend_math(engine->backend)->spread;
 }
 
 bool engine_is_picture(const struct engine *engine, size_t input,
