@@ -306,14 +306,14 @@ static void stream_sum_up(struct stream *stream)
     struct stream_result *result = stream->result;
     size_t n = stream->n_latencies;
 
-    qsort(stream->latencies_ns, n, sizeof *stream->latencies_ns,
-          compare_latencies);
     result->n_passes = stream->n_collected;
     result->n_images = stream->n_collected * stream->options->batch;
     result->books = stream->books;
     result->seconds =
         (double)(stream->books.ended_ns - stream->books.began_ns) / 1e9;
     if (n) {
+        qsort(stream->latencies_ns, n, sizeof *stream->latencies_ns,
+              compare_latencies);
         result->latency_ns = stream->latencies_ns[n / 2];
         result->p95_ns = stream->latencies_ns[n - 1 - n / 20];
     }

@@ -5,6 +5,7 @@
 
 #include "backend/far.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "engine/small_graph.h"
 
 #include <stdatomic.h>
@@ -214,6 +215,29 @@ TEST(a_pass_that_fails_in_flight_is_that_of_its_photograph)
     write_photo(studio.paths[3], 5, 4, 1);
     CHECK_STATUS(studio_stream(&studio, 3, 20, &result), ASSAY_OK, &err);
     check_streamed(&result, 20);
+    studio_close(&studio);
+}
+
+TEST(a_stream_without_memory_fails_and_leaves_nothing_in_flight)
+{
+    struct stream_result result;
+    struct studio studio;
+    int n_failed = 0;
+
+    studio_open(&studio, most_photos);
+    for (long nth = 0; nth < 300; nth += 7) {
+        enum assay_status st;
+
+        mem_fail_at(nth);
+        st = studio_stream(&studio, 2, 10, &result);
+        mem_fail_at(-1);
+        CHECK(!st || st == ASSAY_NOMEM);
+        n_failed += st == ASSAY_NOMEM;
+        CHECK_INT(engine_in_flight(studio.session.engine), 0);
+    }
+    CHECK(n_failed > 3);
+    CHECK_STATUS(studio_stream(&studio, 2, 10, &result), ASSAY_OK, &err);
+    CHECK_INT(result.n_same, most_photos);
     studio_close(&studio);
 }
 
