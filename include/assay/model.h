@@ -94,6 +94,28 @@ ASSAY_API enum assay_status assay_model_run(struct assay_model *model,
                                             size_t *n_outputs,
                                             struct assay_error *error);
 
+/* Passes in flight, for inputs that follow each other: while a GPU runs one
+ * pass, the inputs of the next are copied to it, and the results of the one
+ * before are copied back. The results are those of assay_model_run(), bit for
+ * bit. A pass over sizes that the model has not seen yet, and any pass on the
+ * processors, runs when it is submitted.
+ *
+ * Starts a pass; its inputs may be changed as soon as it returns. At most
+ * ASSAY_MODEL_MOST_IN_FLIGHT may be in flight, each with memory of its own on
+ * the GPU: one more is ASSAY_BAD_USAGE. After a failure there is no such
+ * pass. */
+enum { ASSAY_MODEL_MOST_IN_FLIGHT = 16 };
+ASSAY_API enum assay_status
+assay_model_submit(struct assay_model *model, const struct assay_tensor *inputs,
+                   struct assay_error *error);
+/* Waits for the pass that was submitted first of those in flight, which also
+ * ends if it failed. *outputs is valid until the next run or the next that is
+ * collected. ASSAY_BAD_USAGE if there is none. */
+ASSAY_API enum assay_status
+assay_model_collect(struct assay_model *model,
+                    const struct assay_tensor **outputs, size_t *n_outputs,
+                    struct assay_error *error);
+
 #ifdef __cplusplus
 }
 #endif

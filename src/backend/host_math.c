@@ -271,9 +271,28 @@ static enum assay_status host_is_finite(struct backend *backend,
     return ASSAY_OK;
 }
 
+/* Divided, as torchvision does it: a product with 1/255 rounds differently. */
+static enum assay_status host_spread(struct backend *backend,
+                                     const struct op_context *context,
+                                     const struct tensor *from,
+                                     const struct tensor *to, struct error *err)
+{
+    const uint8_t *rgb = tensor_data(from);
+    size_t n = tensor_elements(from) / 3;
+    float *planes = tensor_f32(to);
+
+    (void)backend, (void)context, (void)err;
+    for (size_t c = 0; c < 3; c++) {
+        for (size_t i = 0; i < n; i++)
+            planes[c * n + i] = (float)rgb[3 * i + c] / 255;
+    }
+    return ASSAY_OK;
+}
+
 const struct backend_math host_math = {
     .fill = host_fill,
     .convert = host_convert,
+    .spread = host_spread,
     .add = host_add,
     .sgd = host_sgd,
     .adamw = host_adamw,

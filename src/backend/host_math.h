@@ -48,6 +48,13 @@ struct backend_math {
                                  const struct op_context *context,
                                  const struct tensor *from,
                                  const struct tensor *to, struct error *err);
+    /* Optional (the host does that before): the 8-bit pixels of a picture,
+     * [height, width, 3], to float32 planes [3, height, width], each divided by
+     * 255. */
+    enum assay_status (*spread)(struct backend *backend,
+                                const struct op_context *context,
+                                const struct tensor *from,
+                                const struct tensor *to, struct error *err);
     /* sum += term, in float32. */
     enum assay_status (*add)(struct backend *backend,
                              const struct op_context *context,

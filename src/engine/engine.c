@@ -138,6 +138,8 @@ static enum assay_status engine_make(struct engine *engine,
         st = tape_new(engine, options->recompute, &engine->tape, err);
     if (!st && options->backend_options.is_training)
         st = find_renewed(engine, err);
+    if (!st)
+        engine_pictures_init(engine);
     return st;
 }
 
@@ -244,9 +246,10 @@ const char *engine_node_text(const struct engine *engine,
 enum assay_status engine_run_nodes(struct engine *engine, struct error *err)
 {
     struct scope_walk walk = scope_walk_start(&engine->forward);
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st;
 
     engine_report_model(engine);
+    st = engine_spread_pictures(engine, err);
     for (size_t i = 0; !st && i < graph_node_count(engine->graph); i++) {
         const struct node *node = graph_node(engine->graph, i);
 
@@ -358,10 +361,14 @@ enum assay_status engine_check_inputs(const struct engine *engine,
         const struct value *input =
             graph_value(graph, graph_input_at(graph, i));
         const struct shape *shape = graph_input_shape(graph, i);
+        bool is_picture = engine_is_picture(engine, i, &inputs[i]);
+        struct shape read =
+            is_picture ? engine_picture_shape(&inputs[i]) : inputs[i].shape;
 
         if (!shape)
             continue;
-        if (inputs[i].dtype != input->dtype || !fits(shape, &inputs[i].shape))
+        if ((inputs[i].dtype != input->dtype && !is_picture) ||
+            !fits(shape, &read))
             return error_set(err, ASSAY_BAD_INPUT,
                              "input '%.80s' is %s %s, the model wants %s %s"
                              " (-1: any)",

@@ -49,6 +49,11 @@ void engine_free(struct engine *engine); /* accepts NULL */
 enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
                              struct tensor *outputs, struct error *err);
 
+/* Whether inputs that are photographs, float32 [3,h,w], may also be given as
+ * their pixels: uint8 [h,w,3], which the device spreads and divides by 255. Any
+ * thread may ask. */
+bool engine_takes_pictures(const struct engine *engine);
+
 /* ---- passes in flight -----------------------------------------------------
  *
  * For photographs that follow each other: while the device runs a pass, the

@@ -66,6 +66,7 @@ struct engine {
     struct node_bodies *bodies;  /* one per node */
     struct tape *tape;           /* NULL: no training */
     double loss_scale;           /* see engine_scale_losses(); 0: 1 */
+    bool takes_pictures;         /* any thread may ask: it stays as it is */
     bool may_replay, was_replayed;
     bool is_replay_off;      /* by engine_allow_replay() */
     struct replay *replays;  /* replay.c */
@@ -125,6 +126,20 @@ static inline size_t engine_most_in_flight(const struct engine *engine)
 {
     return engine->most_in_flight ? engine->most_in_flight : 1;
 }
+
+/* ---- pictures.c -----------------------------------------------------------
+ */
+
+/* Once the backend and the tape are there. */
+void engine_pictures_init(struct engine *engine);
+/* Whether an input is given as a picture where the model reads float32. */
+bool engine_is_picture(const struct engine *engine, size_t input,
+                       const struct tensor *given);
+/* What the model reads of it. */
+struct shape engine_picture_shape(const struct tensor *picture);
+/* A pass begins: pictures among its inputs become what the model reads. */
+enum assay_status engine_spread_pictures(struct engine *engine,
+                                         struct error *err);
 
 /* ---- rooms.c: lists whose length is data, on a device ----------------------
  */

@@ -14,6 +14,30 @@ struct handout {
     struct error *err;
 };
 
+/* Masks of a hundred objects are more than one thread copies while the next
+ * pass runs. */
+static void copy_together(char *to, const char *from, size_t bytes,
+                          int n_threads)
+{
+    static const size_t part = (size_t)1 << 20;
+    size_t n_parts = (bytes + part - 1) / part;
+
+#pragma omp parallel for num_threads(n_threads) if (n_parts > 4)
+    for (size_t i = 0; i < n_parts; i++) {
+        size_t at = i * part, left = bytes - at;
+
+        memcpy(to + at, from + at, left < part ? left : part);
+    }
+}
+
+static int copy_threads(const struct engine *engine)
+{
+    enum { most = 8 };
+    int n = engine->context.n_threads;
+
+    return n < 1 ? 1 : n < most ? n : most;
+}
+
 /* A tensor on the host with what the bus brought. */
 static enum assay_status handout_fetched(struct handout *handout,
                                          const struct tensor *like,
@@ -24,7 +48,8 @@ static enum assay_status handout_fetched(struct handout *handout,
                    &like->shape, out, handout->err);
 
     if (!st)
-        memcpy(tensor_data(out), at, tensor_bytes(like));
+        copy_together(tensor_data(out), at, tensor_bytes(like),
+                      copy_threads(handout->engine));
     return st;
 }
 

@@ -7,12 +7,12 @@
 
 void frame_release(struct frame *frame)
 {
+    for (size_t i = 0; i < FRAME_MAX_TENSORS; i++)
+        tensor_release(&frame->tensors[i]); /* may be of a picture */
     for (size_t i = 0; i < frame->n; i++) {
         picture_release(&frame->pictures[i]);
         found_release(&frame->found[i]);
     }
-    for (size_t i = 0; i < FRAME_MAX_TENSORS; i++)
-        tensor_release(&frame->tensors[i]);
 }
 
 size_t frame_bytes(const struct frame *frame)
@@ -36,14 +36,19 @@ enum assay_status frame_decode(struct frame *frame, struct error *err)
 }
 
 /* One tensor per photograph, in its own size. */
-static enum assay_status make_tensors(struct frame *frame, struct pool *pool,
+static enum assay_status make_tensors(struct frame *frame,
+                                      const struct session *session,
                                       struct error *err)
 {
+    bool is_spread_there = engine_takes_pictures(session->engine);
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < frame->n; i++) {
         ASSAY_SPAN("to_tensor");
-        st = photo_tensor(&frame->pictures[i], pool, &frame->tensors[i], err);
+        st = is_spread_there
+                 ? photo_pixels(&frame->pictures[i], &frame->tensors[i], err)
+                 : photo_tensor(&frame->pictures[i], session->pool,
+                                &frame->tensors[i], err);
     }
     return st;
 }
@@ -110,7 +115,7 @@ enum assay_status frame_preprocess(struct frame *frame, struct session *session,
     ASSAY_SPAN("preprocess");
     switch (inputs->kind) {
     case INPUTS_PHOTOGRAPHS:
-        return make_tensors(frame, session->pool, err);
+        return make_tensors(frame, session, err);
     case INPUTS_BATCH:
         return make_batch(frame, inputs, session->pool, err);
     case INPUTS_RANDOM:

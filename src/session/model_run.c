@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <assay/span.h>
+#include <assert.h>
 #include <string.h>
 
 void model_stop(struct assay_model *model)
@@ -112,19 +113,27 @@ static enum assay_status take_input(struct assay_model *model, size_t i,
     return st;
 }
 
-static enum assay_status run(struct assay_model *model,
-                             const struct assay_tensor *inputs,
-                             struct error *err)
+/* The session is open, and the inputs are copied. */
+static enum assay_status model_run_prepare(struct assay_model *model,
+                                           const struct assay_tensor *inputs,
+                                           struct error *err)
 {
     enum assay_status st =
         model->session.engine ? ASSAY_OK : open_session(model, err);
 
     for (size_t i = 0; !st && i < model->inputs.n; i++)
         st = take_input(model, i, &inputs[i], err);
-    if (!st)
-        st = session_run(&model->session, model->run_inputs, err);
+    return st;
+}
+
+static enum assay_status
+model_run_hand_over(struct assay_model *model, enum assay_status st,
+                    const struct assay_tensor **outputs, size_t *n_outputs)
+{
     for (size_t i = 0; !st && i < model->session.n_outputs; i++)
         model->outputs[i] = model_describe_tensor(&model->session.outputs[i]);
+    *outputs = st ? NULL : model->outputs;
+    *n_outputs = st ? 0 : model->session.n_outputs;
     return st;
 }
 
@@ -134,9 +143,46 @@ enum assay_status assay_model_run(struct assay_model *model,
                                   size_t *n_outputs, struct assay_error *error)
 {
     struct error err = {0};
-    enum assay_status st = run(model, inputs, &err);
+    enum assay_status st = model_run_prepare(model, inputs, &err);
 
-    *outputs = st ? NULL : model->outputs;
-    *n_outputs = st ? 0 : model->session.n_outputs;
+    if (!st)
+        st = session_run(&model->session, model->run_inputs, &err);
+    st = model_run_hand_over(model, st, outputs, n_outputs);
+    return error_export(&err, st, error);
+}
+
+/* ---- passes in flight ------------------------------------------------------
+ */
+
+static_assert((int)ASSAY_MODEL_MOST_IN_FLIGHT == (int)ENGINE_MOST_IN_FLIGHT,
+              "the engine keeps what the interface promises");
+
+enum assay_status assay_model_submit(struct assay_model *model,
+                                     const struct assay_tensor *inputs,
+                                     struct assay_error *error)
+{
+    struct error err = {0};
+    enum assay_status st = model_run_prepare(model, inputs, &err);
+
+    if (!st) {
+        engine_allow_in_flight(model->session.engine,
+                               ASSAY_MODEL_MOST_IN_FLIGHT);
+        st = session_submit(&model->session, model->run_inputs, &err);
+    }
+    return error_export(&err, st, error);
+}
+
+enum assay_status assay_model_collect(struct assay_model *model,
+                                      const struct assay_tensor **outputs,
+                                      size_t *n_outputs,
+                                      struct assay_error *error)
+{
+    struct error err = {0};
+    enum assay_status st =
+        model->session.engine
+            ? session_collect(&model->session, NULL, &err)
+            : error_set(&err, ASSAY_BAD_USAGE, "no pass is in flight");
+
+    st = model_run_hand_over(model, st, outputs, n_outputs);
     return error_export(&err, st, error);
 }

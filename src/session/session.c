@@ -182,7 +182,7 @@ enum assay_status session_open_graph(const struct session_options *options,
     return make_ready(options, session, st, err);
 }
 
-void session_forget_outputs(struct session *session)
+static void forget_outputs(struct session *session)
 {
     for (size_t i = 0; session->outputs && i < session->n_outputs; i++)
         tensor_release(&session->outputs[i]);
@@ -190,7 +190,7 @@ void session_forget_outputs(struct session *session)
 
 void session_close(struct session *session)
 {
-    session_forget_outputs(session);
+    forget_outputs(session);
     model_inputs_release(&session->inputs);
     mem_free(session->outputs);
     engine_free(session->engine);
@@ -232,11 +232,28 @@ enum assay_status session_run(struct session *session,
 {
     enum assay_status st;
 
-    session_forget_outputs(session);
+    forget_outputs(session);
     st = engine_run(session->engine, images, session->outputs, err);
     if (st == ASSAY_NOMEM)
         session_hint_batch(session, err);
     return st;
+}
+
+enum assay_status session_submit(struct session *session,
+                                 const struct tensor *images, struct error *err)
+{
+    enum assay_status st = engine_submit(session->engine, images, err);
+
+    if (st == ASSAY_NOMEM)
+        session_hint_batch(session, err);
+    return st;
+}
+
+enum assay_status session_collect(struct session *session,
+                                  struct engine_pass *pass, struct error *err)
+{
+    forget_outputs(session);
+    return engine_collect(session->engine, session->outputs, pass, err);
 }
 
 /* Values may share a buffer: whether this one is the first to hold it. */

@@ -76,7 +76,12 @@ struct session_memory session_memory(const struct session *session);
 enum assay_status session_run(struct session *session,
                               const struct tensor *images, struct error *err);
 
-/* Releases the outputs of the last run. */
-void session_forget_outputs(struct session *session);
+/* The same with several passes in flight: see engine_submit() and
+ * engine_collect(). */
+enum assay_status session_submit(struct session *session,
+                                 const struct tensor *images,
+                                 struct error *err);
+enum assay_status session_collect(struct session *session,
+                                  struct engine_pass *pass, struct error *err);
 
 #endif

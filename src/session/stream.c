@@ -98,8 +98,8 @@ static enum assay_status stream_submit(struct stream *stream, struct error *err)
     if (st)
         return st;
     streamed->submitted_ns = stream->now_ns;
-    st = engine_submit(stream->options->session->engine,
-                       streamed->frame->tensors, err);
+    st =
+        session_submit(stream->options->session, streamed->frame->tensors, err);
     stream_note(stream, IDLE_LAUNCH);
     stream->n_submitted += !st;
     return stream_failed(streamed->frame, st, err);
@@ -142,8 +142,7 @@ static enum assay_status stream_collect(struct stream *stream,
     struct engine_pass pass;
     enum assay_status st;
 
-    session_forget_outputs(session);
-    st = engine_collect(session->engine, session->outputs, &pass, err);
+    st = session_collect(session, &pass, err);
     stream_note(stream, IDLE_COPY);
     if (!st) {
         stream_count(stream, &pass);
@@ -169,10 +168,8 @@ static void stream_drain(struct stream *stream)
     struct session *session = stream->options->session;
     struct error ignored = {0};
 
-    while (engine_in_flight(session->engine)) {
-        session_forget_outputs(session);
-        (void)engine_collect(session->engine, session->outputs, NULL, &ignored);
-    }
+    while (engine_in_flight(session->engine))
+        (void)session_collect(session, NULL, &ignored);
 }
 
 static bool stream_is_stopped(const struct stream *stream)
@@ -309,14 +306,14 @@ static void stream_sum_up(struct stream *stream)
     struct stream_result *result = stream->result;
     size_t n = stream->n_latencies;
 
-    qsort(stream->latencies_ns, n, sizeof *stream->latencies_ns,
-          compare_latencies);
     result->n_passes = stream->n_collected;
     result->n_images = stream->n_collected * stream->options->batch;
     result->books = stream->books;
     result->seconds =
         (double)(stream->books.ended_ns - stream->books.began_ns) / 1e9;
     if (n) {
+        qsort(stream->latencies_ns, n, sizeof *stream->latencies_ns,
+              compare_latencies);
         result->latency_ns = stream->latencies_ns[n / 2];
         result->p95_ns = stream->latencies_ns[n - 1 - n / 20];
     }

@@ -14,4 +14,8 @@ void photo_spread(const struct picture *picture, float *out);
 enum assay_status photo_tensor(const struct picture *picture, struct pool *pool,
                                struct tensor *out, struct error *err);
 
+/* Its pixels as they are, uint8 [h,w,3]: borrowed from the picture. */
+enum assay_status photo_pixels(const struct picture *picture,
+                               struct tensor *out, struct error *err);
+
 #endif

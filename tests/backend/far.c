@@ -1,5 +1,5 @@
 /* See far.h. */
-#include "backend/far.h"
+#include "backend/far_internal.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,41 +12,17 @@
 #include <string.h>
 
 enum {
-    most = 64,                         /* tensors of a node */
-    far_bytes_log = sizeof(void *) * 4 /* 4 GiB, of which few are touched */
-};
+    far_bytes_log = sizeof(void *) * 4
+}; /* 4 GiB, of which few are
+      touched */
 
-struct far_device {
-    struct device base;
-    struct far *far;
-    const char *refused;
-    struct pool *scratch; /* of the worker */
-    uint64_t n_jobs;
-    struct backend_recording *recording; /* NULL: jobs are queued at once */
-    const struct op_class *list_op;      /* see far_device_lists() */
-    bool keeps_rooms;
-    int64_t marks_ns[2];
-};
-
-struct far_backend {
-    struct backend base;
-    struct far_device *device;
-};
-
-static struct far_device *device_of(const struct backend *backend)
+struct far_device *device_of(const struct backend *backend)
 {
     return ((const struct far_backend *)backend)->device;
 }
 
 /* ---- tensors as the worker sees them ---------------------------------------
  */
-
-/* Up to `most` tensors, and whether each is there. */
-struct near_list {
-    struct tensor tensors[most];
-    const struct tensor *list[most];
-    size_t n;
-};
 
 /* The worker's view of a tensor. One on the host is copied, since the host may
  * change it once the call is over. */
@@ -71,10 +47,8 @@ static enum assay_status near_tensor(struct far_device *device,
     return buffer_wrap(data, bytes, mem_free, data, &out->buffer, err);
 }
 
-static enum assay_status near_add(struct far_device *device,
-                                  struct near_list *to,
-                                  const struct tensor *tensor,
-                                  struct error *err)
+enum assay_status near_add(struct far_device *device, struct near_list *to,
+                           const struct tensor *tensor, struct error *err)
 {
     size_t i = to->n++;
 
@@ -97,23 +71,6 @@ static void near_release(struct near_list *list)
 /* ---- jobs ------------------------------------------------------------------
  */
 
-struct far_job {
-    struct far_device *device;
-    enum assay_status (*run)(struct far_job *job, struct error *err);
-    struct op_context context;
-    const struct node *node;
-    struct near_list inputs, outputs, dy, dx;
-    struct tensor saved;
-    uint64_t wanted;
-    union {
-        struct sgd_factors sgd;
-        struct adamw_factors adamw;
-        float value;
-    };
-    double *sum;
-    bool *is_finite;
-};
-
 static enum assay_status far_job_run(void *context, struct error *err)
 {
     struct far_job *job = context;
@@ -134,7 +91,7 @@ static void far_job_free(void *context)
     mem_free(job);
 }
 
-static enum assay_status
+enum assay_status
 far_job_new(const struct backend *backend, const struct op_context *context,
             enum assay_status (*run)(struct far_job *job, struct error *err),
             struct far_job **out, struct error *err)
@@ -221,9 +178,8 @@ static enum assay_status far_job_record(struct far_job *job, struct error *err)
     return ASSAY_OK;
 }
 
-/* Queues a job, or frees it where making it has failed. */
-static enum assay_status far_job_queue(struct far_job *job,
-                                       enum assay_status st, struct error *err)
+enum assay_status far_job_queue(struct far_job *job, enum assay_status st,
+                                struct error *err)
 {
     if (!st && job->device->recording)
         return far_job_record(job, err);
@@ -441,210 +397,6 @@ static enum assay_status far_backward(struct backend *backend,
         st = near_tensor(device, pass->saved, &job->saved, err);
     return far_job_queue(job, st, err);
 }
-
-/* ---- arithmetic ------------------------------------------------------------
- */
-
-static enum assay_status run_fill(struct far_job *job, struct error *err)
-{
-    return host_math.fill(NULL, &job->context, job->inputs.list[0], job->value,
-                          err);
-}
-
-static enum assay_status far_fill(struct backend *backend,
-                                  const struct op_context *context,
-                                  const struct tensor *tensor, float value,
-                                  struct error *err)
-{
-    struct far_job *job;
-    enum assay_status st = far_job_new(backend, context, run_fill, &job, err);
-
-    if (!st)
-        st = near_add(job->device, &job->inputs, tensor, err);
-    if (!st)
-        job->value = value;
-    return far_job_queue(job, st, err);
-}
-
-/* A job on two tensors. */
-static enum assay_status
-far_pair(struct backend *backend, const struct op_context *context,
-         enum assay_status (*run)(struct far_job *job, struct error *err),
-         const struct tensor *a, const struct tensor *b, struct error *err)
-{
-    struct far_job *job;
-    enum assay_status st = far_job_new(backend, context, run, &job, err);
-
-    if (!st)
-        st = near_add(job->device, &job->inputs, a, err);
-    if (!st)
-        st = near_add(job->device, &job->inputs, b, err);
-    return far_job_queue(job, st, err);
-}
-
-static enum assay_status run_convert(struct far_job *job, struct error *err)
-{
-    return host_math.convert(NULL, &job->context, job->inputs.list[0],
-                             job->inputs.list[1], err);
-}
-
-static enum assay_status far_convert(struct backend *backend,
-                                     const struct op_context *context,
-                                     const struct tensor *from,
-                                     const struct tensor *to, struct error *err)
-{
-    return far_pair(backend, context, run_convert, from, to, err);
-}
-
-static enum assay_status run_add(struct far_job *job, struct error *err)
-{
-    return host_math.add(NULL, &job->context, job->inputs.list[0],
-                         job->inputs.list[1], err);
-}
-
-static enum assay_status far_add(struct backend *backend,
-                                 const struct op_context *context,
-                                 const struct tensor *sum,
-                                 const struct tensor *term, struct error *err)
-{
-    return far_pair(backend, context, run_add, sum, term, err);
-}
-
-static enum assay_status far_optimizer_job(
-    struct backend *backend, const struct op_context *context,
-    enum assay_status (*run)(struct far_job *job, struct error *err),
-    const struct optimizer_tensors *tensors, struct far_job **out,
-    struct error *err)
-{
-    struct far_job *job;
-    enum assay_status st = far_job_new(backend, context, run, out, err);
-
-    if (st)
-        return st;
-    job = *out;
-    st = near_add(job->device, &job->inputs, tensors->parameter, err);
-    if (!st)
-        st = near_add(job->device, &job->inputs, tensors->gradient, err);
-    for (size_t i = 0; !st && i < OPTIMIZER_MAX_STATES; i++)
-        st = near_add(job->device, &job->inputs, tensors->states[i], err);
-    return st;
-}
-
-static struct optimizer_tensors near_optimizer(const struct far_job *job)
-{
-    const struct tensor *const *list = job->inputs.list;
-
-    return (struct optimizer_tensors){list[0], list[1], {list[2], list[3]}};
-}
-
-static enum assay_status run_sgd(struct far_job *job, struct error *err)
-{
-    struct optimizer_tensors tensors = near_optimizer(job);
-
-    return host_math.sgd(NULL, &job->context, &job->sgd, &tensors, err);
-}
-
-static enum assay_status far_sgd(struct backend *backend,
-                                 const struct op_context *context,
-                                 const struct sgd_factors *factors,
-                                 const struct optimizer_tensors *tensors,
-                                 struct error *err)
-{
-    struct far_job *job;
-    enum assay_status st =
-        far_optimizer_job(backend, context, run_sgd, tensors, &job, err);
-
-    if (!st)
-        job->sgd = *factors;
-    return far_job_queue(job, st, err);
-}
-
-static enum assay_status run_adamw(struct far_job *job, struct error *err)
-{
-    struct optimizer_tensors tensors = near_optimizer(job);
-
-    return host_math.adamw(NULL, &job->context, &job->adamw, &tensors, err);
-}
-
-static enum assay_status far_adamw(struct backend *backend,
-                                   const struct op_context *context,
-                                   const struct adamw_factors *factors,
-                                   const struct optimizer_tensors *tensors,
-                                   struct error *err)
-{
-    struct far_job *job;
-    enum assay_status st =
-        far_optimizer_job(backend, context, run_adamw, tensors, &job, err);
-
-    if (!st)
-        job->adamw = *factors;
-    return far_job_queue(job, st, err);
-}
-
-static enum assay_status run_square_sum(struct far_job *job, struct error *err)
-{
-    double sum;
-    enum assay_status st = host_math.square_sum(
-        NULL, &job->context, job->inputs.list, job->inputs.n, &sum, err);
-
-    *job->sum += sum;
-    return st;
-}
-
-static enum assay_status far_square_sum(struct backend *backend,
-                                        const struct op_context *context,
-                                        const struct tensor *const *tensors,
-                                        size_t n, double *sum,
-                                        struct error *err)
-{
-    enum assay_status st = ASSAY_OK;
-
-    *sum = 0;
-    for (size_t i = 0; !st && i < n; i++) {
-        struct far_job *job;
-
-        st = far_job_new(backend, context, run_square_sum, &job, err);
-        if (!st)
-            st = near_add(job->device, &job->inputs, tensors[i], err);
-        if (!st)
-            job->sum = sum;
-        st = far_job_queue(job, st, err);
-    }
-    return st ? st : far_wait(device_of(backend)->far, err);
-}
-
-static enum assay_status run_is_finite(struct far_job *job, struct error *err)
-{
-    return host_math.is_finite(NULL, &job->context, job->inputs.list[0],
-                               job->is_finite, err);
-}
-
-static enum assay_status far_is_finite(struct backend *backend,
-                                       const struct op_context *context,
-                                       const struct tensor *tensor,
-                                       bool *is_finite, struct error *err)
-{
-    struct far_job *job;
-    enum assay_status st =
-        far_job_new(backend, context, run_is_finite, &job, err);
-
-    if (!st)
-        st = near_add(job->device, &job->inputs, tensor, err);
-    if (!st)
-        job->is_finite = is_finite;
-    st = far_job_queue(job, st, err);
-    return st ? st : far_wait(device_of(backend)->far, err);
-}
-
-static const struct backend_math far_math = {
-    .fill = far_fill,
-    .convert = far_convert,
-    .add = far_add,
-    .sgd = far_sgd,
-    .adamw = far_adamw,
-    .square_sum = far_square_sum,
-    .is_finite = far_is_finite,
-};
 
 /* ---- the backend -----------------------------------------------------------
  */

@@ -39,6 +39,10 @@ FAULTS = [
     ({"MADE_UP_MIB": 600}, "run resnet50 --random --device cuda:0 --batch 64 --iters 64",
      4, ["(Conv2d): out of memory: ", " MiB needed for ", "of 600 MiB left; here ",
          "a batch of 63 is the most that could fit"]),
+    ({}, RUN.replace("cuda:0", "cpu") + " --in-flight 2", 2,
+     ["--in-flight needs a GPU (--device cuda:0)", "one pass at a time"]),
+    ({}, RUN + " --in-flight 2 --plain", 2, ["leave out one of the two"]),
+    ({}, RUN + " --in-flight 17", 2, ["--in-flight", "17"]),
     ({"MADE_UP_MIB": 8}, RUN, 4, ["out of memory", "of 8 MiB left"]),
 ]
 
@@ -138,6 +142,20 @@ def test_a_gpu_that_fails_before_the_first_checkpoint(gpu):
     assert not os.path.exists(gpu.folder + "/n.safetensors")
 
 
+def test_passes_in_flight(gpu):
+    check(gpu.run(RUN + " --in-flight 3 --time-limit 100ms --full"), 0,
+          ["stream   3 in flight", " img/s   pass ", "device idle ",
+           "results the same as one at a time (1 of 1)"])
+
+
+def test_a_pass_in_flight_that_fails(gpu):
+    """A graph cannot be launched: what was measured before is kept."""
+    result = gpu.run(RUN + " --in-flight 2 -o s.assay", MADE_UP_GRAPHS=4)
+    check_message(result, 3, ["launching a pass on cuda:0 (Made Up GPU)",
+                              "3 images measured before are in s.assay"])
+    check(gpu.run("show s.assay"), 0, ["measured 3"])
+
+
 def test_other_processes(gpu):
     check(gpu.run(RUN + " --full", MADE_UP_OTHERS=2), 0,
           ["2 other processes on it, with 2048 MiB", "busy with others 40 %",
@@ -182,6 +200,8 @@ def main():
     test_nothing_is_kept_of_nothing(gpu)
     test_a_gpu_that_fails_in_a_training(gpu)
     test_a_gpu_that_fails_before_the_first_checkpoint(gpu)
+    test_passes_in_flight(gpu)
+    test_a_pass_in_flight_that_fails(gpu)
     test_other_processes(gpu)
     test_a_cache_that_cannot_be_written(gpu)
     test_damaged_files_of_the_cache(gpu)

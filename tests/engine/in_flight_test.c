@@ -264,6 +264,40 @@ TEST(the_host_runs_a_pass_when_it_is_submitted)
     sky_free(&sky);
 }
 
+TEST(pixels_become_what_the_host_would_make_of_them)
+{
+    struct shape read = shape_of(3, (int64_t)3, (int64_t)2, (int64_t)3);
+    struct shape shape = shape_of(3, (int64_t)2, (int64_t)3, (int64_t)3);
+    struct sky sky = sky_new(NULL, 2);
+    struct tensor x, y[2];
+
+    CHECK(engine_takes_pictures(sky.engine));
+    CHECK_STATUS(tensor_new(sky.small.pool, DTYPE_U8, &shape, &x, &err),
+                 ASSAY_OK, &err);
+    for (int run = 0; run < 8; run++) {
+        uint8_t *pixels = tensor_data(&x);
+
+        for (int i = 0; i < 18; i++)
+            pixels[i] = (uint8_t)(37 * run + 14 * i);
+        if (run % 2) {
+            CHECK_STATUS(engine_run(sky.engine, &x, y, &err), ASSAY_OK, &err);
+        } else {
+            CHECK_STATUS(engine_submit(sky.engine, &x, &err), ASSAY_OK, &err);
+            CHECK_STATUS(engine_collect(sky.engine, y, NULL, &err), ASSAY_OK,
+                         &err);
+        }
+        CHECK(shape_equal(&y[1].shape, &read));
+        for (int i = 0; i < 18; i++)
+            CHECK_NEAR(tensor_f32(&y[1])[i],
+                       (double)((float)pixels[3 * (i % 6) + i / 6] / 255), 0);
+        CHECK_INT(engine_was_replayed(sky.engine), run > 0);
+        tensor_release(&y[0]);
+        tensor_release(&y[1]);
+    }
+    tensor_release(&x);
+    sky_free(&sky);
+}
+
 /* Submits and collects; the first failure. */
 static enum assay_status fly_anyhow(struct sky *sky)
 {

@@ -94,6 +94,47 @@ TEST(running_a_model_leaves_its_parameters_unchanged)
     assay_model_free(model);
 }
 
+static enum assay_status submit(struct assay_model *model, float first,
+                                struct assay_error *error)
+{
+    struct assay_tensor input = *assay_model_input(model, 0, NULL);
+
+    values[0] = first;
+    input.data = values;
+    return assay_model_submit(model, &input, error);
+}
+
+TEST(passes_are_collected_in_the_order_they_were_submitted_in)
+{
+    enum { n_passes = 3, n_results = 4 * 8 * 8 };
+    struct assay_model *model = load(write_net());
+    const struct assay_tensor *outputs;
+    struct assay_error error = {0};
+    float results[n_passes][n_results];
+    size_t n;
+
+    CHECK_INT(assay_model_collect(model, &outputs, &n, &error),
+              ASSAY_BAD_USAGE);
+    CHECK(!outputs && !n);
+    for (int i = 0; i < n_passes; i++) {
+        values[0] = (float)i;
+        memcpy(results[i], run(model)->data, sizeof results[i]);
+    }
+    CHECK(memcmp(results[0], results[1], sizeof results[0]) != 0);
+    for (int i = 0; i < n_passes; i++)
+        CHECK_STATUS(submit(model, (float)i, &error), ASSAY_OK, &error);
+    for (int i = 0; i < n_passes; i++) {
+        CHECK_STATUS(assay_model_collect(model, &outputs, &n, &error), ASSAY_OK,
+                     &error);
+        CHECK_INT(n, 1);
+        CHECK(memcmp(outputs->data, results[i], sizeof results[i]) == 0);
+    }
+    for (int i = 0; i < ASSAY_MODEL_MOST_IN_FLIGHT; i++)
+        CHECK_STATUS(submit(model, (float)i, &error), ASSAY_OK, &error);
+    CHECK_INT(submit(model, 1, &error), ASSAY_BAD_USAGE);
+    assay_model_free(model); /* with those in flight */
+}
+
 TEST(a_public_model_computes_what_a_session_does)
 {
     const char *path = write_net();

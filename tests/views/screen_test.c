@@ -468,6 +468,48 @@ static void keep(struct run *run, uint32_t scope, uint32_t thread,
     CHECK_INT(run_keep(run, &sample, NULL), ASSAY_OK);
 }
 
+TEST(the_line_of_a_stream_has_its_rate_and_what_the_device_waited_for)
+{
+    static const char *const facts[][2] = {
+        {"stream.in_flight", "2"},
+        {"stream.images_per_second", "12345"},
+        {"stream.latency_ms", "4.61"},
+        {"stream.p95_ms", "5.5"},
+        {"stream.busy_ms", "2.25"},
+        {"stream.idle_ms", "0.75"},
+        {"stream.idle.photograph_ms", "0.6"},
+        {"stream.idle.copy_ms", "0.13"},
+        {"stream.idle.host_ms", "0.02"}, /* under a hundredth */
+        {"stream.compared", "64"},
+        {"stream.same", "63"},
+        {"stream.decoders", "8"}};
+    struct view_options options = options_for(100);
+    struct run *run = NULL;
+    struct str text;
+    uint32_t host;
+
+    CHECK_INT(run_new(&run, NULL), ASSAY_OK);
+    CHECK_INT(run_thread_add(run, "main", THREAD_CPU, &host, NULL), ASSAY_OK);
+    count(run, RUN_ROOT, host, 5000000);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        CHECK_INT(run_fact_set(run, facts[i][0], facts[i][1], NULL), ASSAY_OK);
+    CHECK_INT(run_seal(run, NULL), ASSAY_OK);
+    text = view_text(view_summary, run, &options);
+    CHECK_HAS(str_text(&text), "stream   2 in flight   12.3 k img/s   "
+                               "pass 4.6 ms (p95 5.5)   device idle 25 %");
+    CHECK_HAS(str_text(&text),
+              "idle for: copy 0.13, photograph 0.6 ms per pass");
+    CHECK_HAS(str_text(&text), "results differ from one at a time in 1 of 64");
+    CHECK_HAS(str_text(&text), "8 threads decode ahead");
+    str_release(&text);
+    options = options_for(80);
+    text = view_text(view_brief, run, &options);
+    CHECK_HAS(str_text(&text), "device idle 25 %");
+    CHECK_HAS(str_text(&text), "results differ");
+    str_release(&text);
+    run_free(run);
+}
+
 TEST(the_line_of_a_device_has_what_else_is_known_of_it)
 {
     static const char *const facts[][2] = {

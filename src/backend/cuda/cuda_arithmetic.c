@@ -63,6 +63,21 @@ static enum assay_status cuda_add(struct backend *backend,
                        n);
 }
 
+static enum assay_status cuda_spread(struct backend *backend,
+                                     const struct op_context *context,
+                                     const struct tensor *from,
+                                     const struct tensor *to, struct error *err)
+{
+    struct cuda_call call = call_of(backend, context, err);
+    cu_pointer pixels = cuda_at(from), planes = cuda_at(to);
+    int64_t n = (int64_t)tensor_elements(from) / 3;
+
+    if (!n)
+        return ASSAY_OK;
+    return CUDA_LAUNCH(&call, "photo", "spread_pixels", grid_of(&call, n),
+                       pixels, planes, n);
+}
+
 /* ---- optimizers ---------------------------------------------------------- */
 
 static enum assay_status cuda_sgd(struct backend *backend,
@@ -256,6 +271,7 @@ static enum assay_status cuda_is_finite(struct backend *backend,
 const struct backend_math cuda_math = {
     .fill = cuda_fill,
     .convert = cuda_convert,
+    .spread = cuda_spread,
     .add = cuda_add,
     .sgd = cuda_sgd,
     .sgd_list = cuda_sgd_list,

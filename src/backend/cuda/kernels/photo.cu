@@ -91,6 +91,16 @@ FOR_STORED(transform, (photo p, T *to), (p, to))
 
 /* ---- MaskSelect ------------------------------------------------------------ */
 
+/* 8-bit pixels to planes of float32, rounded as the host divides. */
+extern "C" __global__ void spread_pixels(const uint8_t *pixels, float *planes,
+                                         int64_t n)
+{
+    for (int64_t i = FIRST; i < n; i += STEP) {
+        for (int c = 0; c < 3; c++)
+            planes[c * n + i] = __fdiv_rn((float)pixels[3 * i + c], 255);
+    }
+}
+
 /* logits [d,c,h,w] with any strides; y dense [d,1,h,w]. */
 extern "C" __global__ void mask_select(view logits, const int64_t *labels,
                                        float *y, int64_t n, int64_t classes,
