@@ -177,19 +177,23 @@ static void enter_cudnn(struct contest *contest, bool is_fused, int most)
     cudnn_list_close(list);
 }
 
-/* Of a sum that nothing follows, fused and bare plans are the same. */
+/* Of a sum that nothing follows, fused and bare plans are the same. In 16 bits
+ * bare ones round the sum, and what is made of it again: they are for jobs that
+ * nothing else does. */
 static void contest_hold(struct contest *contest)
 {
     const struct cuda_job *job = contest->job;
     bool has_more = job->way == WAY_FORWARD &&
                     (job->has_bias || job->has_residual || job->has_relu);
+    bool is_rounded = has_more && job->made != DTYPE_F32;
     struct cuda_plan plan;
 
     enter_own(contest);
     enter_products(contest);
     if (has_more)
         enter_cudnn(contest, true, most_fused);
-    enter_cudnn(contest, false, has_more ? most_bare : most_fused);
+    if (!is_rounded || contest->best.kind == PLAN_NONE)
+        enter_cudnn(contest, false, has_more ? most_bare : most_fused);
     if (contest->best.kind == PLAN_NONE && cuda_plan_direct(job, &plan))
         contest_enter(contest, &plan);
 }
