@@ -186,9 +186,6 @@ bool lt_plan_make(struct cuda_device *device, const struct cuda_job *job,
 
     *n = 0;
     *plan = (struct cuda_plan){0};
-    /* What is made in 16 bits would be rounded before and after that. */
-    if (lt_is_bare(job) && job->stored != DTYPE_F32)
-        return false;
     if (handle && cuda_job_is_product(job))
         made = mem_zalloc(sizeof *made);
     if (!made)
