@@ -266,7 +266,7 @@ enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err)
     cuda->options.choices_text = NULL; /* it was borrowed */
     if (!cuda->options.choices_path)
         return ASSAY_OK;
-    snprintf(name, sizeof name, "cuda/choices-%s-sm_%d%d-cudnn-%s.txt",
+    snprintf(name, sizeof name, "cuda/choices2-%s-sm_%d%d-cudnn-%s.txt",
              cuda->device->model, cuda->device->major, cuda->device->minor,
              cuda_cudnn_version());
     for (char *at = name + strlen("cuda/"); *at; at++) {

@@ -148,9 +148,13 @@ static bool lt_describe(struct lt_plan *plan, const struct cuda_job *job)
                                               is_w ? o : m, (int64_t)d_rows);
 }
 
-/* The i-th way that cuBLASLt suggests. */
-static bool lt_pick(struct lt_plan *plan, size_t i, size_t *n)
+/* The i-th way that cuBLASLt suggests. A long sum may be computed in parts: in
+ * 16 bits, these are not to be added in the type of the result. */
+static bool lt_pick(struct lt_plan *plan, const struct cuda_job *job, size_t i,
+                    size_t *n)
 {
+    uint32_t reductions =
+        job->stored == DTYPE_F32 ? LT_REDUCTION_ANY : LT_REDUCTION_FLOAT;
     struct lt_result results[most_algos];
     lt_preference preference;
     int found = 0;
@@ -160,6 +164,8 @@ static bool lt_pick(struct lt_plan *plan, size_t i, size_t *n)
     (void)lt.api.cublasLtMatmulPreferenceSetAttribute(
         preference, LT_PREFERENCE_WORKSPACE, &most_workspace,
         sizeof most_workspace);
+    (void)lt.api.cublasLtMatmulPreferenceSetAttribute(
+        preference, LT_PREFERENCE_REDUCTIONS, &reductions, sizeof reductions);
     if (lt.api.cublasLtMatmulAlgoGetHeuristic(
             plan->handle, plan->desc, plan->a, plan->b, plan->d, plan->d,
             preference, most_algos, results, &found))
@@ -185,7 +191,7 @@ bool lt_plan_make(struct cuda_device *device, const struct cuda_job *job,
     if (!made)
         return false;
     made->handle = handle;
-    if (!lt_describe(made, job) || !lt_pick(made, i, n)) {
+    if (!lt_describe(made, job) || !lt_pick(made, job, i, n)) {
         lt_plan_free(made);
         return false;
     }

@@ -40,6 +40,9 @@ enum {
     LT_EPILOGUE_RELU = 2,
     LT_EPILOGUE_BIAS = 4,
     LT_PREFERENCE_WORKSPACE = 1,
+    LT_PREFERENCE_REDUCTIONS = 3, /* how parts of a sum may be added up */
+    LT_REDUCTION_FLOAT = 2,       /* in the type of the sums */
+    LT_REDUCTION_ANY = 7,         /* also in the type of the result */
     LT_LAYOUT_BATCH_COUNT = 5,
     LT_LAYOUT_BATCH_OFFSET = 6,
 };

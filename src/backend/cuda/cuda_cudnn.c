@@ -326,6 +326,20 @@ static size_t list_configs(struct parts *parts, cudnn_descriptor graph,
     return n < most_configs ? (size_t)n : most_configs;
 }
 
+/* In 16 bits, what large tiles of Winograd's transform make has too few. */
+static bool is_note_allowed(int note, const struct cuda_job *job)
+{
+    bool is_f32 = job->stored == DTYPE_F32;
+
+    if (note == CUDNN_NOTE_NONDETERMINISTIC || note == CUDNN_NOTE_REDUCED_SUMS)
+        return false;
+    if (!is_f32)
+        return note < CUDNN_NOTE_WINOGRAD_4X4 ||
+               note > CUDNN_NOTE_WINOGRAD_13X13;
+    return note != CUDNN_NOTE_DOWN_CONVERT &&
+           (note != CUDNN_NOTE_TENSOR_CORE || job->precision != PRECISION_FP32);
+}
+
 /* Whether an engine computes as precisely as was asked for, and the same every
  * time. */
 static bool is_allowed(struct parts *parts, cudnn_descriptor config,
@@ -347,12 +361,7 @@ static bool is_allowed(struct parts *parts, cudnn_descriptor config,
                                            CUDNN_N_NOTES, &n, notes))
         n = 0;
     for (int64_t i = 0; i < n && i < CUDNN_N_NOTES; i++) {
-        bool is_f32 = job->stored == DTYPE_F32;
-
-        if (notes[i] == CUDNN_NOTE_NONDETERMINISTIC ||
-            (is_f32 && notes[i] == CUDNN_NOTE_DOWN_CONVERT) ||
-            (is_f32 && notes[i] == CUDNN_NOTE_TENSOR_CORE &&
-             job->precision == PRECISION_FP32))
+        if (!is_note_allowed(notes[i], job))
             return false;
     }
     return true;

@@ -103,7 +103,10 @@ enum { /* values */
        CUDNN_HEUR_INSTANT = 0,
        CUDNN_NOTE_TENSOR_CORE = 0,
        CUDNN_NOTE_DOWN_CONVERT = 1,
+       CUDNN_NOTE_REDUCED_SUMS = 2, /* in fewer bits than float32 has */
        CUDNN_NOTE_NONDETERMINISTIC = 4,
+       CUDNN_NOTE_WINOGRAD_4X4 = 6, /* and larger tiles up to: */
+       CUDNN_NOTE_WINOGRAD_13X13 = 8,
        CUDNN_N_NOTES = 16,
 };
 
