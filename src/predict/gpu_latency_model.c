@@ -23,6 +23,7 @@ enum parameter {
     PAD_DEPTH,
     TAIL,
     DEPTHWISE,
+    DEPTHWISE_BACK,
     MAPS,
     NORMS,
     ELEMENTWISE,
@@ -49,18 +50,21 @@ static const struct prior gpu_priors[] = {
     [BY_INPUT] = {"by_input", "of the forward pass", 1.2, 0.3, ON_ALL},
     [BY_WEIGHTS] = {"by_weights", "of the forward pass", 1.3, 0.3, ON_ALL},
     /* Tensor cores are fed 16 bytes at a time, four numbers; kernels that load
-     * two or one at a time wait for it, or do without tensor cores. */
+     * two at a time wait for it, and those that load one do without tensor
+     * cores. */
     [BY_FOURS] = {"by_fours", "times", 1.1, 0.2, ON_ALL},
     [BY_TWOS] = {"by_twos", "times", 1.5, 0.15, ON_ALL},
-    [ODD] = {"odd", "times", 2, 0.15, ON_ALL},
+    [ODD] = {"odd", "times", 4, 0.4, ON_ALL},
     [TILES] = {"tiles", "of what is missing in them", 0.6, 0.4, ON_ALL},
     [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7, ON_ALL},
     [TAIL] = {"tail", "waves", 0.5, 0.7, ON_ALL},
-    [DEPTHWISE] = {"depthwise", "ms per G elements", 2, 0.7, ON_ALL},
-    [MAPS] = {"maps", "ms per G elements", 1, 0.3, ON_ALL},
-    [NORMS] = {"norms", "ms per G elements", 1, 0.4, ON_ALL},
-    [ELEMENTWISE] = {"elementwise", "ms per G elements", 1, 0.4, ON_ALL},
-    [MAX_POOL] = {"max_pool", "ms per G elements", 1, 0.7, ON_ALL},
+    [DEPTHWISE] = {"depthwise", "ms per G elements", 1, 0.7, ON_ALL},
+    [DEPTHWISE_BACK] = {"depthwise_back", "of the forward pass", 1.2, 0.5,
+                        ON_ALL},
+    [MAPS] = {"maps", "ms per G elements", 1, 0.2, ON_ALL},
+    [NORMS] = {"norms", "ms per G elements", 1.2, 0.2, ON_ALL},
+    [ELEMENTWISE] = {"elementwise", "ms per G elements", 1, 0.2, ON_ALL},
+    [MAX_POOL] = {"max_pool", "ms per G elements", 1, 0.4, ON_ALL},
     [RAGGED] = {"ragged", "times", 1.3, 0.3, ON_ALL},
     /* A pixel takes as long as so many more channels: threads of a warp that
      * have nothing to load, addresses. */
@@ -117,6 +121,7 @@ static bool gpu_is_scaled(size_t parameter, size_t scale)
     case TILES:
     case PAD_DEPTH:
     case TAIL:
+    case DEPTHWISE_BACK:
     case RAGGED:
     case NARROW:
     case N_PARAMETERS:
@@ -152,7 +157,9 @@ struct gpu_pass {
     double tail;    /* multiply-adds of a wave over all multiprocessors */
     double moved, moved_once; /* elements per image, and per step */
     double pixels;            /* of input and output, per image */
-    enum parameter rate;      /* may be DEPTHWISE */
+    double copied;       /* elements per image: PyTorch's maps have the channels
+                            apart, tensor cores want them beside each other */
+    enum parameter rate; /* may be DEPTHWISE */
     enum pass pass;
     enum alignment alignment;
 };
@@ -182,8 +189,9 @@ static enum parameter gpu_rate_of(const struct conv_row *conv)
 }
 
 static struct gpu_pass pass_of(const struct conv_row *conv, enum pass pass,
-                               bool is_first, double multiprocessors)
+                               bool is_first, const struct physical *physical)
 {
+    double multiprocessors = physical->multiprocessors;
     double groups = (double)conv->groups;
     double in = (double)conv->in / groups, out = (double)conv->out / groups;
     double taps = (double)(conv->kernel[0] * conv->kernel[1]);
@@ -200,6 +208,12 @@ static struct gpu_pass pass_of(const struct conv_row *conv, enum pass pass,
         .pass = pass,
         .alignment = a > b ? a : b,
     };
+
+    if (!physical->is_own) {
+        made.pixels = 0;
+        if (conv->groups == 1 && taps > 1 && made.alignment != BY_1)
+            made.copied = made.moved;
+    }
 
     if (pass == WEIGHTS) {
         made.work = groups * pixels * out * in * taps;
@@ -236,7 +250,7 @@ static struct gpu_pass network_pass(const struct gpu_network *network, size_t i)
     if (network->passes)
         return network->passes[i];
     return pass_of(&network->description->convs[conv], pass, conv == 0,
-                   physical->multiprocessors);
+                   physical);
 }
 
 /* Elements read and written by what is between convolutions, and the kernels
@@ -286,6 +300,8 @@ static void count_ragged(struct gpu_network *network)
     network->odd = of[BY_1] / fmax(all, 1);
     network->even = of[BY_2] / fmax(all, 1);
     network->thin = pixels / fmax(all, 1);
+    if (!network->physical->is_own)
+        network->thin = network->odd = network->even = 0;
 }
 
 /* Stores the passes in *passes, which must have room for them; NULL: does
@@ -353,17 +369,19 @@ static double pass_ms(const struct gpu_pass *pass, const double *q,
     double moved =
         ((pass->moved + q[NARROW] * pass->pixels) * batch + pass->moved_once) *
         1e-9 * ragged_factor(pass->alignment, q);
-    double work;
+    double slower = alignment_factor(pass->alignment, q), work;
 
     if (pass->rate == DEPTHWISE)
-        return q[DEPTHWISE] * moved;
+        return q[DEPTHWISE] * moved *
+               (pass->pass == FORWARD ? 1 : q[DEPTHWISE_BACK]);
     work = pass->work * batch * exp(q[TILES] * pass->missing) *
                (pass->pass == WEIGHTS ? 1 : pass->depth + q[PAD_DEPTH]) +
-           q[TAIL] * pass->tail;
-    work *= q[pass->rate] * alignment_factor(pass->alignment, q) * 1e-9;
+           q[TAIL] * pass->tail / slower;
+    work *= q[pass->rate] * slower * 1e-9;
     if (pass->pass != FORWARD)
         work *= pass->pass == INPUT ? q[BY_INPUT] : q[BY_WEIGHTS];
-    return hypot(work, q[MAPS] * moved);
+    return hypot(work, q[MAPS] * moved) +
+           2 * q[MAPS] * pass->copied * batch * 1e-9;
 }
 
 static double network_ms(const struct gpu_network *network, const double *q,
