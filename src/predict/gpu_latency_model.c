@@ -31,6 +31,7 @@ enum parameter {
     RAGGED,
     NARROW,
     PARAMETERS,
+    IMAGES,
     KERNEL,
     LAUNCH_CONV,
     LAUNCH_NORM,
@@ -70,6 +71,8 @@ static const struct prior gpu_priors[] = {
      * have nothing to load, addresses. */
     [NARROW] = {"narrow", "channels", 32, 0.4, ON_ALL},
     [PARAMETERS] = {"parameters", "ms per M parameters", 0.005, 0.5, ON_ALL},
+    /* This program's engine is given images in the host's memory. */
+    [IMAGES] = {"images", "ms per G elements", 80, 0.5, ON_ALL},
     [KERNEL] = {"kernel", "ms per kernel", 0.1, 0.5, ON_ALL},
     [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 1, 0.4, ON_ALL},
     [LAUNCH_NORM] = {"launch_norm", "ms per norm", 0.5, 0.4, ON_ALL},
@@ -105,6 +108,7 @@ static bool gpu_is_scaled(size_t parameter, size_t scale)
     case ELEMENTWISE:
     case MAX_POOL:
     case PARAMETERS:
+    case IMAGES:
         return scale == SCALE_TRAFFIC;
     case KERNEL:
     case LAUNCH_CONV:
@@ -170,7 +174,8 @@ struct gpu_network {
     size_t n_passes;
     double n_kernels, n_norms, n_others, n_tensors;
     double norms, elementwise, max_pool; /* elements moved per image */
-    double thin;                         /* pixels per element of maps */
+    double images;    /* elements sent from the host, per image */
+    double thin;      /* pixels per element of maps */
     double odd, even; /* shares of maps that end within 16 and 8 bytes */
     double dense, dense_weights; /* multiply-adds per image; elements */
     const struct physical *physical;
@@ -239,6 +244,12 @@ static size_t passes_of_network(const struct description *description,
     return stage == STAGE_INFERENCE ? n : n ? 3 * n - 1 : 0;
 }
 
+/* This program's engine pads channels in inference. */
+static int64_t whole_fours(int64_t channels)
+{
+    return (channels + 3) / 4 * 4;
+}
+
 /* The first convolution has no gradient of its input. */
 static struct gpu_pass network_pass(const struct gpu_network *network, size_t i)
 {
@@ -247,10 +258,17 @@ static struct gpu_pass network_pass(const struct gpu_network *network, size_t i)
     size_t conv = i < 2 * n ? i % n : i - 2 * n + 1;
     enum pass pass = i < n ? FORWARD : i < 2 * n ? WEIGHTS : INPUT;
 
+    struct conv_row own;
+
     if (network->passes)
         return network->passes[i];
-    return pass_of(&network->description->convs[conv], pass, conv == 0,
-                   physical);
+    own = network->description->convs[conv];
+    if (physical->is_own && physical->stage == STAGE_INFERENCE &&
+        own.groups == 1) {
+        own.out = whole_fours(own.out);
+        own.in = conv == 0 ? own.in : whole_fours(own.in);
+    }
+    return pass_of(&own, pass, conv == 0, physical);
 }
 
 /* Elements read and written by what is between convolutions, and the kernels
@@ -320,6 +338,11 @@ static void gpu_network_fill(struct gpu_network *network,
     network->passes = passes;
     count_between(network);
     count_ragged(network);
+    if (physical->is_own && description->n_convs) {
+        const struct conv_row *first = description->convs;
+
+        network->images = (double)(first->in * first->size[0] * first->size[1]);
+    }
     for (size_t i = 0; i < description->n_denses; i++) {
         double in = (double)description->denses[i].in;
         double out = (double)description->denses[i].out;
@@ -408,6 +431,7 @@ static double network_ms(const struct gpu_network *network, const double *q,
         (q[NORMS] * network->norms + q[ELEMENTWISE] * network->elementwise +
          q[MAX_POOL] * network->max_pool) *
         ragged * wider * batch * 1e-9;
+    device += q[IMAGES] * network->images * batch * 1e-9;
     device += passes *
               rounded_max(q[RATE_1X1] * network->dense * tiled(batch),
                           q[MAPS] * network->dense_weights) *
