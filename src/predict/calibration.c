@@ -333,7 +333,8 @@ static bool trials_prefer(const struct trials *trials, enum method method,
 
 /* The method known to do well, unless the rows held back say otherwise. Curves
  * are smooth from level to level, which a device that computes whole lanes of
- * channels is not. */
+ * channels is not; a GPU even less, and a level with even numbers of channels
+ * that is held back does not show it. */
 static void choose_method(struct calibration *own, const struct trials *trials,
                           const struct data_points *points, enum sight sight,
                           enum method wanted)
@@ -347,6 +348,7 @@ static void choose_method(struct calibration *own, const struct trials *trials,
     for (int m = 0; m < N_METHODS; m++) {
         own->error[m] = mean_error(trials, n_networks, (enum method)m);
         if (wanted == N_METHODS &&
+            (method_is_for_all((enum method)m) || !is_doubted(points)) &&
             trials_prefer(trials, (enum method)m, own->method))
             own->method = (enum method)m;
     }
