@@ -1,19 +1,25 @@
 /* bench/gpu_predict_bench.c - predictions for a GPU, from what a campaign on it
  * measured.
  *
- * gpu_predict_bench FOLDER...: data folders of campaigns over resnet18,
- * mobilenet_v2, squeezenet and resnet50 at levels 0, 30, 50, 70, 90. Learns
- * from levels 0, 50 and 90 of the first three, for each framework that has
- * rows, and predicts their levels 30 and 70, and resnet50. */
+ * gpu_predict_bench [--rows] [--networks NETS] FOLDER...: data folders of
+ * campaigns over resnet18, mobilenet_v2, squeezenet and resnet50 at levels 0,
+ * 30, 50, 70, 90. Learns from levels 0, 50 and 90 of the first three, for each
+ * framework that has rows, and predicts their levels 30 and 70, and resnet50.
+ * --rows lists all that was predicted; --networks names the folder of the
+ * networks, for data folders of versions that did not describe PyTorch's
+ * memory. */
 #include "bench.h"
 
 #include "predict/fingerprint_eval.h"
 #include "predict/network_folder.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { n_threads = 2 };
+
+static bool shows_rows;
 
 static const char learned[] =
     "resnet18:0,50,90,mobilenetv2:0,50,90,squeezenet:0,50,90";
@@ -27,6 +33,60 @@ static const struct study {
      {8, 4}},
     {"an unseen network", "resnet50", {15, 8}},
 };
+
+struct shares {
+    double n, error, inside, width;
+};
+
+static void shares_add(struct shares *sum, const struct evaluated *row)
+{
+    const struct estimate *own = &row->estimate;
+
+    sum->n++;
+    sum->error += 100 * fabs(own->value / row->measured - 1);
+    sum->inside +=
+        100.0 * (row->measured >= own->low && row->measured <= own->high);
+    sum->width += 100 * (own->high - own->low) / own->value;
+}
+
+static void show_stages(const char *framework, const struct study *study,
+                        const struct evaluation *evaluation, enum target target)
+{
+    for (int s = 0; s < N_STAGES; s++) {
+        struct shares sum = {0};
+
+        for (size_t i = 0; i < evaluation->n_rows; i++) {
+            const struct evaluated *row = &evaluation->rows[i];
+
+            if (row->target == target && row->stage == (enum stage)s)
+                shares_add(&sum, row);
+        }
+        if (sum.n > 0)
+            printf("%s, %s, %s, %s: %.0f rows, error %.1f %%, inside %.0f %%, "
+                   "width %.0f %%\n",
+                   framework, study->name, target_names[target], stage_names[s],
+                   sum.n, sum.error / sum.n, sum.inside / sum.n,
+                   sum.width / sum.n);
+    }
+}
+
+static void show_rows(const char *framework,
+                      const struct evaluation *evaluation, enum target target)
+{
+    for (size_t i = 0; i < evaluation->n_rows; i++) {
+        const struct evaluated *row = &evaluation->rows[i];
+
+        if (row->target == target)
+            printf("row %s %s %-12s %2lld %-9s %4.0f %10.3f %10.3f %+6.1f %% "
+                   "(%.3f to %.3f)\n",
+                   framework, target_names[target],
+                   evaluation->networks[row->network].name,
+                   (long long)row->level, stage_names[row->stage], row->batch,
+                   row->measured, row->estimate.value,
+                   100 * (row->estimate.value / row->measured - 1),
+                   row->estimate.low, row->estimate.high);
+    }
+}
 
 /* Every network counts the same. */
 static void judge(const char *framework, const struct study *study,
@@ -67,8 +127,12 @@ bench_study(const struct data_set *set, const struct fingerprint *fingerprint,
 
     if (!st)
         st = evaluate(&evaluation, fingerprint, set, &nets, false, err);
-    for (int t = 0; !st && t < N_TARGETS; t++)
+    for (int t = 0; !st && t < N_TARGETS; t++) {
+        if (shows_rows)
+            show_rows(framework, &evaluation, (enum target)t);
+        show_stages(framework, study, &evaluation, (enum target)t);
         judge(framework, study, &evaluation, (enum target)t);
+    }
     evaluation_release(&evaluation);
     selection_release(&nets);
     return st;
@@ -114,6 +178,11 @@ int main(int argc, char **argv)
         puts("gpu_predict_bench: skipped: no data folder of a GPU's campaign "
              "was named");
         return 0;
+    }
+    if (strcmp(argv[1], "--rows") == 0) {
+        shows_rows = true;
+        argv++;
+        argc--;
     }
     if (argc > 3 && strcmp(argv[1], "--networks") == 0) {
         networks = argv[2];

@@ -37,6 +37,14 @@ struct trials {
     size_t n, capacity;
 };
 
+/* Levels of a GPU's networks differ in what kernels they get: those with odd
+ * numbers of channels cannot have the fast ones. How far levels are apart says
+ * little about that, the doubt of the model does. */
+static bool is_doubted(const struct data_points *points)
+{
+    return points->multiprocessors > 0;
+}
+
 /* ---- one fold ------------------------------------------------------------ */
 
 /* Which points a fold holds back. */
@@ -116,7 +124,7 @@ static enum assay_status try_point(struct trials *trials,
                        : point->network;
     if (family)
         trial->distance = family_distance(family, (double)own->level);
-    if (fold->sight == SIGHT_NETWORKS)
+    if (predictor->doubt.is_known)
         trial->doubt = predictor_doubt(predictor, own, point->batch);
     for (int m = 0; m < N_METHODS; m++) {
         enum method method = (enum method)m;
@@ -124,7 +132,7 @@ static enum assay_status try_point(struct trials *trials,
         trial->miss[m] = family || method_is_for_all(method)
                              ? log(predictor_predict(predictor, method, family,
                                                      own, point->batch) /
-                                   point->value)
+                                   point->measured)
                              : (double)NAN;
     }
     return ASSAY_OK;
@@ -144,7 +152,7 @@ static enum assay_status try_fold(struct trials *trials,
     wanted.n_trees = n_trees;
     wanted.needs_correction = true;
     wanted.needs_families = fold->sight == SIGHT_LEVELS;
-    wanted.needs_doubt = fold->sight == SIGHT_NETWORKS;
+    wanted.needs_doubt = fold->sight == SIGHT_NETWORKS || is_doubted(points);
     if (!st && held.n && points_n_values(&rest))
         st = predictor_fit(&predictor, &rest, &wanted, err);
     for (size_t i = 0; !st && predictor.forest && i < held.n; i++)
@@ -219,7 +227,7 @@ static size_t rows_of_group(const struct trials *trials, size_t group)
 
 /* Every group counts the same; *n_groups is their number. */
 static size_t take_scores(const struct trials *trials,
-                          const struct calibration *own, enum sight sight,
+                          const struct calibration *own, bool is_doubtful,
                           struct score *scores, double *n_groups)
 {
     size_t n = 0;
@@ -228,9 +236,8 @@ static size_t take_scores(const struct trials *trials,
     for (size_t i = 0; i < trials->n; i++) {
         const struct held_back *trial = &trials->items[i];
         double miss = fabs(trial->miss[own->method]);
-        double spread = sight == SIGHT_LEVELS
-                            ? spread_at(trial->distance, own->distance)
-                            : trial->doubt;
+        double spread = is_doubtful ? trial->doubt
+                                    : spread_at(trial->distance, own->distance);
         double weight = 1 / (double)rows_of_group(trials, trial->group);
 
         *n_groups += weight;
@@ -265,12 +272,12 @@ static double weighted_quantile(struct score *scores, size_t n)
  * so what is usual counts as much as two more. docs/fingerprint.md has the
  * reasoning. */
 static double width_of_scores(struct score *scores, size_t n, enum sight sight,
-                              enum target target, double n_groups)
+                              double usual_spread, double n_groups)
 {
     double width = n ? weighted_quantile(scores, n) : (double)NAN;
 
     if (sight == SIGHT_LEVELS) {
-        double usual = normal_quantile * usual_deviation[target];
+        double usual = normal_quantile * usual_spread;
 
         width = sqrt((n_groups * width * width + n_usual * usual * usual) /
                      (n_groups + n_usual));
@@ -278,19 +285,21 @@ static double width_of_scores(struct score *scores, size_t n, enum sight sight,
     return width * sqrt(1 + 1 / n_groups);
 }
 
-static enum assay_status set_width(struct calibration *own,
-                                   const struct trials *trials,
-                                   enum sight sight, enum target target,
-                                   struct error *err)
+static enum assay_status
+set_width(struct calibration *own, const struct trials *trials,
+          enum sight sight, const struct data_points *points, struct error *err)
 {
+    bool is_doubtful = sight == SIGHT_NETWORKS || is_doubted(points);
     struct score *scores = mem_array(trials->n + 1, sizeof *scores);
     double n_groups;
     size_t n;
 
     if (!scores)
         return error_nomem(err, trials->n * sizeof *scores, "intervals");
-    n = take_scores(trials, own, sight, scores, &n_groups);
-    own->width = width_of_scores(scores, n, sight, target, n_groups);
+    n = take_scores(trials, own, is_doubtful, scores, &n_groups);
+    own->width = width_of_scores(
+        scores, n, sight, is_doubtful ? 1 : usual_deviation[points->target],
+        n_groups);
     mem_free(scores);
     return ASSAY_OK;
 }
@@ -324,7 +333,8 @@ static bool trials_prefer(const struct trials *trials, enum method method,
 
 /* The method known to do well, unless the rows held back say otherwise. Curves
  * are smooth from level to level, which a device that computes whole lanes of
- * channels is not. */
+ * channels is not; a GPU even less, and a level with even numbers of channels
+ * that is held back does not show it. */
 static void choose_method(struct calibration *own, const struct trials *trials,
                           const struct data_points *points, enum sight sight,
                           enum method wanted)
@@ -338,6 +348,7 @@ static void choose_method(struct calibration *own, const struct trials *trials,
     for (int m = 0; m < N_METHODS; m++) {
         own->error[m] = mean_error(trials, n_networks, (enum method)m);
         if (wanted == N_METHODS &&
+            (method_is_for_all((enum method)m) || !is_doubted(points)) &&
             trials_prefer(trials, (enum method)m, own->method))
             own->method = (enum method)m;
     }
@@ -449,7 +460,7 @@ calibrate_sight(const struct data_points *points, const struct predictor *all,
     own->distance = mean_distance(&trials);
     choose_method(own, &trials, points, sight, wanted);
     if (!st && trials.n)
-        st = set_width(own, &trials, sight, points->target, err);
+        st = set_width(own, &trials, sight, points, err);
     if (!st && sight == SIGHT_NETWORKS)
         st = announce(own, &trials, points, wanted, err);
     mem_free(trials.items);

@@ -73,7 +73,8 @@ static enum assay_status try_row(struct evaluation *evaluation,
                                  const struct description *description,
                                  struct error *err)
 {
-    struct evaluated out = {.batch = row->batch};
+    struct evaluated out = {
+        .level = description->level, .stage = row->stage, .batch = row->batch};
     enum assay_status st =
         evaluation_network(evaluation, description->network, &out.network, err);
 

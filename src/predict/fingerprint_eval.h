@@ -21,6 +21,8 @@ struct error_stats {
 /* One target of one row. */
 struct evaluated {
     size_t network; /* index in the evaluation */
+    int64_t level;
+    enum stage stage;
     enum target target;
     double batch, measured;
     struct estimate estimate;

@@ -23,6 +23,7 @@ enum parameter {
     PAD_DEPTH,
     TAIL,
     DEPTHWISE,
+    DEPTHWISE_BACK,
     MAPS,
     NORMS,
     ELEMENTWISE,
@@ -30,6 +31,7 @@ enum parameter {
     RAGGED,
     NARROW,
     PARAMETERS,
+    IMAGES,
     KERNEL,
     LAUNCH_CONV,
     LAUNCH_NORM,
@@ -49,23 +51,28 @@ static const struct prior gpu_priors[] = {
     [BY_INPUT] = {"by_input", "of the forward pass", 1.2, 0.3, ON_ALL},
     [BY_WEIGHTS] = {"by_weights", "of the forward pass", 1.3, 0.3, ON_ALL},
     /* Tensor cores are fed 16 bytes at a time, four numbers; kernels that load
-     * two or one at a time wait for it, or do without tensor cores. */
+     * two at a time wait for it, and those that load one do without tensor
+     * cores. */
     [BY_FOURS] = {"by_fours", "times", 1.1, 0.2, ON_ALL},
     [BY_TWOS] = {"by_twos", "times", 1.5, 0.15, ON_ALL},
-    [ODD] = {"odd", "times", 2, 0.15, ON_ALL},
+    [ODD] = {"odd", "times", 4, 0.4, ON_ALL},
     [TILES] = {"tiles", "of what is missing in them", 0.6, 0.4, ON_ALL},
     [PAD_DEPTH] = {"pad_depth", "products", 32, 0.7, ON_ALL},
     [TAIL] = {"tail", "waves", 0.5, 0.7, ON_ALL},
-    [DEPTHWISE] = {"depthwise", "ms per G elements", 2, 0.7, ON_ALL},
-    [MAPS] = {"maps", "ms per G elements", 1, 0.3, ON_ALL},
-    [NORMS] = {"norms", "ms per G elements", 1, 0.4, ON_ALL},
-    [ELEMENTWISE] = {"elementwise", "ms per G elements", 1, 0.4, ON_ALL},
-    [MAX_POOL] = {"max_pool", "ms per G elements", 1, 0.7, ON_ALL},
+    [DEPTHWISE] = {"depthwise", "ms per G elements", 1, 0.7, ON_ALL},
+    [DEPTHWISE_BACK] = {"depthwise_back", "of the forward pass", 1.2, 0.5,
+                        ON_ALL},
+    [MAPS] = {"maps", "ms per G elements", 1, 0.2, ON_ALL},
+    [NORMS] = {"norms", "ms per G elements", 1.2, 0.2, ON_ALL},
+    [ELEMENTWISE] = {"elementwise", "ms per G elements", 1, 0.2, ON_ALL},
+    [MAX_POOL] = {"max_pool", "ms per G elements", 1, 0.4, ON_ALL},
     [RAGGED] = {"ragged", "times", 1.3, 0.3, ON_ALL},
     /* A pixel takes as long as so many more channels: threads of a warp that
      * have nothing to load, addresses. */
     [NARROW] = {"narrow", "channels", 32, 0.4, ON_ALL},
     [PARAMETERS] = {"parameters", "ms per M parameters", 0.005, 0.5, ON_ALL},
+    /* This program's engine is given images in the host's memory. */
+    [IMAGES] = {"images", "ms per G elements", 80, 0.5, ON_ALL},
     [KERNEL] = {"kernel", "ms per kernel", 0.1, 0.5, ON_ALL},
     [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 1, 0.4, ON_ALL},
     [LAUNCH_NORM] = {"launch_norm", "ms per norm", 0.5, 0.4, ON_ALL},
@@ -101,6 +108,7 @@ static bool gpu_is_scaled(size_t parameter, size_t scale)
     case ELEMENTWISE:
     case MAX_POOL:
     case PARAMETERS:
+    case IMAGES:
         return scale == SCALE_TRAFFIC;
     case KERNEL:
     case LAUNCH_CONV:
@@ -117,6 +125,7 @@ static bool gpu_is_scaled(size_t parameter, size_t scale)
     case TILES:
     case PAD_DEPTH:
     case TAIL:
+    case DEPTHWISE_BACK:
     case RAGGED:
     case NARROW:
     case N_PARAMETERS:
@@ -152,7 +161,9 @@ struct gpu_pass {
     double tail;    /* multiply-adds of a wave over all multiprocessors */
     double moved, moved_once; /* elements per image, and per step */
     double pixels;            /* of input and output, per image */
-    enum parameter rate;      /* may be DEPTHWISE */
+    double copied;       /* elements per image: PyTorch's maps have the channels
+                            apart, tensor cores want them beside each other */
+    enum parameter rate; /* may be DEPTHWISE */
     enum pass pass;
     enum alignment alignment;
 };
@@ -163,7 +174,8 @@ struct gpu_network {
     size_t n_passes;
     double n_kernels, n_norms, n_others, n_tensors;
     double norms, elementwise, max_pool; /* elements moved per image */
-    double thin;                         /* pixels per element of maps */
+    double images;    /* elements sent from the host, per image */
+    double thin;      /* pixels per element of maps */
     double odd, even; /* shares of maps that end within 16 and 8 bytes */
     double dense, dense_weights; /* multiply-adds per image; elements */
     const struct physical *physical;
@@ -182,8 +194,9 @@ static enum parameter gpu_rate_of(const struct conv_row *conv)
 }
 
 static struct gpu_pass pass_of(const struct conv_row *conv, enum pass pass,
-                               bool is_first, double multiprocessors)
+                               bool is_first, const struct physical *physical)
 {
+    double multiprocessors = physical->multiprocessors;
     double groups = (double)conv->groups;
     double in = (double)conv->in / groups, out = (double)conv->out / groups;
     double taps = (double)(conv->kernel[0] * conv->kernel[1]);
@@ -200,6 +213,12 @@ static struct gpu_pass pass_of(const struct conv_row *conv, enum pass pass,
         .pass = pass,
         .alignment = a > b ? a : b,
     };
+
+    if (!physical->is_own) {
+        made.pixels = 0;
+        if (conv->groups == 1 && taps > 1 && made.alignment != BY_1)
+            made.copied = made.moved;
+    }
 
     if (pass == WEIGHTS) {
         made.work = groups * pixels * out * in * taps;
@@ -225,6 +244,12 @@ static size_t passes_of_network(const struct description *description,
     return stage == STAGE_INFERENCE ? n : n ? 3 * n - 1 : 0;
 }
 
+/* This program's engine pads channels in inference. */
+static int64_t whole_fours(int64_t channels)
+{
+    return (channels + 3) / 4 * 4;
+}
+
 /* The first convolution has no gradient of its input. */
 static struct gpu_pass network_pass(const struct gpu_network *network, size_t i)
 {
@@ -233,10 +258,17 @@ static struct gpu_pass network_pass(const struct gpu_network *network, size_t i)
     size_t conv = i < 2 * n ? i % n : i - 2 * n + 1;
     enum pass pass = i < n ? FORWARD : i < 2 * n ? WEIGHTS : INPUT;
 
+    struct conv_row own;
+
     if (network->passes)
         return network->passes[i];
-    return pass_of(&network->description->convs[conv], pass, conv == 0,
-                   physical->multiprocessors);
+    own = network->description->convs[conv];
+    if (physical->is_own && physical->stage == STAGE_INFERENCE &&
+        own.groups == 1) {
+        own.out = whole_fours(own.out);
+        own.in = conv == 0 ? own.in : whole_fours(own.in);
+    }
+    return pass_of(&own, pass, conv == 0, physical);
 }
 
 /* Elements read and written by what is between convolutions, and the kernels
@@ -286,6 +318,8 @@ static void count_ragged(struct gpu_network *network)
     network->odd = of[BY_1] / fmax(all, 1);
     network->even = of[BY_2] / fmax(all, 1);
     network->thin = pixels / fmax(all, 1);
+    if (!network->physical->is_own)
+        network->thin = network->odd = network->even = 0;
 }
 
 /* Stores the passes in *passes, which must have room for them; NULL: does
@@ -304,6 +338,11 @@ static void gpu_network_fill(struct gpu_network *network,
     network->passes = passes;
     count_between(network);
     count_ragged(network);
+    if (physical->is_own && description->n_convs) {
+        const struct conv_row *first = description->convs;
+
+        network->images = (double)(first->in * first->size[0] * first->size[1]);
+    }
     for (size_t i = 0; i < description->n_denses; i++) {
         double in = (double)description->denses[i].in;
         double out = (double)description->denses[i].out;
@@ -353,17 +392,19 @@ static double pass_ms(const struct gpu_pass *pass, const double *q,
     double moved =
         ((pass->moved + q[NARROW] * pass->pixels) * batch + pass->moved_once) *
         1e-9 * ragged_factor(pass->alignment, q);
-    double work;
+    double slower = alignment_factor(pass->alignment, q), work;
 
     if (pass->rate == DEPTHWISE)
-        return q[DEPTHWISE] * moved;
+        return q[DEPTHWISE] * moved *
+               (pass->pass == FORWARD ? 1 : q[DEPTHWISE_BACK]);
     work = pass->work * batch * exp(q[TILES] * pass->missing) *
                (pass->pass == WEIGHTS ? 1 : pass->depth + q[PAD_DEPTH]) +
-           q[TAIL] * pass->tail;
-    work *= q[pass->rate] * alignment_factor(pass->alignment, q) * 1e-9;
+           q[TAIL] * pass->tail / slower;
+    work *= q[pass->rate] * slower * 1e-9;
     if (pass->pass != FORWARD)
         work *= pass->pass == INPUT ? q[BY_INPUT] : q[BY_WEIGHTS];
-    return hypot(work, q[MAPS] * moved);
+    return hypot(work, q[MAPS] * moved) +
+           2 * q[MAPS] * pass->copied * batch * 1e-9;
 }
 
 static double network_ms(const struct gpu_network *network, const double *q,
@@ -390,6 +431,7 @@ static double network_ms(const struct gpu_network *network, const double *q,
         (q[NORMS] * network->norms + q[ELEMENTWISE] * network->elementwise +
          q[MAX_POOL] * network->max_pool) *
         ragged * wider * batch * 1e-9;
+    device += q[IMAGES] * network->images * batch * 1e-9;
     device += passes *
               rounded_max(q[RATE_1X1] * network->dense * tiled(batch),
                           q[MAPS] * network->dense_weights) *

@@ -70,11 +70,13 @@ static bool gpu_is_constant(size_t i)
  * large as its output, if all additions of the network have as many elements.
  */
 static double gpu_map_bytes(const struct conv_row *conv,
-                            const struct image_counts *counts, double batch)
+                            const struct image_counts *counts, double lane,
+                            double batch)
 {
-    double in = (double)conv->in * (double)(conv->size[0] * conv->size[1]);
-    double out =
-        (double)conv->out * (double)(conv_out(conv, 0) * conv_out(conv, 1));
+    double in = widened((double)conv->in, lane) *
+                (double)(conv->size[0] * conv->size[1]);
+    double out = widened((double)conv->out, lane) *
+                 (double)(conv_out(conv, 0) * conv_out(conv, 1));
 
     return 4 * batch * (in + (out <= counts->add_elements ? 2 * out : out));
 }
@@ -138,6 +140,7 @@ static void gpu_terms(const struct physical *physical,
 {
     const struct image_counts *counts = &description->counts;
     double norms = 4 * counts->norm_elements;
+    double lane = physical->is_own ? 4 : 1; /* this program pads channels */
 
     if (physical->is_torch && counts->torch_training[0] > 0) {
         torch_terms(physical, description, batch, out);
@@ -146,13 +149,13 @@ static void gpu_terms(const struct physical *physical,
     memset(out, 0, N_TERMS * sizeof *out);
     for (size_t i = 0; i < description->n_convs; i++) {
         const struct conv_row *conv = &description->convs[i];
-        double maps = gpu_map_bytes(conv, counts, batch);
+        double maps = gpu_map_bytes(conv, counts, lane, batch);
 
         out[PACKED] += conv_bytes(conv);
         out[MAPS_LARGEST] = fmax(out[MAPS_LARGEST], maps);
         out[IM2COL_LARGEST] =
             fmax(out[IM2COL_LARGEST], gpu_im2col_bytes(conv, batch));
-        if (gpu_is_ragged(conv, i == 0))
+        if (!physical->is_own && gpu_is_ragged(conv, i == 0))
             out[RAGGED_LARGEST] = fmax(out[RAGGED_LARGEST], maps);
     }
     if (description->n_convs) {

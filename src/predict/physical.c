@@ -31,6 +31,7 @@ struct physical physical_for(const struct data_points *points)
                              .multiprocessors = points->multiprocessors,
                              .is_fused = points->is_fused &&
                                          points->stage == STAGE_INFERENCE,
+                             .is_own = points->is_fused,
                              .is_torch = has_torch(points)};
 }
 

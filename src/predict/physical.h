@@ -21,6 +21,7 @@ struct physical {
     double multiprocessors; /* > 0: a GPU, which has another model */
     bool is_fused;          /* norms and activations are part of convolutions in
                                inference */
+    bool is_own;            /* of this program's engine */
     bool is_torch;          /* its caching pool was walked through for all
                                networks (torch_memory.h) */
     double log_value[PHYSICAL_MAX_PARAMETERS];

@@ -52,6 +52,24 @@ static size_t points_number_of(const struct data_points *points,
     return points->n_networks;
 }
 
+/* Whatever disturbs a test adds time, to small batches on a GPU often a half:
+ * the host, which launches them, is disturbed more than the GPU. A larger batch
+ * of the same network that took less time shows it. */
+static void points_settle(struct data_points *points)
+{
+    for (size_t i = 0; i < points->n; i++) {
+        struct data_point *point = &points->items[i];
+
+        for (size_t k = 0; k < points->n; k++) {
+            const struct data_point *other = &points->items[k];
+
+            if (other->description == point->description && !other->is_bound &&
+                other->batch >= point->batch)
+                point->value = fmin(point->value, other->measured);
+        }
+    }
+}
+
 enum assay_status points_take(struct data_points *points,
                               const struct data_set *set,
                               bool (*takes)(const struct measurement *row,
@@ -70,6 +88,7 @@ enum assay_status points_take(struct data_points *points,
         struct data_point point = {.description = description,
                                    .batch = row->batch,
                                    .value = value,
+                                   .measured = value,
                                    .is_bound = is_bound};
 
         if (row->stage != points->stage || (isnan(value) && !is_bound) ||
@@ -78,6 +97,8 @@ enum assay_status points_take(struct data_points *points,
         point.network = points_number_of(points, description->network);
         st = points_add(points, &point, err);
     }
+    if (!st && points->target == TARGET_LATENCY && points->multiprocessors > 0)
+        points_settle(points);
     return st;
 }
 

@@ -11,7 +11,8 @@ struct data_point {
     const struct description *description; /* borrowed */
     size_t network; /* the same number for all levels of a network */
     double batch;
-    double value;  /* milliseconds or MB */
+    double value;    /* milliseconds or MB */
+    double measured; /* the same, before others of its network set it right */
     bool is_bound; /* it did not fit: it needs more memory than there is; value
                       is meaningless */
 };

@@ -341,6 +341,49 @@ TEST(failed_runs_show_where_the_limit_is)
     data_set_release(&set);
 }
 
+/* Latencies of batches 1, 8 and 32 of two levels. */
+static struct data_points take_six(struct data_set *set, double multiprocessors)
+{
+    static const double ms[2][3] = {{5, 2, 3}, {1, 4, 8}};
+    struct data_points points = {.target = TARGET_LATENCY,
+                                 .multiprocessors = multiprocessors};
+    struct error err = {0};
+
+    for (int level = 0; level < 2; level++) {
+        for (int i = 0; i < 3; i++) {
+            struct measurement row = {.batch = i ? 8 << 2 * (i - 1) : 1,
+                                      .value = {ms[level][i], NAN}};
+
+            CHECK_STATUS(
+                data_set_describe(set, "net", level, &row.description, &err),
+                ASSAY_OK, &err);
+            CHECK_STATUS(data_set_add_row(set, &row, &err), ASSAY_OK, &err);
+        }
+    }
+    CHECK_STATUS(points_take(&points, set, NULL, NULL, &err), ASSAY_OK, &err);
+    return points;
+}
+
+TEST(a_larger_batch_that_took_less_shows_that_a_gpu_s_test_was_disturbed)
+{
+    static const double settled[] = {2, 2, 3, 1, 4, 8};
+    static const double measured[] = {5, 2, 3, 1, 4, 8};
+
+    for (int is_gpu = 0; is_gpu < 2; is_gpu++) {
+        struct data_set set = {0};
+        struct data_points points = take_six(&set, is_gpu ? 132 : 0);
+
+        CHECK_INT(points.n, 6);
+        for (size_t i = 0; i < points.n; i++) {
+            CHECK_NEAR(points.items[i].value, is_gpu ? settled[i] : measured[i],
+                       0);
+            CHECK_NEAR(points.items[i].measured, measured[i], 0);
+        }
+        points_release(&points);
+        data_set_release(&set);
+    }
+}
+
 TEST(an_unknown_level_follows_from_the_multiply_adds)
 {
     struct predictor_options options = {.needs_families = true};
