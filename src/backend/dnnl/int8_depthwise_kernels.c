@@ -324,45 +324,64 @@ avx2_column(const struct depthwise_places *places, int64_t at, int64_t c,
         _mm256_unpacklo_epi16(x2, x2), _mm256_unpackhi_epi16(x2, x2)};
 }
 
-/* The sums of a block, beginning with `low` and `high`. */
-AVX2_TARGET static inline void avx2_add_column(__m256i *low, __m256i *high,
-                                               struct avx2_column x,
-                                               const __m256i *weights)
+/* The sums of a block. */
+struct avx2_sums {
+    __m256i low, high;
+};
+
+AVX2_TARGET static inline struct avx2_sums
+avx2_first(const struct depthwise *dw, int64_t c)
 {
-    *low = avx2_add(*low, x.low, weights);
-    *high = avx2_add(*high, x.high, weights + 1);
-    *low = avx2_add(*low, x.low2, weights + 2);
-    *high = avx2_add(*high, x.high2, weights + 3);
+    const __m256i *first = (const __m256i *)(dw->first + c);
+
+    return (struct avx2_sums){_mm256_loadu_si256(first),
+                              _mm256_loadu_si256(first + 1)};
 }
 
+AVX2_TARGET static inline struct avx2_sums
+avx2_add_column(struct avx2_sums sums, struct avx2_column x,
+                const __m256i *weights)
+{
+    sums.low = avx2_add(sums.low, x.low, weights);
+    sums.high = avx2_add(sums.high, x.high, weights + 1);
+    sums.low = avx2_add(sums.low, x.low2, weights + 2);
+    sums.high = avx2_add(sums.high, x.high2, weights + 3);
+    return sums;
+}
+
+/* Every column is added to all places that it is in, whose sums are fewer
+ * registers than columns would be. */
 AVX2_TARGET static inline void
 avx2_places_of(const struct depthwise *dw,
                const struct depthwise_places *places, int64_t c, bool is_signed,
                bool is_dense, bool is_whole)
 {
-    const __m256i *weights =
+    const __m256i *w0 =
         (const __m256i *)((const int16_t *)dw->columns + 12 * c);
+    const __m256i *w1 = w0 + 4, *w2 = w0 + 8;
     int64_t left = is_whole ? avx2_block : dw->channels - c;
-    struct avx2_column x0 = avx2_column(places, 0, c, left, is_signed);
-    struct avx2_column x1 = avx2_column(places, 1, c, left, is_signed);
+    struct avx2_column x = avx2_column(places, 0, c, left, is_signed);
+    struct avx2_sums sums = avx2_add_column(avx2_first(dw, c), x, w0), next;
 
+    x = avx2_column(places, 1, c, left, is_signed);
+    sums = avx2_add_column(sums, x, w1);
+    next = avx2_add_column(avx2_first(dw, c), x, w0);
     for (int64_t i = 0; i < places->n; i++) {
         int64_t at = i * places->stride;
-        struct avx2_column x2 = avx2_column(places, at + 2, c, left, is_signed);
-        __m256i low = _mm256_loadu_si256((const __m256i *)(dw->first + c));
-        __m256i high =
-            _mm256_loadu_si256((const __m256i *)(dw->first + c + avx2_part));
+        __m128i bytes;
 
-        avx2_add_column(&low, &high, x0, weights);
-        avx2_add_column(&low, &high, x1, weights + 4);
-        avx2_add_column(&low, &high, x2, weights + 8);
-        avx2_store(places->y + i * dw->channels + c,
-                   avx2_bytes(dw, low, high, c), left);
-        x0 = is_dense ? x1 : x2;
-        if (is_dense)
-            x1 = x2;
-        else if (i + 1 < places->n)
-            x1 = avx2_column(places, at + 3, c, left, is_signed);
+        x = avx2_column(places, at + 2, c, left, is_signed);
+        sums = avx2_add_column(sums, x, w2);
+        bytes = avx2_bytes(dw, sums.low, sums.high, c);
+        avx2_store(places->y + i * dw->channels + c, bytes, left);
+        if (is_dense) {
+            sums = avx2_add_column(next, x, w1);
+            next = avx2_add_column(avx2_first(dw, c), x, w0);
+        } else if (i + 1 < places->n) {
+            sums = avx2_add_column(avx2_first(dw, c), x, w0);
+            x = avx2_column(places, at + 3, c, left, is_signed);
+            sums = avx2_add_column(sums, x, w1);
+        }
     }
 }
 

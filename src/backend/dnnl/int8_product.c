@@ -19,8 +19,11 @@ struct product {
     int64_t n_groups; /* of inputs */
     int64_t padded;   /* outputs in whole vectors */
     void *weights;
+    int8_t *rest_weights; /* see struct product_rest; NULL: leave none */
+    int32_t *rest_ends, *rest_groups;
     int32_t *first;
     float *scale, *bias;
+    uint8_t *outside; /* a row of a window beside the map */
     struct product_end end;
     uint8_t x_zero; /* as a byte */
     uint8_t flip;   /* 0x80: x is signed */
@@ -33,6 +36,10 @@ void product_free(struct product *product)
     if (!product)
         return;
     mem_free(product->weights);
+    mem_free(product->rest_weights);
+    mem_free(product->rest_ends);
+    mem_free(product->rest_groups);
+    mem_free(product->outside);
     mem_free(product->first);
     mem_free(product->scale);
     mem_free(product->bias);
@@ -57,7 +64,7 @@ bool product_fits(const struct integer_job *job, bool fits_bytes)
     /* With VNNI, windows are oneDNN's: it need not lay them side by side. */
     return kind && job->groups == 1 && job->inputs[QLINEAR_Y_SCALE] &&
            !job->finish.activation &&
-           (!kind->has_bytes || job->is_matrix ||
+           (kind->has_rest || !kind->has_bytes || job->is_matrix ||
             product_is_plain(&job->window)) &&
            integer_sums_are_small(job);
 }
@@ -111,18 +118,17 @@ static void product_pack(struct product *product, const struct integer_job *job,
     product->bias[o] = job->numbers->bias[o];
 }
 
-static enum assay_status product_make(const struct integer_job *job,
-                                      enum dtype result, struct error *err)
+static enum assay_status product_new(const struct integer_job *job,
+                                     const struct product_kind *kind,
+                                     enum dtype result, struct product **out,
+                                     struct error *err)
 {
     struct product *product = mem_zalloc(sizeof *product);
-    const struct product_kind *kind;
-    size_t n, each;
-    int low, high;
+    size_t n, each, line;
 
+    *out = product;
     if (!product)
         return error_nomem(err, sizeof *product, "a kernel");
-    integer_weights_range(job, &low, &high);
-    kind = product_find(low >= -128 && high <= 127);
     product->kind = kind;
     product->n_inputs = integer_weights_each(job);
     product->n_outputs = job->weight.dims[0];
@@ -135,18 +141,121 @@ static enum assay_status product_make(const struct integer_job *job,
     n = (size_t)product->padded;
     each = (size_t)(product->n_groups * kind->group) *
            (kind->has_bytes ? 1 : sizeof(int16_t));
+    line = (size_t)(job->weight.dims[1] * job->weight.dims[3]) + PRODUCT_SLACK;
     product->weights = mem_array(n, each);
     product->first = mem_array(n, sizeof *product->first);
     product->scale = mem_array(n, sizeof *product->scale);
     product->bias = mem_array(n, sizeof *product->bias);
+    product->outside = mem_array(line, 1);
     if (!product->weights || !product->first || !product->scale ||
-        !product->bias) {
+        !product->bias || !product->outside) {
         product_free(product);
+        *out = NULL;
         return error_nomem(err, n * each, "the weights of a kernel");
     }
-    integer_take_scales(job);
+    memset(product->outside, product->x_zero, line);
     for (int64_t o = 0; o < product->n_outputs; o++)
         product_pack(product, job, o);
+    return ASSAY_OK;
+}
+
+/* ---- weights that are too large in pairs ----------------------------------
+ */
+
+enum { pair_most = 128 }; /* times 255 has 16 bits */
+
+/* Whether a group of a vector's weights leaves a rest. */
+static bool product_has_rest(const int8_t *weights, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += 2) {
+        int a = weights[i], b = weights[i + 1];
+
+        if ((a > 0) == (b > 0) && (a + b > pair_most || a + b < -pair_most))
+            return true;
+    }
+    return false;
+}
+
+static void product_leave_rest(int8_t *weights, int8_t *rest, int64_t n)
+{
+    enum { half = pair_most / 2 };
+
+    for (int64_t i = 0; i < n; i++) {
+        int weight = weights[i];
+        int kept = weight > half ? half : weight < -half ? -half : weight;
+
+        weights[i] = (int8_t)kept;
+        rest[i] = (int8_t)(weight - kept);
+    }
+}
+
+static int64_t product_count_rest(const struct product *product)
+{
+    const int8_t *weights = product->weights;
+    int64_t each = product->kind->lanes * product->kind->group, n = 0;
+    int64_t all = product->padded / product->kind->lanes * product->n_groups;
+
+    for (int64_t i = 0; i < all; i++)
+        n += product_has_rest(weights + i * each, each);
+    return n;
+}
+
+static enum assay_status product_divide_weights(struct product *product,
+                                                int64_t n_rest,
+                                                struct error *err)
+{
+    int64_t each = product->kind->lanes * product->kind->group;
+    int64_t vectors = product->padded / product->kind->lanes;
+    int8_t *weights = product->weights;
+    int32_t n = 0;
+
+    product->rest_ends =
+        mem_array((size_t)vectors + 1, sizeof *product->rest_ends);
+    product->rest_groups =
+        mem_array((size_t)n_rest + 1, sizeof *product->rest_groups);
+    product->rest_weights = mem_array((size_t)n_rest + 1, (size_t)each);
+    if (!product->rest_ends || !product->rest_groups || !product->rest_weights)
+        return error_nomem(err, (size_t)(n_rest * each), "weights");
+    for (int64_t v = 0; v < vectors; v++) {
+        for (int64_t g = 0; g < product->n_groups; g++, weights += each) {
+            if (!product_has_rest(weights, each))
+                continue;
+            product_leave_rest(weights, product->rest_weights + n * each, each);
+            product->rest_groups[n++] = (int32_t)g;
+        }
+        product->rest_ends[v + 1] = n;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status product_make(const struct integer_job *job,
+                                      enum dtype result, struct error *err)
+{
+    const struct product_kind *kind;
+    struct product *product;
+    enum assay_status st;
+    int64_t n_rest = 0;
+    int low, high;
+
+    integer_weights_range(job, &low, &high);
+    kind = product_find(low >= -128 && high <= 127);
+    integer_take_scales(job);
+    st = product_new(job, kind, result, &product, err);
+    if (st)
+        return st;
+    if (kind->has_rest)
+        n_rest = product_count_rest(product);
+    /* Beyond two fifths of all groups, 16 bits are faster. */
+    if (5 * n_rest > 2 * (product->padded / kind->lanes * product->n_groups)) {
+        product_free(product);
+        st = product_new(job, product_find_wide(), result, &product, err);
+    } else if (kind->has_rest) {
+        st = product_divide_weights(product, n_rest, err);
+    }
+    if (st) {
+        product_free(product);
+        return st;
+    }
     job->numbers->product = product;
     return ASSAY_OK;
 }
@@ -255,23 +364,68 @@ static void product_take_window(const struct product_run *run, int64_t image,
     }
 }
 
-static void product_take_windows(const struct product_run *run, int64_t first,
-                                 int64_t n, uint8_t *to)
+/* So many of n windows from column `across` on as lie side by side in the map,
+ * and as may be read in whole vectors; takes them. */
+static int64_t product_take_many(const struct product_run *run, int64_t image,
+                                 int64_t down, int64_t across, int64_t n,
+                                 uint8_t *to)
+{
+    enum { most_rows = 8 };
+    const struct product *product = run->product;
+    const struct fitted_window *window = run->window;
+    int64_t top = down * window->stride[1] - window->before[1];
+    int64_t left = across * window->stride[2] - window->before[2];
+    int64_t room = window->in[2] - left - window->kernel[2];
+    const uint8_t *rows[most_rows];
+    int64_t steps[most_rows];
+
+    if (!product->kind->has_bytes || window->dilation[2] != 1 || left < 0 ||
+        room < 0 || window->kernel[1] > most_rows)
+        return 0;
+    n = n < room / window->stride[2] + 1 ? n : room / window->stride[2] + 1;
+    for (int64_t i = 0; i < window->kernel[1]; i++) {
+        int64_t h = top + i * window->dilation[1];
+        int64_t at = ((image * window->in[1] + h) * window->in[2] + left) *
+                     run->channels;
+        bool is_inside = h >= 0 && h < window->in[1];
+
+        rows[i] = is_inside ? run->x + at : product->outside;
+        steps[i] = is_inside ? window->stride[2] * run->channels : 0;
+        while (is_inside && n > 0 &&
+               at + (n - 1) * steps[i] + window->kernel[2] * run->channels +
+                       PRODUCT_SLACK >
+                   run->x_bytes)
+            n--;
+    }
+    product_take_windows(
+        &(struct product_windows){.rows = rows,
+                                  .steps = steps,
+                                  .n_rows = window->kernel[1],
+                                  .line = window->kernel[2] * run->channels,
+                                  .n = n,
+                                  .flip = product->flip,
+                                  .to = to,
+                                  .to_step = run->row});
+    return n;
+}
+
+static void product_take_some(const struct product_run *run, int64_t first,
+                              int64_t n, uint8_t *to)
 {
     const struct fitted_window *window = run->window;
-    int64_t across = first % window->out[2], down = first / window->out[2];
-    int64_t image = down / window->out[1];
+    int64_t wide = window->out[2], high = window->out[1];
 
-    down %= window->out[1];
-    for (int64_t i = 0; i < n; i++, to += run->row) {
+    for (int64_t taken; n > 0;
+         first += taken, n -= taken, to += taken * run->row) {
+        int64_t across = first % wide, down = first / wide % high;
+        int64_t image = first / wide / high;
+        int64_t most = wide - across < n ? wide - across : n;
+
+        taken = product_take_many(run, image, down, across, most, to);
+        if (taken > 0)
+            continue;
         product_take_window(run, image, down, across, to);
-        if (++across < window->out[2])
-            continue;
-        across = 0;
-        if (++down < window->out[1])
-            continue;
-        down = 0;
-        image++;
+        taken = 1;
     }
 }
 
@@ -289,7 +443,7 @@ static const uint8_t *product_take(const struct product_run *run, int64_t first,
         return to;
     }
     if (!run->is_plain)
-        product_take_windows(run, first, n, to);
+        product_take_some(run, first, n, to);
     for (int64_t i = 0; run->is_plain && i < n; i++)
         product_take_row(run, run->x + (first + i) * inputs, to + i * run->row,
                          inputs);
@@ -297,6 +451,16 @@ static const uint8_t *product_take(const struct product_run *run, int64_t first,
 }
 
 /* ---- running ------------------------------------------------------------- */
+
+static struct product_rest product_rest(const struct product *product,
+                                        int64_t vector)
+{
+    if (!product->rest_ends)
+        return (struct product_rest){0};
+    return (struct product_rest){.ends = product->rest_ends + vector,
+                                 .groups = product->rest_groups,
+                                 .weights = product->rest_weights};
+}
 
 /* Outputs [from, to) of n pixels whose inputs lie at x. */
 static void product_run_piece(const struct product_run *run, const uint8_t *x,
@@ -316,6 +480,7 @@ static void product_run_piece(const struct product_run *run, const uint8_t *x,
             .n_groups = product->n_groups,
             .n_outputs = to - o < width ? to - o : width,
             .weights = (const uint8_t *)product->weights + o * each,
+            .rest = product_rest(product, o / product->kind->lanes),
             .first = product->first + o,
             .scale = product->scale + o,
             .bias = product->bias + o,
@@ -329,10 +494,11 @@ static void product_run_part(const struct product_run *run, int64_t part,
                              int64_t section)
 {
     const struct product *product = run->product;
-    int64_t tiles = (run->pixels + PRODUCT_ROWS - 1) / PRODUCT_ROWS;
+    int64_t rows = product->kind->rows;
+    int64_t tiles = (run->pixels + rows - 1) / rows;
     int64_t vectors = product->padded / product->kind->lanes;
-    int64_t first = part * tiles / run->parts * PRODUCT_ROWS;
-    int64_t end = (part + 1) * tiles / run->parts * PRODUCT_ROWS;
+    int64_t first = part * tiles / run->parts * rows;
+    int64_t end = (part + 1) * tiles / run->parts * rows;
     int64_t from = section * vectors / run->sections * product->kind->lanes;
     int64_t to = (section + 1) * vectors / run->sections * product->kind->lanes;
     uint8_t *room = run->rooms + (part * run->sections + section) * run->room;
@@ -353,12 +519,11 @@ static void product_divide(struct product_run *run)
     enum { few_tiles = 8, near_bytes = 48 << 10, least_tiles = 4 };
     static const int64_t few_products = 1 << 18;
     const struct product *product = run->product;
-    int64_t threads = omp_get_max_threads();
-    int64_t tiles = (run->pixels + PRODUCT_ROWS - 1) / PRODUCT_ROWS;
+    int64_t rows = product->kind->rows, threads = omp_get_max_threads();
+    int64_t tiles = (run->pixels + rows - 1) / rows;
     int64_t width = product->kind->lanes * product->kind->vectors;
     int64_t blocks = (product->n_outputs + width - 1) / width;
-    int64_t most =
-        near_bytes / ((run->row + product->n_outputs) * PRODUCT_ROWS);
+    int64_t most = near_bytes / ((run->row + product->n_outputs) * rows);
 
     if (run->pixels * product->n_inputs * product->n_outputs < few_products)
         threads = 1;
@@ -370,7 +535,7 @@ static void product_divide(struct product_run *run)
         run->parts = tiles;
     tiles = (tiles + run->parts - 1) / run->parts;
     most = most < least_tiles ? least_tiles : most;
-    run->piece = (tiles < most ? tiles : most) * PRODUCT_ROWS;
+    run->piece = (tiles < most ? tiles : most) * rows;
 }
 
 enum assay_status product_run(const struct integer_job *job, const uint8_t *x,

@@ -11,16 +11,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-    PRODUCT_ROWS = 6,  /* pixels of a tile */
-    PRODUCT_SLACK = 64 /* inputs that a kernel may write beyond those asked */
-};
+/* Inputs that a kernel may read of x, or write, beyond those asked for. */
+enum { PRODUCT_SLACK = 64 };
 
 /* From sums in steps to bytes. */
 struct product_end {
     int16_t zero;      /* of the result; 128 more if it is signed */
     uint8_t low, high; /* the range, as unsigned bytes */
     uint8_t flip;      /* 0x80: the result is signed */
+};
+
+/* What is left of weights that are too large for a kernel whose pairs of
+ * products have 16 bits. */
+struct product_rest {
+    const int32_t *ends;   /* of every vector of outputs, in what follows */
+    const int32_t *groups; /* which groups of inputs */
+    const int8_t *weights; /* of a vector and such a group */
+};
+
+/* Windows that lie side by side in rows of x, as rows of inputs. */
+struct product_windows {
+    const uint8_t *const *rows; /* of the first window */
+    const int64_t *steps;       /* from window to window */
+    int64_t n_rows, line;       /* inputs of a row of a window */
+    int64_t n;
+    uint8_t flip;
+    uint8_t *to;
+    int64_t to_step;
 };
 
 /* Some pixels, and the outputs of a tile. */
@@ -31,6 +48,7 @@ struct product_strip {
     int64_t n_groups;
     int64_t n_outputs; /* at most those of a tile of the kind */
     const void *weights;
+    struct product_rest rest;
     const int32_t *first;      /* sums begin here */
     const float *scale, *bias; /* in steps of the result */
     const struct product_end *end;
@@ -44,8 +62,10 @@ struct product_kind {
     int64_t lanes;   /* outputs of a vector */
     int64_t vectors; /* of a tile, at most */
     int64_t group;   /* inputs whose products are added at once */
+    int64_t rows;    /* pixels of a tile */
     bool has_bytes;  /* inputs are unsigned and weights signed bytes, else both
                         are numbers of 16 bits */
+    bool has_rest;   /* pairs of products have 16 bits */
     void (*run)(const struct product_strip *strip);
     /* n inputs as the kernel takes them, of `room` that may be read; flip is
      * 0x80 for signed bytes. */
@@ -56,5 +76,10 @@ struct product_kind {
 /* The best one of this processor, NULL: none. fits_bytes: the weights are
  * within int8. */
 const struct product_kind *product_find(bool fits_bytes);
+/* The one for weights of which too many would leave a rest. */
+const struct product_kind *product_find_wide(void);
+
+/* Bytes only. */
+void product_take_windows(const struct product_windows *windows);
 
 #endif

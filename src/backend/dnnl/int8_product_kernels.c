@@ -1,6 +1,10 @@
-/* backend/dnnl/int8_product_kernels.c - see int8_product.h: with VNNI bytes are
- * multiplied; with AVX2 numbers of 16 bits, whose pairs of products need no
- * more than 32, while those of bytes do not fit into 16.
+/* backend/dnnl/int8_product_kernels.c - see int8_product.h.
+ *
+ * VNNI multiplies bytes. With AVX2, an instruction multiplies bytes and adds
+ * pairs of products in 16 bits, which are enough for weights whose sum is at
+ * most 128 in a pair. Larger ones are divided, and what is left of them is
+ * added afterwards. Where that is the case too often, numbers of 16 bits are
+ * multiplied, which has half the speed and needs no care.
  *
  * Loops over the rows and vectors of a tile have constant ends where they are
  * inlined, so that all sums stay in registers. */
@@ -61,7 +65,8 @@ static inline void product_store(uint8_t *y, __m128i bytes, int64_t n)
 
 #define AVX2_TARGET __attribute__((target("avx2,fma"), always_inline))
 
-enum { avx2_lanes = 8, avx2_vectors = 2 };
+/* Bytes leave a register less to the sums. */
+enum { avx2_lanes = 8, avx2_vectors = 2, avx2_rows = 6, avx2_byte_rows = 4 };
 
 AVX2_TARGET static inline __m256i avx2_steps(const struct product_strip *strip,
                                              __m256i sums, int64_t at)
@@ -96,14 +101,43 @@ AVX2_TARGET static inline __m256i avx2_words(const struct product_strip *strip,
         low, vectors > 1 ? avx2_steps(strip, sums[1], avx2_lanes) : low);
 }
 
+AVX2_TARGET static inline __m256i avx2_add(__m256i sums, __m256i x, __m256i w,
+                                           bool has_bytes)
+{
+    __m256i products = has_bytes ? _mm256_madd_epi16(_mm256_maddubs_epi16(x, w),
+                                                     _mm256_set1_epi16(1))
+                                 : _mm256_madd_epi16(x, w);
+
+    return _mm256_add_epi32(sums, products);
+}
+
+/* What the weights of output vector v have left. */
+AVX2_TARGET static inline void avx2_add_rest(const struct product_rest *rest,
+                                             const uint8_t *const *x,
+                                             __m256i sums[][avx2_vectors],
+                                             int rows, int v)
+{
+    for (int32_t i = rest->ends[v]; i < rest->ends[v + 1]; i++) {
+        __m256i w = _mm256_loadu_si256((const __m256i *)rest->weights + i);
+
+        UNROLL
+        for (int r = 0; r < rows; r++)
+            sums[r][v] = avx2_add(
+                sums[r][v],
+                _mm256_set1_epi32(product_group(x[r], rest->groups[i])), w,
+                true);
+    }
+}
+
 AVX2_TARGET static inline void avx2_tile(const struct product_strip *strip,
-                                         int64_t pixel, int rows, int vectors)
+                                         int64_t pixel, int rows, int vectors,
+                                         bool has_bytes)
 {
     int64_t left = strip->n_pixels - pixel;
     const uint8_t *from = strip->x + pixel * strip->x_step;
     uint8_t *to = strip->y + pixel * strip->y_step;
-    __m256i sums[PRODUCT_ROWS][avx2_vectors];
-    const uint8_t *x[PRODUCT_ROWS];
+    __m256i sums[avx2_rows][avx2_vectors];
+    const uint8_t *x[avx2_rows];
     const __m256i *weights = strip->weights;
     ptrdiff_t step = strip->n_groups;
 
@@ -127,10 +161,12 @@ AVX2_TARGET static inline void avx2_tile(const struct product_strip *strip,
 
             UNROLL
             for (int v = 0; v < vectors; v++)
-                sums[r][v] = _mm256_add_epi32(sums[r][v],
-                                              _mm256_madd_epi16(inputs, w[v]));
+                sums[r][v] = avx2_add(sums[r][v], inputs, w[v], has_bytes);
         }
     }
+    UNROLL
+    for (int v = 0; has_bytes && v < vectors; v++)
+        avx2_add_rest(&strip->rest, x, sums, rows, v);
     UNROLL
     for (int r = 0; r < rows; r += 2) {
         __m256i one = avx2_words(strip, sums[r], vectors);
@@ -148,26 +184,36 @@ AVX2_TARGET static inline void avx2_tile(const struct product_strip *strip,
 }
 
 AVX2_TARGET static inline void avx2_strip(const struct product_strip *strip,
-                                          int vectors)
+                                          int rows, int vectors, bool has_bytes)
 {
     if (strip->n_pixels == 1)
-        avx2_tile(strip, 0, 1, vectors);
-    for (int64_t i = 0; strip->n_pixels > 1 && i < strip->n_pixels;
-         i += PRODUCT_ROWS)
-        avx2_tile(strip, i, PRODUCT_ROWS, vectors);
+        avx2_tile(strip, 0, 1, vectors, has_bytes);
+    for (int64_t i = 0; strip->n_pixels > 1 && i < strip->n_pixels; i += rows)
+        avx2_tile(strip, i, rows, vectors, has_bytes);
 }
 
 __attribute__((target("avx2,fma"))) static void
-avx2_run(const struct product_strip *strip)
+avx2_run_words(const struct product_strip *strip)
 {
     if (strip->n_outputs <= avx2_lanes)
-        avx2_strip(strip, 1);
+        avx2_strip(strip, avx2_rows, 1, false);
     else
-        avx2_strip(strip, avx2_vectors);
+        avx2_strip(strip, avx2_rows, avx2_vectors, false);
 }
 
-__attribute__((target("avx2"))) static void
-avx2_take(const uint8_t *x, uint8_t flip, void *to, int64_t n, int64_t room)
+__attribute__((target("avx2,fma"))) static void
+avx2_run_bytes(const struct product_strip *strip)
+{
+    if (strip->n_outputs <= avx2_lanes)
+        avx2_strip(strip, avx2_byte_rows, 1, true);
+    else
+        avx2_strip(strip, avx2_byte_rows, avx2_vectors, true);
+}
+
+__attribute__((target("avx2"))) static void avx2_take_words(const uint8_t *x,
+                                                            uint8_t flip,
+                                                            void *to, int64_t n,
+                                                            int64_t room)
 {
     int16_t *y = to;
     int64_t i = 0;
@@ -183,12 +229,41 @@ avx2_take(const uint8_t *x, uint8_t flip, void *to, int64_t n, int64_t room)
         y[i] = flip ? (int8_t)x[i] : (int16_t)x[i];
 }
 
+/* ---- bytes --------------------------------------------------------------- */
+
+static void product_take_bytes(const uint8_t *x, uint8_t flip, void *to,
+                               int64_t n, int64_t room)
+{
+    __m128i flips = _mm_set1_epi8((char)flip);
+    uint8_t *y = to;
+    int64_t i = 0;
+
+    for (; i < n && i + 16 <= room; i += 16)
+        _mm_storeu_si128(
+            (__m128i *)(y + i),
+            _mm_xor_si128(_mm_loadu_si128((const __m128i *)(x + i)), flips));
+    for (; i < n; i++)
+        y[i] = x[i] ^ flip;
+}
+
+void product_take_windows(const struct product_windows *windows)
+{
+    uint8_t *to = windows->to;
+
+    for (int64_t i = 0; i < windows->n; i++, to += windows->to_step) {
+        for (int64_t r = 0; r < windows->n_rows; r++)
+            product_take_bytes(windows->rows[r] + i * windows->steps[r],
+                               windows->flip, to + r * windows->line,
+                               windows->line, INT64_MAX);
+    }
+}
+
 /* ---- VNNI ---------------------------------------------------------------- */
 
 #define VNNI_SETS   "avx512f,avx512bw,avx512vnni"
 #define VNNI_TARGET __attribute__((target(VNNI_SETS), always_inline))
 
-enum { vnni_lanes = 16, vnni_vectors = 4 };
+enum { vnni_lanes = 16, vnni_vectors = 4, vnni_rows = 6 };
 
 VNNI_TARGET static inline __m512i vnni_steps(const struct product_strip *strip,
                                              __m512i sums, int64_t at)
@@ -249,8 +324,8 @@ VNNI_TARGET static inline void vnni_tile(const struct product_strip *strip,
     int64_t left = strip->n_pixels - pixel;
     const uint8_t *from = strip->x + pixel * strip->x_step;
     uint8_t *to = strip->y + pixel * strip->y_step;
-    __m512i sums[PRODUCT_ROWS][vnni_vectors];
-    const uint8_t *x[PRODUCT_ROWS];
+    __m512i sums[vnni_rows][vnni_vectors];
+    const uint8_t *x[vnni_rows];
     const int8_t *weights = strip->weights;
     ptrdiff_t step = strip->n_groups * 64;
 
@@ -290,7 +365,7 @@ VNNI_TARGET static inline void vnni_tile(const struct product_strip *strip,
     __attribute__((target(VNNI_SETS), noinline)) static void name##_tile(      \
         const struct product_strip *strip, int64_t pixel)                      \
     {                                                                          \
-        vnni_tile(strip, pixel, PRODUCT_ROWS, vectors);                        \
+        vnni_tile(strip, pixel, vnni_rows, vectors);                           \
     }                                                                          \
     __attribute__((target(VNNI_SETS))) static void name(                       \
         const struct product_strip *strip)                                     \
@@ -298,7 +373,7 @@ VNNI_TARGET static inline void vnni_tile(const struct product_strip *strip,
         if (strip->n_pixels == 1)                                              \
             vnni_tile(strip, 0, 1, vectors);                                   \
         for (int64_t i = 0; strip->n_pixels > 1 && i < strip->n_pixels;        \
-             i += PRODUCT_ROWS)                                                \
+             i += vnni_rows)                                                   \
             name##_tile(strip, i);                                             \
     }
 VNNI_STRIP(vnni_strip_1, 1)
@@ -314,49 +389,65 @@ static void vnni_run(const struct product_strip *strip)
     strips[(strip->n_outputs - 1) / vnni_lanes](strip);
 }
 
-__attribute__((target("avx512f,avx512bw"))) static void
-vnni_take(const uint8_t *x, uint8_t flip, void *to, int64_t n, int64_t room)
-{
-    __m512i flips = _mm512_set1_epi8((char)flip);
-    uint8_t *y = to;
-    int64_t i = 0;
-
-    for (; i < n && i + 64 <= room; i += 64)
-        _mm512_storeu_si512(y + i,
-                            _mm512_xor_si512(_mm512_loadu_si512(x + i), flips));
-    for (; i < n; i++)
-        y[i] = x[i] ^ flip;
-}
-
 /* -------------------------------------------------------------------------- */
 
-static const struct product_kind avx2_kind = {.name = "avx2",
-                                              .lanes = avx2_lanes,
-                                              .vectors = avx2_vectors,
-                                              .group = 2,
-                                              .run = avx2_run,
-                                              .take = avx2_take};
+static const struct product_kind words_kind = {.name = "avx2",
+                                               .lanes = avx2_lanes,
+                                               .vectors = avx2_vectors,
+                                               .group = 2,
+                                               .rows = avx2_rows,
+                                               .run = avx2_run_words,
+                                               .take = avx2_take_words};
+static const struct product_kind bytes_kind = {.name = "avx2 bytes",
+                                               .lanes = avx2_lanes,
+                                               .vectors = avx2_vectors,
+                                               .group = 4,
+                                               .rows = avx2_byte_rows,
+                                               .has_bytes = true,
+                                               .has_rest = true,
+                                               .run = avx2_run_bytes,
+                                               .take = product_take_bytes};
 static const struct product_kind vnni_kind = {.name = "avx512_vnni",
                                               .lanes = vnni_lanes,
                                               .vectors = vnni_vectors,
                                               .group = 4,
+                                              .rows = vnni_rows,
                                               .has_bytes = true,
                                               .run = vnni_run,
-                                              .take = vnni_take};
+                                              .take = product_take_bytes};
+
+const struct product_kind *product_find_wide(void)
+{
+    return processor_level() >= PROCESSOR_AVX2 && __builtin_cpu_supports("fma")
+               ? &words_kind
+               : NULL;
+}
 
 const struct product_kind *product_find(bool fits_bytes)
 {
-    if (fits_bytes && processor_level() >= PROCESSOR_AVX512 &&
-        __builtin_cpu_supports("avx512vnni"))
-        return &vnni_kind;
-    return processor_level() >= PROCESSOR_AVX2 && __builtin_cpu_supports("fma")
-               ? &avx2_kind
-               : NULL;
+    const struct product_kind *wide = product_find_wide();
+
+    if (!fits_bytes || !wide)
+        return wide;
+    return processor_level() >= PROCESSOR_AVX512 &&
+                   __builtin_cpu_supports("avx512vnni")
+               ? &vnni_kind
+               : &bytes_kind;
 }
 #else
+const struct product_kind *product_find_wide(void)
+{
+    return NULL;
+}
+
 const struct product_kind *product_find(bool fits_bytes)
 {
     (void)fits_bytes;
     return NULL;
+}
+
+void product_take_windows(const struct product_windows *windows)
+{
+    (void)windows;
 }
 #endif
