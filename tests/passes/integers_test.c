@@ -133,6 +133,7 @@ struct weights {
     enum dtype dtype;
     int zero, low, high; /* of the quantised ones */
     bool per_channel;
+    bool has_few_large; /* most are a quarter of the range */
 };
 
 static uint32_t weights(struct model *model, struct shape shape,
@@ -155,6 +156,8 @@ static uint32_t weights(struct model *model, struct shape shape,
         int w = like->low +
                 (int)(draw(model) % (unsigned)(like->high - like->low + 1));
 
+        if (like->has_few_large && draw(model) % 32)
+            w = w / 4;
         ((uint8_t *)tensor_data(&q))[i] = (uint8_t)w;
         tensor_f32(&real)[i] =
             (float)(w - like->zero) *
@@ -266,11 +269,12 @@ struct conv_case {
 static const struct steps u8 = {DTYPE_U8, 0.009F, 120};
 static const struct steps i8 = {DTYPE_I8, 0.009F, -7};
 static const struct steps wide = {DTYPE_U8, 0.05F, 101};
-static const struct weights w_i8 = {DTYPE_I8, 0, -127, 127, false};
-static const struct weights w_small = {DTYPE_I8, 0, -63, 63, true};
-static const struct weights w_each = {DTYPE_I8, 0, -127, 127, true};
-static const struct weights w_u8 = {DTYPE_U8, 131, 0, 255, false};
-static const struct weights w_u8_each = {DTYPE_U8, 90, 0, 255, true};
+static const struct weights w_i8 = {DTYPE_I8, 0, -127, 127, false, false};
+static const struct weights w_small = {DTYPE_I8, 0, -63, 63, true, false};
+static const struct weights w_each = {DTYPE_I8, 0, -127, 127, true, false};
+static const struct weights w_few = {DTYPE_I8, 0, -128, 127, true, true};
+static const struct weights w_u8 = {DTYPE_U8, 131, 0, 255, false, false};
+static const struct weights w_u8_each = {DTYPE_U8, 90, 0, 255, true, false};
 
 static void check_conv(const struct conv_case *c)
 {
@@ -317,6 +321,20 @@ static void check_conv(const struct conv_case *c)
     }
 #define BIAS .has_bias = true
 
+/* With the kernels of each level. */
+static void check_on_levels(const struct conv_case *cases, size_t n)
+{
+    static const enum processor_level levels[] = {PROCESSOR_AMX, PROCESSOR_AVX2,
+                                                  PROCESSOR_SSE41};
+
+    for (size_t level = 0; level < sizeof levels / sizeof *levels; level++) {
+        processor_limit(levels[level]);
+        for (size_t i = 0; i < n; i++)
+            check_conv(&cases[i]);
+    }
+    processor_limit(PROCESSOR_AMX);
+}
+
 TEST(convolutions_of_every_type_and_zero_agree)
 {
     const struct conv_case cases[] = {
@@ -332,22 +350,33 @@ TEST(convolutions_of_every_type_and_zero_agree)
         CONV(u8, wide, w_each, 16, 32, 3, 1, 4, .has_bias = false),
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_conv(&cases[i]);
+    check_on_levels(cases, sizeof cases / sizeof *cases);
 }
 
-/* With the kernels of each level. */
-static void check_on_levels(const struct conv_case *cases, size_t n)
+/* Tiles of pixels and outputs that are full and not, groups of inputs that are
+ * full and not, weights that are small, rarely large and often large, windows
+ * at the edges. */
+TEST(one_group_agrees_on_every_processor)
 {
-    static const enum processor_level levels[] = {PROCESSOR_AMX, PROCESSOR_AVX2,
-                                                  PROCESSOR_SSE41};
+    const struct conv_case cases[] = {
+        CONV(u8, wide, w_few, 16, 96, 1, 1, 1, BIAS, .has_relu = true),
+        CONV(u8, wide, w_few, 96, 24, 1, 1, 1, BIAS),
+        CONV(i8, i8, w_few, 30, 70, 1, 1, 1, .has_bias = false),
+        CONV(u8, i8, w_each, 18, 13, 1, 1, 1, BIAS, .has_relu = true,
+             .relu_limit = 0.4F),
+        CONV(i8, wide, w_small, 7, 3, 1, 1, 1, BIAS),
+        CONV(u8, wide, w_u8, 33, 41, 1, 1, 1, BIAS),
+        CONV(u8, wide, w_few, 64, 130, 1, 2, 1, BIAS),
+        CONV(u8, wide, w_few, 3, 32, 3, 2, 1, BIAS, .has_relu = true),
+        CONV(i8, wide, w_few, 3, 17, 3, 1, 1, BIAS),
+        CONV(u8, wide, w_few, 20, 8, 5, 1, 1, BIAS),
+        CONV(i8, i8, w_few, 12, 40, 3, 1, 1, BIAS, .dilation = 2),
+        CONV(u8, wide, w_each, 12, 40, 3, 1, 1, BIAS, .dilation = 2),
+        CONV(u8, wide, w_small, 5, 9, 9, 1, 1, BIAS),
+        CONV(u8, wide, w_small, 2, 6, 1, 3, 1, BIAS),
+    };
 
-    for (size_t level = 0; level < sizeof levels / sizeof *levels; level++) {
-        processor_limit(levels[level]);
-        for (size_t i = 0; i < n; i++)
-            check_conv(&cases[i]);
-    }
-    processor_limit(PROCESSOR_AMX);
+    check_on_levels(cases, sizeof cases / sizeof *cases);
 }
 
 /* Blocks of channels that are full and not, with the kernel of each level. */
@@ -365,6 +394,9 @@ TEST(channels_with_weights_of_their_own_agree_on_every_processor)
         CONV(i8, i8, w_u8, 70, 70, 3, 1, 70, .has_bias = false),
         CONV(u8, wide, w_each, 144, 144, 3, 1, 144, .dilation = 2),
         CONV(u8, wide, w_u8_each, 131, 131, 3, 1, 131, BIAS),
+        CONV(i8, wide, w_each, 48, 48, 3, 1, 48, BIAS),
+        CONV(u8, wide, w_each, 96, 96, 3, 2, 96, BIAS, .has_relu = true),
+        CONV(u8, i8, w_u8, 35, 35, 3, 2, 35, BIAS),
         CONV(u8, wide, w_each, 66, 66, 1, 1, 66, BIAS),
         CONV(u8, wide, w_small, 8, 8, 7, 1, 8, BIAS, .activation = CONV2D_SILU),
         CONV(u8, wide, w_small, 8, 8, 9, 1, 8, BIAS),

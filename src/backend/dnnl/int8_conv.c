@@ -1,10 +1,12 @@
 /* backend/dnnl/int8_conv.c - QLinearConv and QLinearMatMul.
  *
- * Four ways, chosen for every kernel:
+ * Five ways, chosen for every kernel:
  *
  * - depthwise: our own kernel (int8_depthwise.c) makes the result of channels
  *   that have weights of their own. Needs constant scales, and no activation
  *   but a ReLU.
+ * - product: our own kernel (int8_product.c) for one group, on the same
+ *   conditions.
  * - fused: oneDNN makes the result, scales, bias, activation and rounding
  *   included. Needs constant scales, and weights that fit into int8 once their
  *   zeros are subtracted.
@@ -92,6 +94,7 @@ void integer_numbers_free(struct integer_numbers *numbers)
     mem_free(numbers->bias);
     mem_free(numbers->moves);
     depthwise_free(numbers->depthwise);
+    product_free(numbers->product);
     mem_free(numbers);
 }
 
@@ -115,6 +118,10 @@ static enum integer_way choose_way(const struct onednn *dn,
     if (way == WAY_FUSED && depthwise_fits(job, !*has_ones)) {
         *has_ones = false;
         return WAY_DEPTHWISE;
+    }
+    if (way == WAY_FUSED && product_fits(job, !*has_ones)) {
+        *has_ones = false;
+        return WAY_PRODUCT;
     }
     if (*has_ones)
         way = job->groups == 1 ? WAY_SUMS : WAY_FLOAT;
@@ -200,6 +207,7 @@ static enum dtype way_makes(const struct integer_job *job, enum dtype result)
 {
     switch (job->numbers->way) {
     case WAY_DEPTHWISE:
+    case WAY_PRODUCT:
     case WAY_FUSED:
         return result;
     case WAY_SUMS:
@@ -270,8 +278,10 @@ static enum assay_status make_kernel(struct onednn *dn, struct integer_job *job,
 
     if (st)
         return st;
-    if (job->numbers->way == WAY_DEPTHWISE) {
-        st = depthwise_kernel(dn, job, result, out, err);
+    if (job->numbers->way <= WAY_PRODUCT) {
+        st = job->numbers->way == WAY_PRODUCT
+                 ? product_kernel(dn, job, result, out, err)
+                 : depthwise_kernel(dn, job, result, out, err);
         if (st)
             integer_numbers_free(job->numbers);
         return st;
@@ -551,6 +561,10 @@ static enum assay_status integer_run(struct onednn *dn, struct integer_job *job,
         depthwise_run(job->numbers->depthwise, &job->window,
                       job->job.x->shape.dims[0], tensor_data(&x),
                       tensor_data(y));
+        goto done;
+    }
+    if (!st && job->numbers->way == WAY_PRODUCT) {
+        st = product_run(job, tensor_data(&x), tensor_data(y), err);
         goto done;
     }
     if (!st && job->numbers->way != WAY_FUSED)

@@ -39,7 +39,7 @@ bool int8_is_last(const struct tensor *tensor);
 /* ---- QLinearConv and QLinearMatMul --------------------------------------- */
 
 /* See int8_conv.c. */
-enum integer_way { WAY_DEPTHWISE, WAY_FUSED, WAY_SUMS, WAY_FLOAT };
+enum integer_way { WAY_DEPTHWISE, WAY_PRODUCT, WAY_FUSED, WAY_SUMS, WAY_FLOAT };
 
 /* What a kernel on integers keeps. */
 struct integer_numbers {
@@ -51,6 +51,7 @@ struct integer_numbers {
     float *scales, *bias;        /* WAY_FUSED: as the primitive takes them */
     float *moves;                /* has_ones: times the sum of all inputs */
     struct depthwise *depthwise; /* WAY_DEPTHWISE */
+    struct product *product;     /* WAY_PRODUCT */
 };
 
 /* One execution. `job` first: prepare() gets it back. */
@@ -85,6 +86,40 @@ int integer_weight(const struct integer_job *job, int64_t o, int64_t i,
 int64_t integer_weights_each(const struct integer_job *job);
 /* The least and the largest, or 0. */
 void integer_weights_range(const struct integer_job *job, int *low, int *high);
+
+/* ---- int8_own.c: what our own kernels have in common ----------------------
+ */
+
+/* All weights, minus their zeros, as [output][i]. */
+void integer_take_weights(const struct integer_job *job, int16_t *weights);
+/* Scales and biases in steps of the result, into job->numbers. */
+void integer_take_scales(const struct integer_job *job);
+/* Whether all sums in steps of the result are far below 2^31, beyond which they
+ * would not become integers. */
+bool integer_sums_are_small(const struct integer_job *job);
+/* Makes a kernel that is ours and keeps it, with job->numbers. */
+enum assay_status integer_own_kernel(struct onednn *dn,
+                                     const struct integer_job *job,
+                                     enum dtype result, const char *kind,
+                                     const char *name, struct kernel **out,
+                                     struct error *err);
+
+/* ---- int8_product.c: one group, or matrices -------------------------------
+ */
+
+/* Whether it is such a convolution or product, its results are rounded at once,
+ * and this processor has a kernel for it; fits_bytes: its weights are within
+ * int8. */
+bool product_fits(const struct integer_job *job, bool fits_bytes);
+/* Makes the kernel and keeps it, with job->numbers once it is ASSAY_OK. */
+enum assay_status product_kernel(struct onednn *dn,
+                                 const struct integer_job *job,
+                                 enum dtype result, struct kernel **out,
+                                 struct error *err);
+void product_free(struct product *product);
+/* From maps with their channels last to such a map. */
+enum assay_status product_run(const struct integer_job *job, const uint8_t *x,
+                              uint8_t *y, struct error *err);
 
 /* ---- int8_depthwise.c: every channel on its own -------------------------- */
 
