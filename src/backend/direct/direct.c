@@ -11,10 +11,9 @@
 /* Pieces of work for each thread, so that none waits long for the last. */
 enum { pieces_each = 4 };
 
-/* Products below which a second thread costs more than it saves. */
-static const int64_t few_products = 1 << 18;
+static const int64_t few_products = DIRECT_FEW_PRODUCTS;
 
-static const struct direct_kernels *direct_kernels(void)
+const struct direct_kernels *direct_kernels(void)
 {
 #ifdef __x86_64__
     if (processor_level() >= PROCESSOR_AVX512)
@@ -131,6 +130,15 @@ static int64_t panel_blocks(const struct direct *direct, int64_t first)
                : 1;
 }
 
+/* Weights of the panel that begins with a block; 0 behind the last. */
+static int64_t panel_floats(const struct direct *direct, int64_t first)
+{
+    return first < direct->out_blocks
+               ? panel_blocks(direct, first) * direct->shape.in_channels *
+                     direct->kernels->lanes
+               : 0;
+}
+
 static void pack_narrow(const struct direct *direct, const float *weights,
                         float *packed)
 {
@@ -194,12 +202,16 @@ static void run_panel(const struct direct *direct,
         .x = call->x + image * direct->in_blocks * plane + first * lanes,
         .weights = call->weights + block * shape->in_channels * lanes,
         .bias = bias,
+        .next = call->weights + (block + n_blocks) * shape->in_channels * lanes,
+        .next_floats = panel_floats(direct, block + n_blocks),
         .y = call->y + (image * direct->out_blocks + block) * plane +
              first * lanes,
         .n = n,
         .n_blocks = n_blocks,
         .in_channels = shape->in_channels,
-        .plane_floats = plane,
+        .x_plane = plane,
+        .y_plane = plane,
+        .y_step = lanes,
         .adds = call->adds,
         .narrow = direct->narrow,
         .then = &call->then};

@@ -77,6 +77,28 @@ struct direct_product {
 /* Only where direct_lanes() is not 0. */
 void direct_multiply(const struct direct_product *product);
 
+/* y [n,o] = x [n,c] times weights, then the bias, an activation and `plus`, for
+ * rows that read the same weights again and again. */
+struct direct_dense {
+    const float *x;
+    const float *weights; /* packed */
+    const float *bias;    /* NULL: none */
+    const float *plus;    /* [n,o]; NULL: none */
+    float *y;
+    float *scratch; /* direct_dense_scratch() bytes; NULL: 0 are */
+    int64_t rows, in, out;
+    bool has_relu, has_gelu; /* not both */
+};
+
+/* Whether there is a kernel for so many outputs. */
+bool direct_dense_takes(int64_t out);
+size_t direct_dense_weight_bytes(int64_t in, int64_t out);
+/* Weight (c, o) is at c * in_step + o * out_step. */
+void direct_dense_pack(int64_t in, int64_t out, const float *weights,
+                       int64_t in_step, int64_t out_step, float *packed);
+size_t direct_dense_scratch(int64_t rows, int64_t in, int64_t out);
+void direct_dense_run(const struct direct_dense *dense);
+
 /* y = x / (bias + scale * sum of squares)^beta, over the channels from `before`
  * ahead of each to `after` behind it, at most a block's each. */
 struct direct_responses {

@@ -84,6 +84,10 @@ enum assay_status forward_linear(struct onednn *dn, struct job *job,
     job->has_relu = linear_attrs(job->node)->has_relu;
     if (inner_product_is_thin(dn, job))
         return inner_product_multiply(dn, job, y, err);
+    if (dense_takes(dn, job))
+        return dense_run(dn, job, NULL,
+                         job->has_relu ? DENSE_RELU : DENSE_NO_ACTIVATION, y,
+                         err);
     kernel = kernel_find(dn, job);
     if (!kernel)
         st = inner_product_make_kernel(dn, job, &kernel, err);
