@@ -44,7 +44,8 @@ static enum assay_status dense_forward(const struct op_context *context,
     const struct tensor *bias = inputs[DENSE_BIAS], *plus = inputs[DENSE_PLUS];
     enum dense_activation activation =
         (enum dense_activation)dense_attrs(node)->activation;
-    struct node gelu = {.op = &op_gelu};
+    struct unary_attrs none = {0};
+    struct node gelu = {.op = &op_gelu, .attrs = &none};
     float *y = tensor_f32(&outputs[0]);
     int64_t elements = (int64_t)tensor_elements(&outputs[0]);
     struct matmul_plan plan;
