@@ -17,6 +17,7 @@ const struct direct_kernels direct_avx512 = {.name = "avx512",
                                              .rows = body_rows,
                                              .narrow = body_narrow,
                                              .depthwise = body_depthwise,
+                                             .grouped = body_grouped,
                                              .multiply = body_multiply,
                                              .respond = body_respond,
                                              .stem = body_stem};

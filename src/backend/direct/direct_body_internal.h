@@ -305,14 +305,44 @@ PART vec keep_in_register(vec v)
     return v;
 }
 
-/* `columns` outputs next to each other; the window of the first one begins at
- * `column`. At an edge, windows may reach beyond the map, and `n` outputs are
- * stored. */
+/* What one row of a window adds to `columns` outputs next to each other: x is
+ * at the first one's window, in column `column` of the map. At an edge, windows
+ * may reach beyond that. */
+PART void add_row(const float *x, const float *weights, int64_t column,
+                  int64_t in_width, const vec_numbers *numbers, vec *sums,
+                  int kernel, int stride, bool is_edge)
+{
+    vec w[5];
+
+#pragma GCC unroll 5
+    for (int j = 0; j < kernel; j++)
+        w[j] = vec_load(weights + j * lanes);
+#pragma GCC unroll 24
+    for (int k = 0; k < (columns - 1) * stride + kernel; k++) {
+        vec v;
+
+        if (is_edge && (column + k < 0 || column + k >= in_width))
+            continue;
+        v = vec_load(x + k * lanes);
+        v = keep_in_register(numbers ? vec_pick(v, *numbers) : v);
+#pragma GCC unroll 5
+        for (int j = 0; j < kernel; j++) {
+            if (k >= j && (k - j) % stride == 0 && (k - j) / stride < columns)
+                sums[(k - j) / stride] += v * w[j];
+        }
+    }
+}
+
+/* `columns` outputs; the window of the first one begins at `column`. At an
+ * edge, `n` of them are stored. In groups, every channel of one is spread over
+ * its outputs in turn. */
 PART void make_columns(const struct direct_rows *rows, struct window window,
                        int64_t column, float *y, struct limits limits,
-                       int kernel, int stride, bool is_edge, int64_t n)
+                       int kernel, int stride, bool has_groups, bool is_edge,
+                       int64_t n)
 {
     int64_t in_width = rows->shape->in_width;
+    int64_t side = kernel * lanes, plane = kernel * side;
     vec sums[columns];
 
 #pragma GCC unroll 8
@@ -321,26 +351,18 @@ PART void make_columns(const struct direct_rows *rows, struct window window,
     for (int64_t i = window.first; i < window.end; i++) {
         const float *x =
             rows->x + ((window.top + i) * in_width + column) * lanes;
-        const float *weights = rows->weights + i * kernel * lanes;
+        const float *weights = rows->weights + i * side;
 
-        vec w[5];
+        if (!has_groups) {
+            add_row(x, weights, column, in_width, NULL, sums, kernel, stride,
+                    is_edge);
+            continue;
+        }
+        for (int64_t c = 0; c < rows->shape->group; c++) {
+            vec_numbers numbers = vec_load_numbers(rows->numbers + c * lanes);
 
-#pragma GCC unroll 5
-        for (int j = 0; j < kernel; j++)
-            w[j] = vec_load(weights + j * lanes);
-#pragma GCC unroll 24
-        for (int k = 0; k < (columns - 1) * stride + kernel; k++) {
-            vec v;
-
-            if (is_edge && (column + k < 0 || column + k >= in_width))
-                continue;
-            v = keep_in_register(vec_load(x + k * lanes));
-#pragma GCC unroll 5
-            for (int j = 0; j < kernel; j++) {
-                if (k >= j && (k - j) % stride == 0 &&
-                    (k - j) / stride < columns)
-                    sums[(k - j) / stride] += v * w[j];
-            }
+            add_row(x, weights + c * plane, column, in_width, &numbers, sums,
+                    kernel, stride, is_edge);
         }
     }
 #pragma GCC unroll 8
@@ -353,7 +375,8 @@ PART void make_columns(const struct direct_rows *rows, struct window window,
 /* A row of outputs. Where they are no multiple of a tile's, the last tile
  * reaches back over outputs that are there already. */
 PART void make_row(const struct direct_rows *rows, int64_t row,
-                   struct limits limits, int kernel, int stride)
+                   struct limits limits, int kernel, int stride,
+                   bool has_groups)
 {
     const struct direct_shape *shape = rows->shape;
     int64_t top = row * stride - shape->top, width = shape->out_width;
@@ -373,20 +396,21 @@ PART void make_row(const struct direct_rows *rows, int64_t row,
         if (column < 0 ||
             column + (columns - 1) * stride + kernel > shape->in_width)
             make_columns(rows, window, column, y + j * lanes, limits, kernel,
-                         stride, true, width - j);
+                         stride, has_groups, true, width - j);
         else
             make_columns(rows, window, column, y + j * lanes, limits, kernel,
-                         stride, false, columns);
+                         stride, has_groups, false, columns);
     }
 }
 
-PART void make_rows(const struct direct_rows *rows, int kernel, int stride)
+PART void make_rows(const struct direct_rows *rows, int kernel, int stride,
+                    bool has_groups)
 {
     int64_t width = rows->shape->out_width;
     struct limits limits = find_limits(rows->then);
 
     for (int64_t i = rows->first; i < rows->end; i++) {
-        make_row(rows, i, limits, kernel, stride);
+        make_row(rows, i, limits, kernel, stride, has_groups);
         if (rows->then->kind != CONV2D_NO_ACTIVATION)
             body_activate(rows->y + i * width * lanes, width, rows->then);
     }
@@ -398,15 +422,23 @@ static void body_depthwise(const struct direct_rows *rows)
 
     if (rows->shape->stride == 1) {
         if (is_wide)
-            make_rows(rows, 5, 1);
+            make_rows(rows, 5, 1, false);
         else
-            make_rows(rows, 3, 1);
+            make_rows(rows, 3, 1, false);
     } else {
         if (is_wide)
-            make_rows(rows, 5, 2);
+            make_rows(rows, 5, 2, false);
         else
-            make_rows(rows, 3, 2);
+            make_rows(rows, 3, 2, false);
     }
+}
+
+static void body_grouped(const struct direct_rows *rows)
+{
+    if (rows->shape->stride == 1)
+        make_rows(rows, 3, 1, true);
+    else
+        make_rows(rows, 3, 2, true);
 }
 
 #endif

@@ -41,6 +41,9 @@ struct direct_rows {
     const float *bias;        /* a vector */
     float *y;
     int64_t first, end; /* of the output */
+    /* In groups: for each channel of one, which element of a block is that
+     * channel for each output of the block. */
+    const int32_t *numbers;
     const struct direct_shape *shape;
     const struct activation *then;
 };
@@ -80,6 +83,7 @@ struct direct_kernels {
     void (*rows)(const struct direct_pixels *pixels);
     void (*narrow)(const struct direct_pixels *pixels);
     void (*depthwise)(const struct direct_rows *rows);
+    void (*grouped)(const struct direct_rows *rows);
     void (*stem)(const struct direct_stem *stem);
     /* Outputs from `first` on, DIRECT_STREAMS of them or what is left. */
     void (*multiply)(const struct direct_product *product, int64_t first);
