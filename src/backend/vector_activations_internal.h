@@ -46,6 +46,33 @@ PART vec vec_mish(vec x)
     return x * (n / (n + 2));
 }
 
+/* 1 / x, by one of Newton's steps; 2 units in the last place. */
+PART vec vec_inverse(vec x)
+{
+    vec about = vec_about_inverse(x);
+
+    return about * (2 - x * about);
+}
+
+/* x (1 + erf(x / sqrt 2)) / 2, with the fraction of vector_math_internal.h. */
+PART vec vec_gelu(vec x)
+{
+    vec held = vec_max(vec_splat(-4), vec_min(vec_splat(4), x * 0.70710678F));
+    vec square = held * held;
+    vec p = square * -2.72614225801306e-10F + 2.77068142495902e-08F;
+    vec q = square * -1.45660718464996e-05F - 2.13374055278905e-04F;
+
+    p = p * square - 2.10102402082508e-06F;
+    p = p * square - 5.69250639462346e-05F;
+    p = p * square - 7.34990630326855e-04F;
+    p = p * square - 2.95459980854025e-03F;
+    p = p * square - 1.60960333262415e-02F;
+    q = q * square - 1.68282697438203e-03F;
+    q = q * square - 7.37332916720468e-03F;
+    q = q * square - 1.42647390514189e-02F;
+    return x * 0.5F * (1 + held * p * vec_inverse(q));
+}
+
 PART vec vec_hard_swish(vec x)
 {
     vec part = x * (1.0F / 6) + 0.5F;

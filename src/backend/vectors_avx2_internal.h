@@ -18,6 +18,12 @@ enum { lanes = 8 };
 #define vec_max   _mm256_max_ps
 #define vec_fma   _mm256_fmadd_ps
 #define vec_sqrt  _mm256_sqrt_ps
+/* Elements of x by their numbers. */
+typedef __m256i vec_numbers;
+#define vec_pick(x, numbers)   _mm256_permutevar8x32_ps((x), (numbers))
+#define vec_load_numbers(from) _mm256_loadu_si256((const void *)(from))
+/* About 1 / x. */
+#define vec_about_inverse _mm256_rcp_ps
 /* To the nearest whole number. */
 #define vec_round(x)                                                           \
     _mm256_round_ps((x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)

@@ -18,6 +18,12 @@ enum { lanes = 16 };
 #define vec_max   _mm512_max_ps
 #define vec_fma   _mm512_fmadd_ps
 #define vec_sqrt  _mm512_sqrt_ps
+/* Elements of x by their numbers. */
+typedef __m512i vec_numbers;
+#define vec_pick(x, numbers)   _mm512_permutexvar_ps((numbers), (x))
+#define vec_load_numbers(from) _mm512_loadu_si512((const void *)(from))
+/* About 1 / x. */
+#define vec_about_inverse _mm512_rcp14_ps
 /* To the nearest whole number. */
 #define vec_round(x)                                                           \
     _mm512_roundscale_ps((x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)

@@ -61,6 +61,7 @@
     X(op_cum_prod)                                                             \
     X(op_cum_sum)                                                              \
     X(op_deform_conv)                                                          \
+    X(op_dense)                                                                \
     X(op_depth_to_space)                                                       \
     X(op_dequantize_linear)                                                    \
     X(op_det)                                                                  \

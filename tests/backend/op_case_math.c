@@ -12,6 +12,7 @@
 #include "ops/norm/group_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
+#include "ops/product/dense.h"
 #include "ops/product/matmul.h"
 
 #include <string.h>
@@ -230,6 +231,27 @@ static enum assay_status add_matmul(struct case_builder *b,
     return st ? st : case_append(b, &op_matmul, NULL, inputs, 2, y);
 }
 
+/* [n,c,h,w] times weights [w,o]; a: an enum dense_activation. k=2: a MatMul. */
+static enum assay_status add_dense(struct case_builder *b,
+                                   const struct op_case *c, uint32_t x,
+                                   struct tensor *second, uint32_t *y)
+{
+    struct shape w = shape_of(2, c->w, c->o), columns = shape_of(1, c->o);
+    struct shape plus = shape_of(4, c->n, c->c, c->h, c->o);
+    struct dense_attrs attrs = {.activation = (int)c->a};
+    uint32_t inputs[DENSE_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    enum assay_status st =
+        case_parameter(b, "weight", &w, -1, 1, &inputs[DENSE_WEIGHT]);
+
+    if (!st && c->k == 2)
+        return case_append(b, &op_matmul, NULL, inputs, 2, y);
+    if (!st && !c->nobias)
+        st = case_parameter(b, "bias", &columns, -1, 1, &inputs[DENSE_BIAS]);
+    if (!st && c->residual)
+        st = case_input(b, "plus", &plus, second, &inputs[DENSE_PLUS]);
+    return st ? st : case_append(b, &op_dense, &attrs, inputs, DENSE_INPUTS, y);
+}
+
 /* a [n,c], b [c,o]; k=2: both transposed; c is a row. */
 static enum assay_status add_gemm(struct case_builder *b,
                                   const struct op_case *c, uint32_t x,
@@ -309,6 +331,7 @@ const struct case_maker case_math[] = {
     {"top_k", add_top_k},
     {"cum_sum", add_cum_sum},
     {"local_response_norm", add_local_norm},
+    {"dense", add_dense},
     {"matmul", add_matmul},
     {"gemm", add_gemm},
     {"softmax", add_softmax},

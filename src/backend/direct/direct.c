@@ -11,10 +11,9 @@
 /* Pieces of work for each thread, so that none waits long for the last. */
 enum { pieces_each = 4 };
 
-/* Products below which a second thread costs more than it saves. */
-static const int64_t few_products = 1 << 18;
+static const int64_t few_products = DIRECT_FEW_PRODUCTS;
 
-static const struct direct_kernels *direct_kernels(void)
+const struct direct_kernels *direct_kernels(void)
 {
 #ifdef __x86_64__
     if (processor_level() >= PROCESSOR_AVX512)
@@ -53,6 +52,16 @@ static bool takes_stem(const struct direct_shape *shape)
                DIRECT_STEM_FLOATS;
 }
 
+/* Groups of a whole block are no trouble to oneDNN. */
+static bool takes_groups(const struct direct_shape *shape)
+{
+    int64_t lanes = direct_lanes(), group = shape->group;
+
+    return shape->kernel == 3 && (shape->stride == 1 || shape->stride == 2) &&
+           group > 1 && group < lanes && lanes % group == 0 &&
+           shape->in_channels == shape->out_channels;
+}
+
 bool direct_takes(enum direct_kind kind, const struct direct_shape *shape)
 {
     int64_t kernel = shape->kernel, stride = shape->stride;
@@ -62,6 +71,8 @@ bool direct_takes(enum direct_kind kind, const struct direct_shape *shape)
         return kernel == 1 && stride == 1;
     case DIRECT_STEM:
         return takes_stem(shape);
+    case DIRECT_GROUPED:
+        return takes_groups(shape);
     case DIRECT_DEPTHWISE:
         break;
     }
@@ -105,9 +116,16 @@ static int64_t each_channel(const struct direct *direct)
 {
     int64_t places = direct->shape.kernel * direct->shape.kernel;
 
-    return direct->kind == DIRECT_DEPTHWISE
-               ? places
-               : direct->shape.in_channels * places;
+    switch (direct->kind) {
+    case DIRECT_DEPTHWISE:
+        return places;
+    case DIRECT_GROUPED:
+        return places * direct->shape.group;
+    case DIRECT_POINTWISE:
+    case DIRECT_STEM:
+        break;
+    }
+    return direct->shape.in_channels * places;
 }
 
 size_t direct_weight_bytes(const struct direct *direct)
@@ -121,14 +139,27 @@ size_t direct_weight_bytes(const struct direct *direct)
            sizeof(float);
 }
 
-/* Blocks of the panel that a block is in; depthwise each is on its own. */
+/* Depthwise and in groups each block is on its own. */
+static bool has_panels(const struct direct *direct)
+{
+    return direct->kind == DIRECT_POINTWISE || direct->kind == DIRECT_STEM;
+}
+
+/* Blocks of the panel that a block is in. */
 static int64_t panel_blocks(const struct direct *direct, int64_t first)
 {
     int64_t left = direct->out_blocks - first;
 
-    return direct->kind != DIRECT_DEPTHWISE && left >= DIRECT_PANEL
-               ? DIRECT_PANEL
-               : 1;
+    return has_panels(direct) && left >= DIRECT_PANEL ? DIRECT_PANEL : 1;
+}
+
+/* Weights of the panel that begins with a block; 0 behind the last. */
+static int64_t panel_floats(const struct direct *direct, int64_t first)
+{
+    return first < direct->out_blocks
+               ? panel_blocks(direct, first) * direct->shape.in_channels *
+                     direct->kernels->lanes
+               : 0;
 }
 
 static void pack_narrow(const struct direct *direct, const float *weights,
@@ -155,9 +186,8 @@ void direct_pack(const struct direct *direct, const float *weights,
     }
     for (int64_t o = 0; o < direct->shape.out_channels; o++) {
         int64_t block = o / lanes;
-        int64_t first = direct->kind != DIRECT_DEPTHWISE
-                            ? block / DIRECT_PANEL * DIRECT_PANEL
-                            : block;
+        int64_t first =
+            has_panels(direct) ? block / DIRECT_PANEL * DIRECT_PANEL : block;
         int64_t n = panel_blocks(direct, first);
         float *to = packed + (first * each + block - first) * lanes + o % lanes;
 
@@ -194,12 +224,16 @@ static void run_panel(const struct direct *direct,
         .x = call->x + image * direct->in_blocks * plane + first * lanes,
         .weights = call->weights + block * shape->in_channels * lanes,
         .bias = bias,
+        .next = call->weights + (block + n_blocks) * shape->in_channels * lanes,
+        .next_floats = panel_floats(direct, block + n_blocks),
         .y = call->y + (image * direct->out_blocks + block) * plane +
              first * lanes,
         .n = n,
         .n_blocks = n_blocks,
         .in_channels = shape->in_channels,
-        .plane_floats = plane,
+        .x_plane = plane,
+        .y_plane = plane,
+        .y_step = lanes,
         .adds = call->adds,
         .narrow = direct->narrow,
         .then = &call->then};
@@ -263,45 +297,66 @@ static void run_pointwise(const struct direct *direct,
     }
 }
 
-/* ---- depthwise ----------------------------------------------------------- */
+/* ---- depthwise, grouped ---------------------------------------------------
+ */
+
+/* See struct direct_rows. */
+static void number_groups(const struct direct *direct, int32_t *numbers)
+{
+    int64_t lanes = direct->kernels->lanes, group = direct->shape.group;
+
+    for (int64_t c = 0; c < group; c++) {
+        for (int64_t i = 0; i < lanes; i++)
+            numbers[c * lanes + i] = (int32_t)(i / group * group + c);
+    }
+}
 
 static void run_some_rows(const struct direct *direct,
-                          const struct direct_call *call, int64_t plane,
-                          int64_t first, int64_t end)
+                          const struct direct_call *call,
+                          const int32_t *numbers, int64_t plane, int64_t first,
+                          int64_t end)
 {
     const struct direct_shape *shape = &direct->shape;
     int64_t lanes = direct->kernels->lanes, block = plane % direct->in_blocks;
     float bias[DIRECT_MOST_LANES];
 
-    copy_bias(direct, call->bias, block, 1, bias);
-    direct->kernels->depthwise(&(struct direct_rows){
+    struct direct_rows rows = {
         .x = call->x + plane * shape->in_height * shape->in_width * lanes,
-        .weights =
-            call->weights + block * shape->kernel * shape->kernel * lanes,
+        .weights = call->weights + block * each_channel(direct) * lanes,
         .bias = bias,
         .y = call->y + plane * shape->out_height * shape->out_width * lanes,
         .first = first,
         .end = end,
+        .numbers = numbers,
         .shape = shape,
-        .then = &call->then});
+        .then = &call->then};
+
+    copy_bias(direct, call->bias, block, 1, bias);
+    if (direct->kind == DIRECT_GROUPED)
+        direct->kernels->grouped(&rows);
+    else
+        direct->kernels->depthwise(&rows);
 }
 
-static void run_depthwise(const struct direct *direct,
-                          const struct direct_call *call)
+static void run_planes(const struct direct *direct,
+                       const struct direct_call *call)
 {
     static const int64_t step = 16; /* rows at a time */
     const struct direct_shape *shape = &direct->shape;
     int64_t planes = shape->images * direct->in_blocks;
     int64_t parts = (shape->out_height + step - 1) / step;
+    int32_t numbers[DIRECT_MOST_LANES * DIRECT_MOST_LANES];
 
+    if (direct->kind == DIRECT_GROUPED)
+        number_groups(direct, numbers);
 #pragma omp parallel for if (planes * shape->out_height * shape->out_width *   \
-                                 direct->kernels->lanes * shape->kernel *      \
-                                 shape->kernel >                               \
+                                 direct->kernels->lanes *                      \
+                                 each_channel(direct) >                        \
                              few_products)
     for (int64_t i = 0; i < planes * parts; i++) {
         int64_t first = i % parts * step, end = first + step;
 
-        run_some_rows(direct, call, i / parts, first,
+        run_some_rows(direct, call, numbers, i / parts, first,
                       end < shape->out_height ? end : shape->out_height);
     }
 }
@@ -348,7 +403,8 @@ void direct_run(const struct direct *direct, const struct direct_call *call)
         run_pointwise(direct, call);
         break;
     case DIRECT_DEPTHWISE:
-        run_depthwise(direct, call);
+    case DIRECT_GROUPED:
+        run_planes(direct, call);
         break;
     case DIRECT_STEM:
         run_stem(direct, call);

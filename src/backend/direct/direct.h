@@ -1,7 +1,8 @@
 /* backend/direct/direct.h - convolutions in float32 that go from one register
  * of channels to the next: of 1x1 (pointwise), of 3x3 or 5x5 for each channel
- * on its own (depthwise), and of an image's few channels (stem). Activations
- * that oneDNN computes slowly cost little here.
+ * on its own (depthwise), of 3x3 in groups of fewer channels than a block has
+ * (grouped), and of an image's few channels (stem). Activations that oneDNN
+ * computes slowly cost little here.
  *
  * Maps lie in channel blocks as wide as the processor's vectors: nChw8c for
  * AVX2, nChw16c for AVX-512.
@@ -18,15 +19,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum direct_kind { DIRECT_POINTWISE, DIRECT_DEPTHWISE, DIRECT_STEM };
+enum direct_kind {
+    DIRECT_POINTWISE,
+    DIRECT_DEPTHWISE,
+    DIRECT_GROUPED,
+    DIRECT_STEM
+};
 
 /* A pointwise one has a kernel and a stride of 1 and no padding, a depthwise
- * one as many input as output channels, a stem a dense x of few channels. */
+ * or grouped one as many input as output channels, a stem a dense x of few
+ * channels. */
 struct direct_shape {
     int64_t images, in_channels, out_channels;
     int64_t in_height, in_width, out_height, out_width;
     int64_t kernel, stride; /* down and across */
     int64_t top, left;      /* zeros before the first row and column */
+    int64_t group;          /* channels of each group, of a grouped one */
 };
 
 struct direct_kernels;
@@ -51,7 +59,7 @@ bool direct_takes(enum direct_kind kind, const struct direct_shape *shape);
 bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
                  struct direct *out);
 size_t direct_weight_bytes(const struct direct *direct);
-/* Weights [o,c,1,1], [c,1,k,k], or [o,c,k,k]. */
+/* Weights [o,c,1,1], [c,1,k,k], [c,group,k,k] or [o,c,k,k]. */
 void direct_pack(const struct direct *direct, const float *weights,
                  float *packed);
 
@@ -76,6 +84,28 @@ struct direct_product {
 
 /* Only where direct_lanes() is not 0. */
 void direct_multiply(const struct direct_product *product);
+
+/* y [n,o] = x [n,c] times weights, then the bias, an activation and `plus`, for
+ * rows that read the same weights again and again. */
+struct direct_dense {
+    const float *x;
+    const float *weights; /* packed */
+    const float *bias;    /* NULL: none */
+    const float *plus;    /* [n,o]; NULL: none */
+    float *y;
+    float *scratch; /* direct_dense_scratch() bytes; NULL: 0 are */
+    int64_t rows, in, out;
+    bool has_relu, has_gelu; /* not both */
+};
+
+/* Whether there is a kernel for so many outputs. */
+bool direct_dense_takes(int64_t out);
+size_t direct_dense_weight_bytes(int64_t in, int64_t out);
+/* Weight (c, o) is at c * in_step + o * out_step. */
+void direct_dense_pack(int64_t in, int64_t out, const float *weights,
+                       int64_t in_step, int64_t out_step, float *packed);
+size_t direct_dense_scratch(int64_t rows, int64_t in, int64_t out);
+void direct_dense_run(const struct direct_dense *dense);
 
 /* y = x / (bias + scale * sum of squares)^beta, over the channels from `before`
  * ahead of each to `after` behind it, at most a block's each. */

@@ -14,8 +14,10 @@ enum { group = 12, columns = 8 };
 const struct direct_kernels direct_avx512 = {.name = "avx512",
                                              .lanes = lanes,
                                              .pointwise = body_pointwise,
+                                             .rows = body_rows,
                                              .narrow = body_narrow,
                                              .depthwise = body_depthwise,
+                                             .grouped = body_grouped,
                                              .multiply = body_multiply,
                                              .respond = body_respond,
                                              .stem = body_stem};

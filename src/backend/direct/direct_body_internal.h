@@ -57,10 +57,19 @@ static void body_activate(float *y, int64_t n, const struct activation *then)
  * block. */
 enum { most_sums = group * DIRECT_PANEL };
 
+/* Where the pixels of a tile are: each step of three has a pointer, so that few
+ * registers hold them all. */
+enum { stride_pixels = 3, most_strides = (2 * group + 2) / stride_pixels };
+
 /* Adds up one block of input channels, or what there is of the last one. */
-PART void add_block(const float *x, const float *weights, int64_t n_channels,
-                    vec *sums, int n_pixels, int n_blocks)
+PART void add_block(const float *x, int64_t x_step, const float *weights,
+                    int64_t n_channels, vec *sums, int n_pixels, int n_blocks)
 {
+    const float *at[most_strides];
+
+#pragma GCC unroll 24
+    for (int p = 0; p < n_pixels; p += stride_pixels)
+        at[p / stride_pixels] = x + p * x_step;
     for (int64_t c = 0; c < n_channels; c++) {
         vec w[DIRECT_PANEL];
 
@@ -69,7 +78,8 @@ PART void add_block(const float *x, const float *weights, int64_t n_channels,
             w[b] = vec_load(weights + (c * n_blocks + b) * lanes);
 #pragma GCC unroll 24
         for (int p = 0; p < n_pixels; p++) {
-            vec v = vec_splat(x[p * lanes + c]);
+            const float *from = at[p / stride_pixels];
+            vec v = vec_splat(from[p % stride_pixels * x_step + c]);
 
 #pragma GCC unroll 2
             for (int b = 0; b < n_blocks; b++)
@@ -78,28 +88,46 @@ PART void add_block(const float *x, const float *weights, int64_t n_channels,
     }
 }
 
+/* Weights of the next panel come near while this one is at work: of each tile a
+ * share. */
+struct ahead {
+    const char *from;
+    int64_t lines; /* for each block of input channels */
+};
+
+PART void fetch_ahead(struct ahead *ahead)
+{
+    enum { line_bytes = 64 };
+
+    for (int64_t i = 0; i < ahead->lines; i++, ahead->from += line_bytes)
+        _mm_prefetch(ahead->from, _MM_HINT_T1);
+}
+
 /* Of pixels from `at` on; their number is a constant, so that the sums stay in
  * registers. */
 PART void make_pixels(const struct direct_pixels *pixels, int64_t at,
-                      struct limits limits, int n_pixels, int n_blocks)
+                      struct limits limits, struct ahead *ahead, int64_t x_step,
+                      int n_pixels, int n_blocks)
 {
-    const float *x = pixels->x + at * lanes, *weights = pixels->weights;
-    float *y = pixels->y + at * lanes;
-    int64_t left = pixels->in_channels, plane = pixels->plane_floats;
+    const float *x = pixels->x + at * x_step, *weights = pixels->weights;
+    float *y = pixels->y + at * pixels->y_step;
+    int64_t left = pixels->in_channels;
     vec sums[most_sums];
 
 #pragma GCC unroll 24
     for (int i = 0; i < n_pixels * n_blocks; i++)
         sums[i] = vec_load(pixels->bias + i % n_blocks * lanes);
     for (; left >= lanes; left -= lanes) {
-        add_block(x, weights, lanes, sums, n_pixels, n_blocks);
-        x += plane;
+        fetch_ahead(ahead);
+        add_block(x, x_step, weights, lanes, sums, n_pixels, n_blocks);
+        x += pixels->x_plane;
         weights += lanes * n_blocks * lanes;
     }
-    add_block(x, weights, left, sums, n_pixels, n_blocks);
+    add_block(x, x_step, weights, left, sums, n_pixels, n_blocks);
 #pragma GCC unroll 24
     for (int i = 0; i < n_pixels * n_blocks; i++) {
-        float *to = y + i % n_blocks * plane + i / n_blocks * lanes;
+        float *to =
+            y + i % n_blocks * pixels->y_plane + i / n_blocks * pixels->y_step;
 
         if (pixels->adds)
             sums[i] += vec_load(to);
@@ -107,31 +135,79 @@ PART void make_pixels(const struct direct_pixels *pixels, int64_t at,
     }
 }
 
-PART void make_panel(const struct direct_pixels *pixels, int n_blocks)
+PART struct ahead find_ahead(const struct direct_pixels *pixels, int tile)
+{
+    enum { line_floats = 16 };
+    int64_t shares = pixels->n / tile * (pixels->in_channels / lanes);
+    int64_t lines = pixels->next_floats / line_floats;
+
+    return (struct ahead){.from = (const char *)pixels->next,
+                          .lines = shares ? (lines + shares - 1) / shares : 0};
+}
+
+/* What is left to do to n rows of a matrix, while they are near. */
+PART void finish_rows(const struct direct_pixels *pixels, int64_t first, int n,
+                      int n_blocks)
+{
+    for (int64_t i = first; i < first + n; i++) {
+        for (int b = 0; b < n_blocks; b++) {
+            int64_t at = i * pixels->y_step + b * pixels->y_plane;
+            vec y = vec_load(pixels->y + at);
+
+            if (pixels->has_gelu)
+                y = vec_gelu(y);
+            if (pixels->plus)
+                y += vec_load(pixels->plus + at);
+            vec_store(pixels->y + at, y);
+        }
+    }
+}
+
+PART void make_tile(const struct direct_pixels *pixels, int64_t at,
+                    struct limits limits, struct ahead *ahead, int64_t x_step,
+                    int n_pixels, int n_blocks)
+{
+    make_pixels(pixels, at, limits, ahead, x_step, n_pixels, n_blocks);
+    if (pixels->has_gelu || pixels->plus)
+        finish_rows(pixels, at, n_pixels, n_blocks);
+}
+
+PART void make_panel(const struct direct_pixels *pixels, int64_t x_step,
+                     int n_blocks)
 {
     struct limits limits = find_limits(pixels->then);
     int whole = most_sums / n_blocks, third = whole / 3;
+    struct ahead ahead = find_ahead(pixels, whole);
     int64_t at = 0;
 
     for (; pixels->n - at >= whole; at += whole)
-        make_pixels(pixels, at, limits, whole, n_blocks);
+        make_tile(pixels, at, limits, &ahead, x_step, whole, n_blocks);
+    ahead.lines = 0;
     for (; pixels->n - at >= third; at += third)
-        make_pixels(pixels, at, limits, third, n_blocks);
+        make_tile(pixels, at, limits, &ahead, x_step, third, n_blocks);
     for (; pixels->n - at >= 1; at++)
-        make_pixels(pixels, at, limits, 1, n_blocks);
+        make_tile(pixels, at, limits, &ahead, x_step, 1, n_blocks);
 }
 
 static void body_pointwise(const struct direct_pixels *pixels)
 {
     if (pixels->n_blocks == DIRECT_PANEL)
-        make_panel(pixels, DIRECT_PANEL);
+        make_panel(pixels, lanes, DIRECT_PANEL);
     else
-        make_panel(pixels, 1);
+        make_panel(pixels, lanes, 1);
     if (pixels->then->kind == CONV2D_NO_ACTIVATION)
         return;
     for (int64_t b = 0; b < pixels->n_blocks; b++)
-        body_activate(pixels->y + b * pixels->plane_floats, pixels->n,
-                      pixels->then);
+        body_activate(pixels->y + b * pixels->y_plane, pixels->n, pixels->then);
+}
+
+/* The same for rows of a matrix. */
+static void body_rows(const struct direct_pixels *pixels)
+{
+    if (pixels->n_blocks == DIRECT_PANEL)
+        make_panel(pixels, pixels->x_step, DIRECT_PANEL);
+    else
+        make_panel(pixels, pixels->x_step, 1);
 }
 
 /* ---- to few channels ----------------------------------------------------- */
@@ -168,7 +244,7 @@ PART void make_narrow(const struct direct_pixels *pixels, int64_t at,
         for (int i = 0; i < DIRECT_NARROW; i++)
             sums[i] += vec_load(x + (is_single ? i * lanes : 0)) *
                        vec_load(weights + (is_single ? 0 : i * lanes));
-        x += pixels->plane_floats;
+        x += pixels->x_plane;
         weights += is_single ? lanes : DIRECT_NARROW * lanes;
     }
     across = add_across(sums);
@@ -191,7 +267,7 @@ static void make_rest(const struct direct_pixels *pixels, int64_t at,
 
         for (int64_t c = 0; c < pixels->in_channels; c += lanes) {
             sums[0] += vec_load(x) * vec_load(weights + c);
-            x += pixels->plane_floats;
+            x += pixels->x_plane;
         }
         place_narrow(pixels, at, add_across(sums), limits);
     }
@@ -229,14 +305,44 @@ PART vec keep_in_register(vec v)
     return v;
 }
 
-/* `columns` outputs next to each other; the window of the first one begins at
- * `column`. At an edge, windows may reach beyond the map, and `n` outputs are
- * stored. */
+/* What one row of a window adds to `columns` outputs next to each other: x is
+ * at the first one's window, in column `column` of the map. At an edge, windows
+ * may reach beyond that. */
+PART void add_row(const float *x, const float *weights, int64_t column,
+                  int64_t in_width, const vec_numbers *numbers, vec *sums,
+                  int kernel, int stride, bool is_edge)
+{
+    vec w[5];
+
+#pragma GCC unroll 5
+    for (int j = 0; j < kernel; j++)
+        w[j] = vec_load(weights + j * lanes);
+#pragma GCC unroll 24
+    for (int k = 0; k < (columns - 1) * stride + kernel; k++) {
+        vec v;
+
+        if (is_edge && (column + k < 0 || column + k >= in_width))
+            continue;
+        v = vec_load(x + k * lanes);
+        v = keep_in_register(numbers ? vec_pick(v, *numbers) : v);
+#pragma GCC unroll 5
+        for (int j = 0; j < kernel; j++) {
+            if (k >= j && (k - j) % stride == 0 && (k - j) / stride < columns)
+                sums[(k - j) / stride] += v * w[j];
+        }
+    }
+}
+
+/* `columns` outputs; the window of the first one begins at `column`. At an
+ * edge, `n` of them are stored. In groups, every channel of one is spread over
+ * its outputs in turn. */
 PART void make_columns(const struct direct_rows *rows, struct window window,
                        int64_t column, float *y, struct limits limits,
-                       int kernel, int stride, bool is_edge, int64_t n)
+                       int kernel, int stride, bool has_groups, bool is_edge,
+                       int64_t n)
 {
     int64_t in_width = rows->shape->in_width;
+    int64_t side = kernel * lanes, plane = kernel * side;
     vec sums[columns];
 
 #pragma GCC unroll 8
@@ -245,26 +351,18 @@ PART void make_columns(const struct direct_rows *rows, struct window window,
     for (int64_t i = window.first; i < window.end; i++) {
         const float *x =
             rows->x + ((window.top + i) * in_width + column) * lanes;
-        const float *weights = rows->weights + i * kernel * lanes;
+        const float *weights = rows->weights + i * side;
 
-        vec w[5];
+        if (!has_groups) {
+            add_row(x, weights, column, in_width, NULL, sums, kernel, stride,
+                    is_edge);
+            continue;
+        }
+        for (int64_t c = 0; c < rows->shape->group; c++) {
+            vec_numbers numbers = vec_load_numbers(rows->numbers + c * lanes);
 
-#pragma GCC unroll 5
-        for (int j = 0; j < kernel; j++)
-            w[j] = vec_load(weights + j * lanes);
-#pragma GCC unroll 24
-        for (int k = 0; k < (columns - 1) * stride + kernel; k++) {
-            vec v;
-
-            if (is_edge && (column + k < 0 || column + k >= in_width))
-                continue;
-            v = keep_in_register(vec_load(x + k * lanes));
-#pragma GCC unroll 5
-            for (int j = 0; j < kernel; j++) {
-                if (k >= j && (k - j) % stride == 0 &&
-                    (k - j) / stride < columns)
-                    sums[(k - j) / stride] += v * w[j];
-            }
+            add_row(x, weights + c * plane, column, in_width, &numbers, sums,
+                    kernel, stride, is_edge);
         }
     }
 #pragma GCC unroll 8
@@ -277,7 +375,8 @@ PART void make_columns(const struct direct_rows *rows, struct window window,
 /* A row of outputs. Where they are no multiple of a tile's, the last tile
  * reaches back over outputs that are there already. */
 PART void make_row(const struct direct_rows *rows, int64_t row,
-                   struct limits limits, int kernel, int stride)
+                   struct limits limits, int kernel, int stride,
+                   bool has_groups)
 {
     const struct direct_shape *shape = rows->shape;
     int64_t top = row * stride - shape->top, width = shape->out_width;
@@ -297,20 +396,21 @@ PART void make_row(const struct direct_rows *rows, int64_t row,
         if (column < 0 ||
             column + (columns - 1) * stride + kernel > shape->in_width)
             make_columns(rows, window, column, y + j * lanes, limits, kernel,
-                         stride, true, width - j);
+                         stride, has_groups, true, width - j);
         else
             make_columns(rows, window, column, y + j * lanes, limits, kernel,
-                         stride, false, columns);
+                         stride, has_groups, false, columns);
     }
 }
 
-PART void make_rows(const struct direct_rows *rows, int kernel, int stride)
+PART void make_rows(const struct direct_rows *rows, int kernel, int stride,
+                    bool has_groups)
 {
     int64_t width = rows->shape->out_width;
     struct limits limits = find_limits(rows->then);
 
     for (int64_t i = rows->first; i < rows->end; i++) {
-        make_row(rows, i, limits, kernel, stride);
+        make_row(rows, i, limits, kernel, stride, has_groups);
         if (rows->then->kind != CONV2D_NO_ACTIVATION)
             body_activate(rows->y + i * width * lanes, width, rows->then);
     }
@@ -322,15 +422,23 @@ static void body_depthwise(const struct direct_rows *rows)
 
     if (rows->shape->stride == 1) {
         if (is_wide)
-            make_rows(rows, 5, 1);
+            make_rows(rows, 5, 1, false);
         else
-            make_rows(rows, 3, 1);
+            make_rows(rows, 3, 1, false);
     } else {
         if (is_wide)
-            make_rows(rows, 5, 2);
+            make_rows(rows, 5, 2, false);
         else
-            make_rows(rows, 3, 2);
+            make_rows(rows, 3, 2, false);
     }
+}
+
+static void body_grouped(const struct direct_rows *rows)
+{
+    if (rows->shape->stride == 1)
+        make_rows(rows, 3, 1, true);
+    else
+        make_rows(rows, 3, 2, true);
 }
 
 #endif

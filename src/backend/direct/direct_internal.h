@@ -16,17 +16,23 @@ enum { DIRECT_PANEL = 2, DIRECT_MOST_LANES = 16 };
  * input block by input block, a vector for each. */
 enum { DIRECT_NARROW = 4 };
 
-/* Pixels of one image and one panel of output blocks. */
+/* Pixels of one image, or rows of a matrix, and one panel of output blocks. */
 struct direct_pixels {
     const float *x, *weights; /* x: at the first pixel, of the first block */
     const float *bias;        /* a vector for every block */
+    const float *next;        /* the weights that come after these */
+    int64_t next_floats;      /* of them; 0: none */
     float *y;
     int64_t n, n_blocks;
     int64_t narrow; /* see struct direct */
     int64_t in_channels;
-    int64_t plane_floats; /* from block to block, of x and of y */
+    int64_t x_plane, y_plane; /* floats from block to block */
+    int64_t y_step;           /* floats from pixel to pixel of y */
+    int64_t x_step;           /* the same of x, of rows of a matrix */
     bool adds;
     const struct activation *then;
+    bool has_gelu;     /* instead of that */
+    const float *plus; /* lies as y does, added last; NULL: none */
 };
 
 /* Rows of one image and one channel block. */
@@ -35,6 +41,9 @@ struct direct_rows {
     const float *bias;        /* a vector */
     float *y;
     int64_t first, end; /* of the output */
+    /* In groups: for each channel of one, which element of a block is that
+     * channel for each output of the block. */
+    const int32_t *numbers;
     const struct direct_shape *shape;
     const struct activation *then;
 };
@@ -71,8 +80,10 @@ struct direct_kernels {
     const char *name;
     int64_t lanes; /* floats of a vector, channels of a block */
     void (*pointwise)(const struct direct_pixels *pixels);
+    void (*rows)(const struct direct_pixels *pixels);
     void (*narrow)(const struct direct_pixels *pixels);
     void (*depthwise)(const struct direct_rows *rows);
+    void (*grouped)(const struct direct_rows *rows);
     void (*stem)(const struct direct_stem *stem);
     /* Outputs from `first` on, DIRECT_STREAMS of them or what is left. */
     void (*multiply)(const struct direct_product *product, int64_t first);
@@ -85,6 +96,12 @@ enum { DIRECT_RESPONSES = 48 };
 /* Rows of a matrix that are read at once. Memory answers several streams faster
  * than one: a prefetcher ends its stream with the page. */
 enum { DIRECT_STREAMS = 8 };
+
+/* Products below which a second thread costs more than it saves. */
+enum { DIRECT_FEW_PRODUCTS = 1 << 18 };
+
+/* Of this processor; NULL: there are none. */
+const struct direct_kernels *direct_kernels(void);
 
 extern const struct direct_kernels direct_avx2, direct_avx512;
 

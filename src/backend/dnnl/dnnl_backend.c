@@ -7,6 +7,7 @@
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_transpose2d.h"
 #include "ops/ops.h"
+#include "ops/product/dense.h"
 #include "ops/product/linear.h"
 
 #include <omp.h>
@@ -20,6 +21,8 @@ static const struct {
     {&op_conv2d, forward_conv2d, CONV2D_WEIGHT},
     {&op_conv_transpose2d, forward_conv_transpose2d, CONV_TRANSPOSE2D_WEIGHT},
     {&op_linear, forward_linear, LINEAR_WEIGHT},
+    {&op_dense, forward_dense, DENSE_WEIGHT},
+    {&op_matmul, forward_matmul, DENSE_WEIGHT},
     {&op_max_pool2d, forward_max_pool2d, 0},
     {&op_avg_pool2d, forward_avg_pool2d, 0},
     {&op_adaptive_avg_pool2d, forward_adaptive_avg_pool2d, 0},
@@ -195,6 +198,15 @@ static bool dn_can_run(const struct backend *backend, const struct node *node,
  * where nothing is read twice. */
 enum { work_of_element = 4, work_of_channel = 4 };
 
+/* The length of the sums. */
+static int64_t dnnl_depth(const struct node *node, const struct tensor *weight)
+{
+    bool is_first = node->op == &op_dense || node->op == &op_matmul;
+
+    return is_first ? weight->shape.dims[0]
+                    : (int64_t)tensor_elements(weight) / weight->shape.dims[0];
+}
+
 /* Products, or what takes as long. Unknown is much. */
 static int64_t dnnl_work(const struct node *node,
                          const struct tensor *const *inputs, int64_t results)
@@ -214,7 +226,7 @@ static int64_t dnnl_work(const struct node *node,
     if (tensor_elements(weight) == 0)
         return much;
     n = (int64_t)tensor_elements(weight);
-    results *= n / weight->shape.dims[0];
+    results *= dnnl_depth(node, weight);
     if (weight->shape.rank == 4 && weight->shape.dims[1] == 1)
         results *= work_of_channel;
     return results > work_of_element * n ? results : work_of_element * n;

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/op_lanes.h"
+#include "ops/product/dense.h"
 
 struct dnnl_engine;
 struct dnnl_primitive;
@@ -31,8 +32,9 @@ enum order {
     ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
     ORDER_WINOGRAD_2X3,
-    ORDER_GROUPED, /* weights for grouped.c */
-    ORDER_DIRECT   /* weights for own_direct.c */
+    ORDER_GROUPED,     /* weights for grouped.c */
+    ORDER_DIRECT,      /* weights for own_direct.c */
+    ORDER_DENSE_PANELS /* weights for own_dense.c */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -547,6 +549,18 @@ bool onednn_sums_exactly(void);
 const struct layout *linear_weight(struct onednn *dn,
                                    const struct shape *shape);
 
+/* ---- own_dense.c: matrices by constant weights
+ * ------------------------------- */
+
+/* Whether it takes the job, whose weights are set. */
+bool dense_takes(const struct onednn *dn, const struct job *job);
+/* Of a job with weights and bias; plus NULL: nothing is added. */
+enum assay_status dense_run(struct onednn *dn, const struct job *job,
+                            const struct tensor *plus,
+                            enum dense_activation activation, struct tensor *y,
+                            struct error *err);
+void dense_pack(const struct job *job, const float *weights, float *packed);
+
 /* ---- transposed.c -------------------------------------------------------- */
 
 /* The graph holds weights as [c,o,kh,kw], oneDNN counts [o,c,kh,kw]. */
@@ -560,13 +574,13 @@ typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
                                          struct tensor *y, struct error *err);
 
 onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
-    forward_max_pool2d, forward_avg_pool2d, forward_adaptive_avg_pool2d,
-    forward_reduce_mean, forward_relu, forward_activation, forward_clip,
-    forward_sigmoid, forward_add, forward_sum, forward_mul, forward_batch_norm,
-    forward_batch_norm_training, forward_local_response_norm,
-    forward_resize_nearest, forward_resize, forward_roi_align,
-    forward_anchor_grid, forward_concat, forward_pick_channels, forward_dropout,
-    forward_transpose, forward_gather;
+    forward_dense, forward_matmul, forward_max_pool2d, forward_avg_pool2d,
+    forward_adaptive_avg_pool2d, forward_reduce_mean, forward_relu,
+    forward_activation, forward_clip, forward_sigmoid, forward_add, forward_sum,
+    forward_mul, forward_batch_norm, forward_batch_norm_training,
+    forward_local_response_norm, forward_resize_nearest, forward_resize,
+    forward_roi_align, forward_anchor_grid, forward_concat,
+    forward_pick_channels, forward_dropout, forward_transpose, forward_gather;
 
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,

@@ -43,6 +43,16 @@ static bool inner_product_is_thin(const struct onednn *dn,
            !dn->narrow && !dn->options.is_plain && direct_lanes() > 0;
 }
 
+/* Whether our own kernel for matrices takes it: of a transformer's rows. For
+ * the thousand boxes of a detector the two were not compared yet. */
+static bool inner_product_is_dense(const struct onednn *dn,
+                                   const struct job *job)
+{
+    enum { many_rows = 512 };
+
+    return job->x->shape.dims[0] <= many_rows && dense_takes(dn, job);
+}
+
 static enum assay_status inner_product_multiply(struct onednn *dn,
                                                 const struct job *job,
                                                 struct tensor *y,
@@ -84,6 +94,10 @@ enum assay_status forward_linear(struct onednn *dn, struct job *job,
     job->has_relu = linear_attrs(job->node)->has_relu;
     if (inner_product_is_thin(dn, job))
         return inner_product_multiply(dn, job, y, err);
+    if (inner_product_is_dense(dn, job))
+        return dense_run(dn, job, NULL,
+                         job->has_relu ? DENSE_RELU : DENSE_NO_ACTIVATION, y,
+                         err);
     kernel = kernel_find(dn, job);
     if (!kernel)
         st = inner_product_make_kernel(dn, job, &kernel, err);

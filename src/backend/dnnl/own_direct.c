@@ -41,7 +41,8 @@ static struct direct_shape direct_shape_of(const struct job *job)
                                  .kernel = job->weight->shape.dims[2],
                                  .stride = attrs->stride[0],
                                  .top = attrs->before[0],
-                                 .left = attrs->before[1]};
+                                 .left = attrs->before[1],
+                                 .group = job->weight->shape.dims[1]};
 }
 
 /* With several threads oneDNN's are faster as often as not, where there are
@@ -69,7 +70,7 @@ static bool find_direct(const struct onednn *dn, const struct job *job,
         !is_square(job))
         return false;
     shape = direct_shape_of(job);
-    *kind = DIRECT_DEPTHWISE;
+    *kind = w[1] == 1 ? DIRECT_DEPTHWISE : DIRECT_GROUPED;
     if (attrs->groups == 1)
         *kind = w[2] == 1 ? DIRECT_POINTWISE : DIRECT_STEM;
     if (!direct_takes(*kind, &shape))
@@ -80,9 +81,10 @@ static bool find_direct(const struct onednn *dn, const struct job *job,
     case DIRECT_STEM:
         return !job->residual && !job->x->layout;
     case DIRECT_DEPTHWISE:
+    case DIRECT_GROUPED:
         break;
     }
-    return attrs->groups == w[0] && w[1] == 1 && !job->residual;
+    return attrs->groups * w[1] == w[0] && !job->residual;
 }
 
 bool own_direct_takes(const struct onednn *dn, const struct job *job)
@@ -90,7 +92,7 @@ bool own_direct_takes(const struct onednn *dn, const struct job *job)
     enum direct_kind kind;
 
     return find_direct(dn, job, &kind) &&
-           (kind == DIRECT_DEPTHWISE ||
+           (kind == DIRECT_DEPTHWISE || kind == DIRECT_GROUPED ||
             (kind == DIRECT_POINTWISE && wants_pointwise(job)));
 }
 
@@ -98,6 +100,7 @@ static void direct_name(enum direct_kind kind, char *name, size_t size)
 {
     static const char *const names[] = {[DIRECT_POINTWISE] = "1x1",
                                         [DIRECT_DEPTHWISE] = "dw",
+                                        [DIRECT_GROUPED] = "groups",
                                         [DIRECT_STEM] = "stem"};
 
     snprintf(name, size, "direct assay_%s:%s", names[kind],
@@ -111,7 +114,7 @@ void own_direct_list(const struct onednn *dn, const struct job *job,
     enum direct_kind kind;
 
     if (!find_direct(dn, job, &kind) || kind == DIRECT_DEPTHWISE ||
-        list->n == MAX_CANDIDATES)
+        kind == DIRECT_GROUPED || list->n == MAX_CANDIDATES)
         return;
     next->ms = -1;
     direct_name(kind, next->name, sizeof next->name);
