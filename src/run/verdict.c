@@ -100,10 +100,11 @@ static void verdict_judge(struct verdict *out, const double *values,
                  verdict_drift_cause(out->drift, is_disturbed));
     } else if ((double)out->n_outliers >= outlier_share * (double)n) {
         out->steadiness = STEADY_OUTLIERS;
-        snprintf(out->text, sizeof out->text,
-                 "%zu of %zu iterations are outliers, up to %.1f times the "
-                 "median",
-                 out->n_outliers, n, verdict_times_median(values, scratch, n));
+        snprintf(
+            out->text, sizeof out->text,
+            "%zu of %zu iterations %s %.1f times the median", out->n_outliers,
+            n, out->n_outliers == 1 ? "is an outlier," : "are outliers, up to",
+            verdict_times_median(values, scratch, n));
     } else if (out->median_width > wide_interval) {
         out->steadiness = STEADY_NOISY;
         snprintf(out->text, sizeof out->text,

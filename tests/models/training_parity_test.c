@@ -542,6 +542,7 @@ static void check_on_gpu(const struct gpu_case *cases, size_t n)
 {
     const struct device *gpu;
 
+    err = (struct error){0};
     if (device_find("cuda:0", &gpu, &err))
         SKIP("%s", err.text);
     for (size_t i = 0; i < n; i++)

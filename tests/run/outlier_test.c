@@ -126,6 +126,20 @@ TEST(the_verdict_names_the_most_frequent_cause)
     run_free(run);
 }
 
+TEST(one_outlier_is_one)
+{
+    struct run *run = observed_run();
+    struct verdict verdict;
+
+    for (uint32_t i = 0; i < 20; i++)
+        observe_ms(run, i, i == 5 ? 150 : 100 + 0.1 * (i % 7));
+    seal(run);
+    OK(run_verdict(run, &verdict, &err));
+    CHECK_HAS(verdict.text,
+              "1 of 20 iterations is an outlier, 1.5 times the median");
+    run_free(run);
+}
+
 /* The last third of the iterations takes 50 % longer. */
 static void check_drift(double wait_ms, const char *words)
 {
