@@ -18,7 +18,7 @@ static int compare_sizes(size_t a, size_t b)
     return a < b ? -1 : a > b;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
 
@@ -89,7 +89,7 @@ enum assay_status campaign_order_tests(struct campaign_tests *tests,
     for (size_t i = 0; i < tests->n; i++)
         placed[i] = (struct placed){tests->items[i],
                                     ranks[level_slot(&tests->items[i])], i};
-    qsort(placed, tests->n, sizeof *placed, by_place);
+    qsort(placed, tests->n, sizeof *placed, by_order);
     for (size_t i = 0; i < tests->n; i++)
         tests->items[i] = placed[i].test;
     mem_free(placed);

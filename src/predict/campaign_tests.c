@@ -382,7 +382,7 @@ static void put_model_path(struct sink *sink,
 }
 
 /* Whether a test before it is of the same file. */
-static bool is_listed(const struct campaign_tests *tests, size_t i)
+static bool is_file_listed(const struct campaign_tests *tests, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
         if (tests->items[k].file == tests->items[i].file)
@@ -408,7 +408,7 @@ static void put_tests(const struct campaign_config *config,
     put_texts(sink, "exec_stage", &profile->stage);
     sink_puts(sink, "model= [");
     for (size_t i = 0; i < tests->n; i++) {
-        if (is_listed(tests, i))
+        if (is_file_listed(tests, i))
             continue;
         sink_puts(sink, i ? ",\n        " : "");
         put_model_path(sink, profile, tests->items[i].file);

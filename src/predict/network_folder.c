@@ -41,7 +41,7 @@ enum assay_status network_open(struct opened_network *network, const char *path,
 }
 
 /* Those of earlier versions lack what PyTorch would take. */
-static bool is_whole(const struct description *own)
+static bool is_described_whole(const struct description *own)
 {
     return (own->n_convs || own->n_denses) && own->counts.torch_training[0] > 0;
 }
@@ -55,7 +55,7 @@ static enum assay_status describe_file(struct data_set *set, const char *path,
     size_t index = data_set_find(set, name->network, name->level);
     enum assay_status st = ASSAY_OK;
 
-    if (index != SIZE_MAX && is_whole(&set->descriptions[index]))
+    if (index != SIZE_MAX && is_described_whole(&set->descriptions[index]))
         return ASSAY_OK;
     st = network_open(&network, path, err);
     if (!st)

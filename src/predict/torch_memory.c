@@ -430,7 +430,7 @@ static void walk_backward(struct walk *walk)
 
 /* ---- steps --------------------------------------------------------------- */
 
-static bool is_parameter(const struct walk *walk, uint32_t value)
+static bool is_trained(const struct walk *walk, uint32_t value)
 {
     return graph_value(walk->graph, value)->kind == VALUE_PARAMETER;
 }
@@ -442,16 +442,16 @@ static void update(struct walk *walk)
     uint32_t n = (uint32_t)walk->survey->n_values;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (is_parameter(walk, i))
+        if (is_trained(walk, i))
             walk->at[i] = storage_new(walk, bytes_of(walk, i));
     }
     for (uint32_t i = 0; i < n && !walk->has_momentum; i++) {
-        if (is_parameter(walk, i))
+        if (is_trained(walk, i))
             (void)storage_new(walk, bytes_of(walk, i)); /* which stays */
     }
     walk->has_momentum = true;
     for (uint32_t i = 0; i < n; i++) {
-        if (is_parameter(walk, i))
+        if (is_trained(walk, i))
             drop_at(walk, &walk->at[i]);
     }
 }

@@ -44,7 +44,8 @@ static uint32_t find_fit(const struct torch_pool *pool, double bytes,
     return best;
 }
 
-static uint32_t add_block(struct torch_pool *pool, double bytes, bool is_small)
+static uint32_t torch_block_add(struct torch_pool *pool, double bytes,
+                                bool is_small)
 {
     pool->blocks[pool->n] = (struct torch_block){.bytes = bytes,
                                                  .before = TORCH_NO_BLOCK,
@@ -62,7 +63,7 @@ static void cut_block(struct torch_pool *pool, uint32_t id, double bytes)
 
     if (is_small ? left < 512 : left <= mib)
         return;
-    rest = add_block(pool, left, is_small);
+    rest = torch_block_add(pool, left, is_small);
     pool->blocks[rest].is_free = true;
     pool->blocks[rest].before = id;
     pool->blocks[rest].after = pool->blocks[id].after;
@@ -83,7 +84,7 @@ bool torch_pool_take(struct torch_pool *pool, double bytes, uint32_t *block)
         return false;
     id = find_fit(pool, rounded, is_small);
     if (id == TORCH_NO_BLOCK) {
-        id = add_block(pool, segment_bytes(rounded, is_small), is_small);
+        id = torch_block_add(pool, segment_bytes(rounded, is_small), is_small);
         pool->reserved += pool->blocks[id].bytes;
     }
     pool->blocks[id].is_free = false;
