@@ -550,6 +550,37 @@ TEST(a_split_an_addition_and_a_concatenation_stay_integers)
 }
 
 /* Twice as high and three times as wide, from maps with the channels last. */
+/* Halves of `from`, added to `to`: 7 x 9 x 5 is no whole number of vectors. */
+static void check_addition(struct steps from, struct steps other,
+                           struct steps to)
+{
+    struct split_attrs split = {.axis = 1};
+    struct model model = model_new();
+    uint32_t x = first_layer(&model, 10), halves[2];
+
+    add_node(&model, &op_split, &split, &x, 1, 2, halves);
+    halves[0] = through(&model, halves[0], from);
+    halves[1] = through(&model, halves[1], other);
+    check_map(&model, node(&model, &op_add, NULL, halves, 2), to);
+    CHECK_INT(count(&model, &op_qlinear_add), 1);
+    model_free(&model);
+}
+
+TEST(additions_of_every_type_agree_on_every_processor)
+{
+    static const enum processor_level levels[] = {PROCESSOR_AMX, PROCESSOR_AVX2,
+                                                  PROCESSOR_SSE41};
+
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        processor_limit(levels[i]);
+        check_addition(wide, wide, wide);
+        check_addition(wide, i8, wide);
+        check_addition(i8, u8, i8);
+        check_addition(i8, i8, wide);
+    }
+    processor_limit(PROCESSOR_AMX);
+}
+
 TEST(a_resize_to_the_nearest_stays_an_integer)
 {
     static const struct resize_attrs ways[] = {

@@ -137,6 +137,11 @@ void depthwise_run(const struct depthwise *dw,
                    const struct fitted_window *window, int64_t n_images,
                    const uint8_t *x, uint8_t *y);
 
+/* ---- int8_add.c ---------------------------------------------------------- */
+
+/* A sum of two rows; false: there is no kernel for it. */
+bool int8_add_row(const struct qlinear_row *row);
+
 /* ---- int8_turn.c --------------------------------------------------------- */
 
 /* Turns a map of bytes from one of the two orders into the other; false where

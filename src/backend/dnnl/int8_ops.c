@@ -323,7 +323,8 @@ enum assay_status int8_binary(struct onednn *dn, struct job *job,
         part.b = (const uint8_t *)tensor_data(&own[1]) + at;
         part.y = (uint8_t *)tensor_data(outputs) + at;
         part.n = n - at < int8_piece ? n - at : int8_piece;
-        qlinear_row(&part);
+        if (!int8_add_row(&part))
+            qlinear_row(&part);
     }
     tensor_release(&own[0]);
     tensor_release(&own[1]);

@@ -501,7 +501,8 @@ static void product_run_part(const struct product_run *run, int64_t part,
     int64_t end = (part + 1) * tiles / run->parts * rows;
     int64_t from = section * vectors / run->sections * product->kind->lanes;
     int64_t to = (section + 1) * vectors / run->sections * product->kind->lanes;
-    uint8_t *room = run->rooms + (part * run->sections + section) * run->room;
+    int64_t own = part * run->sections + section;
+    uint8_t *room = run->rooms ? run->rooms + own * run->room : NULL;
 
     end = end < run->pixels ? end : run->pixels;
     to = to < product->n_outputs ? to : product->n_outputs;
