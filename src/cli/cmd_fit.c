@@ -224,10 +224,14 @@ static void fit_show_answer(const struct fit_job *search,
 
 /* ---- the command -------------------------------------------------------- */
 
+/* In a process of its own: a driver that was started here would not start in
+ * the trials, which are forked. */
 static enum assay_status
 fit_find_device(void *context, const struct device **out, struct error *err)
 {
-    return train_device(context, out, err);
+    enum assay_status st = train_config_check(context, err);
+
+    return st ? st : train_device(context, out, err);
 }
 
 /* --memory, or what the device has free. The host's memory is everybody's, so

@@ -487,6 +487,8 @@ static enum assay_status run_train(const struct arguments *arguments,
         errand.path = arguments->operands.items[0];
     st = train_settings_read(errand.settings, errand.path, &errand.config, err);
     if (!st)
+        st = train_config_check(&errand.config, err);
+    if (!st)
         st = train_fetch_missing(&errand.settings->fetch, &errand.config, err);
     if (!st)
         st = train_open_outputs(&errand, err);

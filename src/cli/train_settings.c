@@ -139,7 +139,5 @@ enum assay_status train_settings_read(const struct train_settings *settings,
         st = train_settings_set_word(config, settings->set.items[i], err);
     if (!st)
         st = train_settings_set_options(config, settings, err);
-    if (!st)
-        st = train_config_check(config, err);
     return st;
 }

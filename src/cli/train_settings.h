@@ -78,7 +78,8 @@ extern const struct option train_options[];
 bool train_settings_are_over(const struct train_settings *settings);
 
 /* The settings of the file, or of TRAIN_CONFIG_PATH if there is one, with the
- * options applied; checked. Release *config also after a failure. */
+ * options applied; not checked yet, which starts the device
+ * (train_config_check()). Release *config also after a failure. */
 enum assay_status train_settings_read(const struct train_settings *settings,
                                       const char *path,
                                       struct train_config *config,

@@ -40,8 +40,18 @@ static struct estimate device_idle(const struct evidence *evidence)
     return n ? estimate_of(values, n) : (struct estimate){NAN, NAN, NAN};
 }
 
+/* What more than half of the time is spent for; N_IDLE_REASONS: nothing. */
+static enum idle_reason device_main_reason(const struct device_balance *balance)
+{
+    enum idle_reason i = 0;
+
+    while (i < N_IDLE_REASONS && balance->reasons_ns[i] <= balance->idle_ns / 2)
+        i++;
+    return i;
+}
+
 /* "most of it for the host to launch kernels"; "" if there is no most. */
-static const char *device_reason_clause(const struct device_balance *balance)
+static const char *device_reason_clause(enum idle_reason reason)
 {
     static const char *const clauses[N_IDLE_REASONS] = {
         [IDLE_LAUNCH] = ", most of it for the host to launch kernels",
@@ -51,11 +61,7 @@ static const char *device_reason_clause(const struct device_balance *balance)
         [IDLE_DATA] = ", most of it for the next batch of data",
         [IDLE_HOST] = ", most of it for other work of the host"};
 
-    for (enum idle_reason i = 0; i < N_IDLE_REASONS; i++) {
-        if (balance->reasons_ns[i] > balance->idle_ns / 2)
-            return clauses[i];
-    }
-    return "";
+    return reason < N_IDLE_REASONS ? clauses[reason] : "";
 }
 
 void rule_device(const struct evidence *evidence, struct finding *finding)
@@ -64,6 +70,7 @@ void rule_device(const struct evidence *evidence, struct finding *finding)
     struct device_balance balance;
     struct error ignored = {0};
     struct estimate idle;
+    enum idle_reason reason;
     char time[FINDING_TIME];
     bool is_known;
 
@@ -71,8 +78,13 @@ void rule_device(const struct evidence *evidence, struct finding *finding)
         !is_known)
         return;
     idle = device_idle(evidence);
-    if (estimate_reaches(idle, worth_telling * evidence->iteration_ns))
-        finding_say(finding, idle, "the device is idle for %s%s",
-                    evidence_time(time, evidence, idle),
-                    device_reason_clause(&balance));
+    if (!estimate_reaches(idle, worth_telling * evidence->iteration_ns))
+        return;
+    reason = device_main_reason(&balance);
+    finding_say(finding, idle, "the device is idle for %s%s",
+                evidence_time(time, evidence, idle),
+                device_reason_clause(reason));
+    if (reason == IDLE_PHOTOGRAPH && evidence->is_own &&
+        !run_fact(evidence->run, "stream.in_flight"))
+        finding_help(finding, "--in-flight 2 decodes photographs ahead");
 }

@@ -156,6 +156,13 @@ def test_a_pass_in_flight_that_fails(gpu):
     check(gpu.run("show s.assay"), 0, ["measured 3"])
 
 
+def test_trials_of_fit_start_the_driver_themselves(gpu):
+    """Nobody may have started it before they are forked."""
+    check(gpu.run("fit --synthetic --set model.name=squeezenet1_1 --device cuda:0 "
+                  "--min-size 64 --memory 4GiB --most 4"), 0,
+          ["4.0 GiB of cuda:0", "answer   batch 4"])
+
+
 def test_other_processes(gpu):
     check(gpu.run(RUN + " --full", MADE_UP_OTHERS=2), 0,
           ["2 other processes on it, with 2048 MiB", "busy with others 40 %",
@@ -202,6 +209,7 @@ def main():
     test_a_gpu_that_fails_before_the_first_checkpoint(gpu)
     test_passes_in_flight(gpu)
     test_a_pass_in_flight_that_fails(gpu)
+    test_trials_of_fit_start_the_driver_themselves(gpu)
     test_other_processes(gpu)
     test_a_cache_that_cannot_be_written(gpu)
     test_damaged_files_of_the_cache(gpu)

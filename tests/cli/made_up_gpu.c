@@ -20,10 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { no_device = 100, bad_address = 700 };
+enum { not_initialized = 3, no_device = 100, bad_address = 700 };
 
 static size_t held_bytes;
 static long n_launched;
+static pid_t started_in; /* a process forked from it cannot use the driver */
 static char one_of_each[64]; /* contexts, streams, events, modules */
 
 static long setting(const char *name, long otherwise)
@@ -56,6 +57,8 @@ DRIVER_LIST(DECLARE)
 cu_result cuInit(unsigned flags)
 {
     (void)flags;
+    if (!started_in)
+        started_in = getpid();
     return (cu_result)setting("MADE_UP_INIT", 0);
 }
 
@@ -67,8 +70,9 @@ cu_result cuDriverGetVersion(int *version)
 
 cu_result cuGetErrorName(cu_result result, const char **text)
 {
-    *text = result == no_device     ? "CUDA_ERROR_NO_DEVICE"
-            : result == bad_address ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+    *text = result == no_device         ? "CUDA_ERROR_NO_DEVICE"
+            : result == not_initialized ? "CUDA_ERROR_NOT_INITIALIZED"
+            : result == bad_address     ? "CUDA_ERROR_ILLEGAL_ADDRESS"
             : result == CU_ERROR_SYSTEM_DRIVER_MISMATCH
                 ? "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"
                 : "CUDA_ERROR_UNKNOWN";
@@ -133,7 +137,7 @@ cu_result cuDevicePrimaryCtxRetain(cu_context *context, cu_device device)
 {
     (void)device;
     *context = (cu_context)(void *)one_of_each;
-    return 0;
+    return started_in == getpid() ? 0 : not_initialized;
 }
 
 cu_result cuCtxSetCurrent(cu_context context)

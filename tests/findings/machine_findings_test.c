@@ -294,6 +294,53 @@ TEST(a_device_that_waits_is_reported_from_ten_percent_on)
     check_silent(device_run(5, 91));
 }
 
+/* The same, with a photograph that is decoded in the first 50 ms. */
+static struct run *device_run_after_decoding(void)
+{
+    struct run *run = device_run(50, 40);
+    uint32_t decode = add_scope(run, RUN_ROOT, "decode", "", 50, 50);
+
+    set(run, "settings.mode", "optimised");
+    for (uint32_t i = 0; i < N; i++) {
+        struct sample sample = {.scope = decode,
+                                .iteration = i,
+                                .start_ns = (int64_t)i * 1000000000,
+                                .duration_ns = 50000000,
+                                .self_ns = 50000000,
+                                .bytes = RUN_UNKNOWN,
+                                .peak_bytes = RUN_UNKNOWN};
+
+        OK(run_keep(run, &sample, &err));
+    }
+    return run;
+}
+
+/* The text and the advice of the finding about the device. */
+static void check_waiting_for_photographs(struct run *run, const char *advice)
+{
+    struct finding_list list = find(run);
+    bool is_found = false;
+
+    for (size_t i = 0; i < list.n; i++) {
+        if (strcmp(list.items[i].rule, "device") != 0)
+            continue;
+        is_found = true;
+        CHECK_HAS(list.items[i].text, "most of it for the photograph");
+        CHECK_STR(list.items[i].help, advice);
+    }
+    CHECK(is_found);
+}
+
+TEST(passes_in_flight_are_advised_where_a_device_waits_for_photographs)
+{
+    struct run *run = device_run_after_decoding();
+
+    set(run, "stream.in_flight", "2");
+    check_waiting_for_photographs(run, "");
+    check_waiting_for_photographs(device_run_after_decoding(),
+                                  "--in-flight 2 decodes photographs ahead");
+}
+
 TEST(a_device_that_waits_is_not_reported_on_a_disturbed_machine)
 {
     check_only_load(device_run(60, 40));
