@@ -255,7 +255,8 @@ enum assay_status onednn_list(struct onednn *dn,
                               struct error *err);
 
 /* Makes the primitive and puts it into the kernel with its layouts.
- * implementation NULL: the library's first; otherwise the one of that name.
+ * implementation NULL: the library's first; otherwise the one of that name. If
+ * it cannot be made, the next that can.
  * ASSAY_NOMEM where there is too little memory to try: the library's generator
  * of code does not survive that. */
 enum assay_status onednn_make(struct onednn *dn,

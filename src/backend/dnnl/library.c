@@ -348,6 +348,24 @@ static enum assay_status make_primitive(const_dnnl_primitive_desc_t description,
     return onednn_status(dnnl_primitive_create(out, description), what, err);
 }
 
+/* Of the one that was found, or of the next that the library can make: some
+ * that it lists fail only then (AVX-512's bf16 with groups and an odd row). */
+static enum assay_status make_found(struct onednn *dn,
+                                    const struct operation *operation,
+                                    struct search *search,
+                                    struct kernel *kernel, struct error *err)
+{
+    enum assay_status st;
+
+    do {
+        st = describe_found(dn, search, operation->direction, kernel, err);
+        if (!st)
+            st = make_primitive(search->found, "make a kernel",
+                                &kernel->primitive, err);
+    } while (st == ASSAY_UNSUPPORTED && !search_next(search));
+    return st;
+}
+
 enum assay_status onednn_make(struct onednn *dn,
                               const struct operation *operation,
                               const char *implementation, struct kernel *kernel,
@@ -367,10 +385,7 @@ enum assay_status onednn_make(struct onednn *dn,
         st = onednn_status(search_seek(&search, implementation),
                            "find the kernel wanted", err);
     if (!st)
-        st = describe_found(dn, &search, operation->direction, kernel, err);
-    if (!st)
-        st = make_primitive(search.found, "make a kernel", &kernel->primitive,
-                            err);
+        st = make_found(dn, operation, &search, kernel, err);
     search_end(&search);
     dnnl_primitive_attr_destroy(attributes);
     return st;
