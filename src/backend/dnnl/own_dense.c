@@ -33,8 +33,9 @@ bool dense_takes(const struct onednn *dn, const struct job *job)
            direct_dense_takes(dense_out(job));
 }
 
-static enum assay_status own_dense_make(struct onednn *dn, const struct job *job,
-                                    struct kernel **out, struct error *err)
+static enum assay_status own_dense_make(struct onednn *dn,
+                                        const struct job *job,
+                                        struct kernel **out, struct error *err)
 {
     struct kernel *kernel = mem_zalloc(sizeof *kernel);
     enum assay_status st;
