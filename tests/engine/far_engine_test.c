@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ops/math/cast.h"
+#include "picky_op.h"
 #include "small_graph.h"
 
 #include <math.h>
@@ -341,39 +342,6 @@ TEST(what_knows_float32_alone_runs_there_on_other_types)
 
 /* ---- failures --------------------------------------------------------------
  */
-
-static enum assay_status infer_same(const struct node *node,
-                                    const struct tensor *const *inputs,
-                                    struct tensor *outputs, struct error *error)
-{
-    (void)node, (void)error;
-    outputs[0].dtype = DTYPE_F32;
-    outputs[0].shape = inputs[0]->shape;
-    return ASSAY_OK;
-}
-
-/* Fails on what is in the tensor, which nobody knows before it runs. */
-static enum assay_status refuse_nine(const struct op_context *context,
-                                     const struct node *node,
-                                     const struct tensor *const *inputs,
-                                     struct tensor *outputs,
-                                     struct error *error)
-{
-    (void)context, (void)node;
-    memcpy(tensor_data(&outputs[0]), tensor_data(inputs[0]),
-           tensor_bytes(inputs[0]));
-    return *tensor_f32(inputs[0]) == 9
-               ? error_set(error, ASSAY_BAD_INPUT, "nine cannot be")
-               : ASSAY_OK;
-}
-
-static const struct op_class picky_op = {.name = "Picky",
-                                         .min_inputs = 1,
-                                         .max_inputs = 1,
-                                         .min_outputs = 1,
-                                         .max_outputs = 1,
-                                         .infer = infer_same,
-                                         .forward = refuse_nine};
 
 TEST(a_kernel_that_fails_late_fails_the_run_and_the_next_one_works)
 {

@@ -2,6 +2,7 @@
  * inputs as early as it can and runs kernels as late as it can. */
 #include "backend/far.h"
 #include "base/mem.h"
+#include "picky_op.h"
 #include "small_graph.h"
 
 #include <math.h>
@@ -17,40 +18,6 @@ struct sky {
     struct engine *engine;
     uint32_t middle; /* a value that is kept */
 };
-
-static enum assay_status infer_as_given(const struct node *node,
-                                        const struct tensor *const *inputs,
-                                        struct tensor *outputs,
-                                        struct error *error)
-{
-    (void)node, (void)error;
-    outputs[0].dtype = DTYPE_F32;
-    outputs[0].shape = inputs[0]->shape;
-    return ASSAY_OK;
-}
-
-/* Fails on what is in the tensor, which nobody knows before it runs. */
-static enum assay_status refuse_nine(const struct op_context *context,
-                                     const struct node *node,
-                                     const struct tensor *const *inputs,
-                                     struct tensor *outputs,
-                                     struct error *error)
-{
-    (void)context, (void)node;
-    memcpy(tensor_data(&outputs[0]), tensor_data(inputs[0]),
-           tensor_bytes(inputs[0]));
-    return *tensor_f32(inputs[0]) == 9
-               ? error_set(error, ASSAY_BAD_INPUT, "nine cannot be")
-               : ASSAY_OK;
-}
-
-static const struct op_class picky_op = {.name = "Picky",
-                                         .min_inputs = 1,
-                                         .max_inputs = 1,
-                                         .min_outputs = 1,
-                                         .max_outputs = 1,
-                                         .infer = infer_as_given,
-                                         .forward = refuse_nine};
 
 /* Two outputs, tanh(x) and x, of which refused ops are the host's. */
 static struct sky sky_new(const char *refused, size_t most)
