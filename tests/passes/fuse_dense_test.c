@@ -78,7 +78,7 @@ static uint32_t product_with_a_guest(struct network *net, uint32_t x)
     return two(net, &op_mul, one(net, &op_relu, y), y);
 }
 
-/* A sum with a matrix of constants is no bias. */
+/* A bias has one number per column; a constant matrix is not one. */
 static uint32_t constant_matrix(struct network *net, uint32_t x)
 {
     return two(net, &op_sum, product(net, x),
