@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda_plan.h"
 
 #include "base/cache.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -329,6 +330,7 @@ static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
                         struct cuda_chosen *chosen)
 {
     struct cuda *cuda = call->cuda;
+    int64_t since = clock_monotonic_ns();
     struct remembered *known;
     struct str times = {0};
     bool is_measured;
@@ -342,8 +344,13 @@ static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
         return;
     }
     is_measured = cuda_contest(call, job, operands, &chosen->plan, &times);
-    snprintf(chosen->others, sizeof chosen->others, "%s",
-             is_measured ? str_text(&times) : "by rule, not measured");
+    if (is_measured)
+        snprintf(chosen->others, sizeof chosen->others, "chosen in %.0f ms: %s",
+                 (double)(clock_monotonic_ns() - since) / 1e6,
+                 str_text(&times));
+    else
+        snprintf(chosen->others, sizeof chosen->others,
+                 "by rule, not measured");
     str_release(&times);
     if (choices_add(cuda->choices, key, chosen->plan.name, is_measured, true))
         cuda->choices->is_changed |= is_measured;

@@ -170,7 +170,7 @@ struct cuda_chosen {
     struct cuda_job job;
     struct cuda_plan plan;
     struct cuda_chosen *next;
-    char others[320]; /* what the others took, for --explain */
+    char others[400]; /* what the others took, for --explain */
 };
 
 /* cuda_contest.c: the fastest plan for a job, as long as there is time to
