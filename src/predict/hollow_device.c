@@ -177,8 +177,7 @@ static enum assay_status hollow_map(struct hollow_call *call,
     return st;
 }
 
-static enum assay_status take_for_a_moment(struct hollow_call *call,
-                                           size_t bytes)
+static enum assay_status hollow_scratch(struct hollow_call *call, size_t bytes)
 {
     struct buffer *buffer = NULL;
     enum assay_status st = ASSAY_OK;
@@ -197,8 +196,8 @@ enum { X = CONV2D_X, WEIGHT = CONV2D_WEIGHT, BIAS = CONV2D_BIAS };
 
 /* The weights of a layer as its kernel wants them: with the channels beside
  * each other, scaled, in whole lanes. */
-static enum assay_status pack(struct hollow_call *call, const struct tensor *w,
-                              bool is_scaled)
+static enum assay_status hollow_pack(struct hollow_call *call,
+                                     const struct tensor *w, bool is_scaled)
 {
     struct hollow *hollow = call->hollow;
     const int64_t *dims = w->shape.dims;
@@ -266,9 +265,9 @@ static size_t copied_bytes(const struct hollow_call *call,
     return image_bytes(x, widens_images(w) ? whole_lanes(channels) : channels);
 }
 
-static enum assay_status conv_forward(struct hollow_call *call,
-                                      const struct tensor *const *inputs,
-                                      struct tensor *outputs)
+static enum assay_status hollow_conv(struct hollow_call *call,
+                                     const struct tensor *const *inputs,
+                                     struct tensor *outputs)
 {
     bool is_scaled =
         call->node->op == &op_conv2d && conv2d_scale(call->node, inputs);
@@ -277,13 +276,13 @@ static enum assay_status conv_forward(struct hollow_call *call,
     struct buffer *copy = NULL;
 
     if (!st && inputs[WEIGHT]->shape.rank == 4)
-        st = pack(call, inputs[WEIGHT], is_scaled);
+        st = hollow_pack(call, inputs[WEIGHT], is_scaled);
     if (!st && copied)
         st = pool_take_scratch(call->context->pool, copied, "images", &copy,
                                call->err);
     /* What the library's kernels for images took on an H200. */
     if (!st && !call->hollow->is_training)
-        st = take_for_a_moment(call, copied);
+        st = hollow_scratch(call, copied);
     buffer_release(copy);
     return st;
 }
@@ -298,8 +297,9 @@ static bool hollow_can_run(const struct backend *backend,
     return node->op->infer && !node->n_bodies && !node->op->is_view;
 }
 
-static enum assay_status save_new(struct hollow_call *call, enum dtype dtype,
-                                  const struct shape *shape)
+static enum assay_status hollow_save_new(struct hollow_call *call,
+                                         enum dtype dtype,
+                                         const struct shape *shape)
 {
     const struct op_context *context = call->context;
 
@@ -315,9 +315,9 @@ static enum assay_status hollow_save(struct hollow_call *call,
     struct shape moments = shape_of(2, (int64_t)3, y->shape.dims[1]);
 
     if (call->node->op == &op_batch_norm_training)
-        return save_new(call, DTYPE_F32, &moments);
+        return hollow_save_new(call, DTYPE_F32, &moments);
     if (call->node->op->counted == COUNTED_MAX_POOL)
-        return save_new(call, DTYPE_U8, &y->shape);
+        return hollow_save_new(call, DTYPE_U8, &y->shape);
     return ASSAY_OK;
 }
 
@@ -333,7 +333,7 @@ static enum assay_status hollow_forward(struct backend *backend,
 
     (void)at;
     if (!st && node->op->counted == COUNTED_CONV)
-        return conv_forward(&call, inputs, outputs);
+        return hollow_conv(&call, inputs, outputs);
     if (!st)
         st = hollow_save(&call, &outputs[0]);
     for (size_t i = 0; !st && i < node->n_outputs; i++)
@@ -408,14 +408,14 @@ static size_t weight_scratch(const struct hollow_call *call,
     return bytes;
 }
 
-static enum assay_status conv_backward(struct hollow_call *call,
-                                       const struct op_backward *pass)
+static enum assay_status hollow_back_conv(struct hollow_call *call,
+                                          const struct op_backward *pass)
 {
     const struct tensor *w = pass->inputs[WEIGHT];
     enum assay_status st = ASSAY_OK;
 
     if (op_wants(pass, X) && w->shape.rank == 4)
-        st = pack(call, w, false);
+        st = hollow_pack(call, w, false);
     if (!st)
         st = new_gradient(call, pass, X);
     if (!st && op_wants(pass, X) && adds_to_sum(pass))
@@ -423,7 +423,7 @@ static enum assay_status conv_backward(struct hollow_call *call,
     if (!st)
         st = new_gradient(call, pass, WEIGHT);
     if (!st && op_wants(pass, WEIGHT))
-        st = take_for_a_moment(call, weight_scratch(call, pass));
+        st = hollow_scratch(call, weight_scratch(call, pass));
     for (size_t i = BIAS; !st && i < call->node->n_inputs; i++)
         st = new_gradient(call, pass, i);
     return st;
@@ -446,8 +446,8 @@ static enum assay_status over_dy(struct hollow_call *call,
 
 /* With an addition after the norm, what passes the ReLU takes the place of dy
  * and is the gradient of what was added; then x needs one of its own. */
-static enum assay_status norm_backward(struct hollow_call *call,
-                                       const struct op_backward *pass)
+static enum assay_status hollow_back_norm(struct hollow_call *call,
+                                          const struct op_backward *pass)
 {
     enum assay_status st = new_gradient(call, pass, BATCH_NORM_WEIGHT);
 
@@ -474,9 +474,9 @@ static enum assay_status hollow_backward(struct backend *backend,
     (void)at;
     if (node->op->counted == COUNTED_CONV ||
         node->op->counted == COUNTED_PRODUCT)
-        return conv_backward(&call, pass);
+        return hollow_back_conv(&call, pass);
     if (node->op == &op_batch_norm_training)
-        return norm_backward(&call, pass);
+        return hollow_back_norm(&call, pass);
     if (node->op->counted == COUNTED_RELU ||
         node->op->counted == COUNTED_ACTIVATION)
         return op_wants(pass, X) ? over_dy(&call, pass, &pass->dx[X]) : st;

@@ -27,7 +27,7 @@ static void walk_inputs_free(struct own_walk *walk)
         tensor_release(&walk->inputs[i]);
 }
 
-static void walk_free(struct own_walk *walk)
+static void own_walk_free(struct own_walk *walk)
 {
     walk_inputs_free(walk);
     optimizer_free(walk->optimizer);
@@ -55,7 +55,7 @@ static bool lacks_data(const struct value *value)
 }
 
 /* Nobody writes them: they share their zeros. */
-static enum assay_status walk_fill(struct own_walk *walk, struct error *err)
+static enum assay_status own_walk_fill(struct own_walk *walk, struct error *err)
 {
     size_t n = graph_value_count(walk->graph), most = 0;
     enum assay_status st = ASSAY_OK;
@@ -97,16 +97,16 @@ static void walk_open_batch(struct own_walk *walk)
 }
 
 /* As a campaign prepares it. */
-static enum assay_status walk_prepare(struct own_walk *walk,
-                                      const struct graph *graph,
-                                      bool is_training, struct error *err)
+static enum assay_status own_walk_prepare(struct own_walk *walk,
+                                          const struct graph *graph,
+                                          bool is_training, struct error *err)
 {
     enum assay_status st = pool_new(&walk->pool, err);
 
     if (!st)
         st = graph_copy(graph, &walk->graph, err);
     if (!st)
-        st = walk_fill(walk, err);
+        st = own_walk_fill(walk, err);
     if (st)
         return st;
     walk_open_batch(walk);
@@ -116,8 +116,8 @@ static enum assay_status walk_prepare(struct own_walk *walk,
     return st ? st : fuse_training(walk->graph, err);
 }
 
-static enum assay_status walk_start(struct own_walk *walk, bool is_training,
-                                    struct error *err)
+static enum assay_status own_walk_start(struct own_walk *walk, bool is_training,
+                                        struct error *err)
 {
     struct engine_options options = {
         .device = &hollow_device,
@@ -139,9 +139,9 @@ static enum assay_status walk_start(struct own_walk *walk, bool is_training,
 /* ---- steps --------------------------------------------------------------- */
 
 /* Images that nobody looks at, and in training labels and a seed. */
-static enum assay_status walk_inputs(struct own_walk *walk,
-                                     const struct shape *image, int64_t batch,
-                                     struct error *err)
+static enum assay_status own_walk_inputs(struct own_walk *walk,
+                                         const struct shape *image,
+                                         int64_t batch, struct error *err)
 {
     struct shape shape = *image;
     size_t n = graph_input_count(walk->graph), elements = 0;
@@ -162,7 +162,7 @@ static enum assay_status walk_inputs(struct own_walk *walk,
     return st;
 }
 
-static enum assay_status walk_step(struct own_walk *walk, struct error *err)
+static enum assay_status own_walk_step(struct own_walk *walk, struct error *err)
 {
     enum assay_status st =
         engine_run(walk->engine, walk->inputs, walk->outputs, err);
@@ -175,18 +175,19 @@ static enum assay_status walk_step(struct own_walk *walk, struct error *err)
     return st ? st : optimizer_step(walk->optimizer, 0.001, err);
 }
 
-static enum assay_status walk_batch(struct own_walk *walk,
-                                    const struct shape *image, int64_t batch,
-                                    double *mb, struct error *err)
+static enum assay_status own_walk_batch(struct own_walk *walk,
+                                        const struct shape *image,
+                                        int64_t batch, double *mb,
+                                        struct error *err)
 {
     struct pool *pool = engine_pool(walk->engine);
-    enum assay_status st = walk_inputs(walk, image, batch, err);
+    enum assay_status st = own_walk_inputs(walk, image, batch, err);
 
     for (int i = 0; !st && i < n_warm_up; i++)
-        st = walk_step(walk, err);
+        st = own_walk_step(walk, err);
     pool_reset_peak(pool);
     if (!st)
-        st = walk_step(walk, err);
+        st = own_walk_step(walk, err);
     *mb = (double)pool_usage(pool).peak_bytes / 0x1p20;
     return st;
 }
@@ -221,14 +222,14 @@ enum assay_status own_memory_of(const struct graph *graph,
         out[i] = 0;
     if (!can_be_walked(graph, image))
         return ASSAY_OK;
-    st = walk_prepare(&walk, graph, is_training, &why);
+    st = own_walk_prepare(&walk, graph, is_training, &why);
     if (!st)
-        st = walk_start(&walk, is_training, &why);
+        st = own_walk_start(&walk, is_training, &why);
     for (int i = 0; !st && i < OWN_MEMORY_BATCHES; i++)
-        st = walk_batch(&walk, image, (int64_t)1 << i, &mb[i], &why);
+        st = own_walk_batch(&walk, image, (int64_t)1 << i, &mb[i], &why);
     for (int i = 0; !st && i < OWN_MEMORY_BATCHES; i++)
         out[i] = mb[i];
-    walk_free(&walk);
+    own_walk_free(&walk);
     if (st == ASSAY_NOMEM && err)
         *err = why;
     return st == ASSAY_NOMEM ? st : ASSAY_OK; /* it is only not known */
