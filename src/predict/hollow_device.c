@@ -239,7 +239,7 @@ static bool reads_images(const struct hollow_call *call, const struct tensor *x)
            x->shape.rank == 4;
 }
 
-static size_t image_bytes(const struct tensor *x, int64_t channels)
+static size_t hollow_image_bytes(const struct tensor *x, int64_t channels)
 {
     const int64_t *dims = x->shape.dims;
 
@@ -262,7 +262,8 @@ static size_t copied_bytes(const struct hollow_call *call,
 
     if (!reads_images(call, x) || channels == 1)
         return 0;
-    return image_bytes(x, widens_images(w) ? whole_lanes(channels) : channels);
+    return hollow_image_bytes(x, widens_images(w) ? whole_lanes(channels)
+                                                  : channels);
 }
 
 static enum assay_status hollow_conv(struct hollow_call *call,
@@ -403,7 +404,7 @@ static size_t weight_scratch(const struct hollow_call *call,
         w->shape.dims[2] * w->shape.dims[3] > 1)
         bytes += tensor_elements(w) * sizeof(float);
     if (bytes && reads_images(call, x) && !widens_images(w))
-        bytes += image_bytes(x, whole_lanes(x->shape.dims[1])) +
+        bytes += hollow_image_bytes(x, whole_lanes(x->shape.dims[1])) +
                  tensor_bytes(pass->dy[0]);
     return bytes;
 }
