@@ -27,7 +27,7 @@ WARM_UP_STEPS, LEAST_STEPS, MOST_STEPS, MEMORY_STEPS = 1, 3, 2000, 2
 KEPT_STEPS = 64
 ROUND_MS = 500.0
 # As in src/predict/step_blocks.h.
-N_BLOCKS, BLOCK_MS, STEADY_SHARE = 8, 25.0, 1.02
+N_BLOCKS, N_GROUPS, BLOCK_MS, STEADY_SHARE = 16, 8, 25.0, 1.02
 _NO_MEMORY = ("out of memory", "can't allocate memory", "bad_alloc",
               "Cannot allocate memory", "not enough memory")
 
@@ -229,7 +229,7 @@ def least_block(times):
 
 def block_processors(allowed, block):
     """Those of a block, of those that may be used."""
-    n_groups = min(N_BLOCKS, len(allowed))
+    n_groups = min(N_GROUPS, len(allowed))
     return {processor for i, processor in enumerate(sorted(allowed))
             if i * n_groups // len(allowed) == block % n_groups}
 

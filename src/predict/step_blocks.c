@@ -41,7 +41,7 @@ struct block_processors block_processors_find(void)
 
 void block_processors_use(const struct block_processors *own, size_t block)
 {
-    int n_groups = own->n < N_STEP_BLOCKS ? own->n : N_STEP_BLOCKS, at = 0;
+    int n_groups = own->n < N_STEP_GROUPS ? own->n : N_STEP_GROUPS, at = 0;
     cpu_set_t group;
 
     if (n_groups < 2)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { N_STEP_BLOCKS = 8 };
+enum { N_STEP_BLOCKS = 16, N_STEP_GROUPS = 8 };
 
 /* A block is over when its steps took this long together. */
 #define STEP_BLOCK_MS 25.0
@@ -26,8 +26,9 @@ struct step_blocks {
 /* The steps in the order in which they were made; changes it. */
 struct step_blocks step_blocks_of(double *steps_ms, size_t n);
 
-/* The processors that this thread may use, in as many groups as there are
- * blocks, or fewer if there are not that many. */
+/* The processors that this thread may use, in eight groups, or fewer if there
+ * are not that many. Blocks go through them twice: in the first ones a process
+ * is still warming up. */
 struct block_processors {
     cpu_set_t allowed;
     int n;

@@ -59,7 +59,7 @@ static cpu_set_t processors_now(void)
 TEST(blocks_share_the_processors_and_give_them_back)
 {
     struct block_processors own = block_processors_find();
-    int n_groups = own.n < N_STEP_BLOCKS ? own.n : N_STEP_BLOCKS;
+    int n_groups = own.n < N_STEP_GROUPS ? own.n : N_STEP_GROUPS;
     cpu_set_t seen, before = processors_now(), after;
     int n = 0;
 

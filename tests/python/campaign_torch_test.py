@@ -501,11 +501,11 @@ def test_the_least_block_counts_and_says_whether_it_is_steady():
 def test_blocks_share_the_processors():
     allowed = {3, 4, 5, 8, 9, 10, 11, 20, 21, 22}
     groups = [torch_test.block_processors(allowed, block)
-              for block in range(torch_test.N_BLOCKS)]
+              for block in range(torch_test.N_GROUPS)]
     assert set().union(*groups) == allowed
     assert sum(map(len, groups)) == len(allowed)
     assert torch_test.block_processors({7}, 5) == {7}
-    assert torch_test.block_processors(allowed, torch_test.N_BLOCKS) == \
+    assert torch_test.block_processors(allowed, torch_test.N_GROUPS) == \
         groups[0]
 
 
