@@ -1,13 +1,15 @@
 /* bench/gpu_predict_bench.c - predictions for a GPU, from what a campaign on it
  * measured.
  *
- * gpu_predict_bench [--rows] [--networks NETS] FOLDER...: data folders of
- * campaigns over resnet18, mobilenet_v2, squeezenet and resnet50 at levels 0,
- * 30, 50, 70, 90. Learns from levels 0, 50 and 90 of the first three, for each
- * framework that has rows, and predicts their levels 30 and 70, and resnet50.
- * --rows lists all that was predicted; --networks names the folder of the
- * networks, for data folders of versions that did not describe PyTorch's
- * memory. */
+ * gpu_predict_bench [--held] [--rows] [--networks NETS] FOLDER...: data folders
+ * of campaigns over resnet18, mobilenet_v2, squeezenet and resnet50 at levels
+ * 0, 30, 50, 70, 90. Learns from levels 0, 50 and 90 of the first three, for
+ * each framework that has rows, and predicts their levels 30 and 70, and
+ * resnet50.
+ * --held predicts level 50 from 0 and 90, and each of the three networks from
+ * the other two: what choices among models are made by. --rows lists all that
+ * was predicted; --networks names the folder of the networks, for data folders
+ * of versions that did not describe pools of memory. */
 #include "bench.h"
 
 #include "predict/fingerprint_eval.h"
@@ -21,17 +23,41 @@ enum { n_threads = 2 };
 
 static bool shows_rows;
 
-static const char learned[] =
-    "resnet18:0,50,90,mobilenetv2:0,50,90,squeezenet:0,50,90";
+#define LEARNED "resnet18:0,50,90,mobilenetv2:0,50,90,squeezenet:0,50,90"
 
-static const struct study {
-    const char *name, *nets;
+/* Without bars: of rows that are learned from, held back in turn. */
+struct study {
+    const char *name, *learned, *nets;
     double bars[N_TARGETS];
-} studies[] = {
+};
+
+static const struct study studies[] = {
     {"other levels",
+     LEARNED,
      "resnet18:30,70,mobilenetv2:30,70,squeezenet:30,70",
      {8, 4}},
-    {"an unseen network", "resnet50", {15, 8}},
+    {"an unseen network", LEARNED, "resnet50", {15, 8}},
+    {NULL, NULL, NULL, {0}},
+};
+
+static const struct study held_studies[] = {
+    {"a level held back",
+     "resnet18:0,90,mobilenetv2:0,90,squeezenet:0,90",
+     "resnet18:50,mobilenetv2:50,squeezenet:50",
+     {0}},
+    {"resnet18 held back",
+     "mobilenetv2:0,50,90,squeezenet:0,50,90",
+     "resnet18:0,50,90",
+     {0}},
+    {"mobilenetv2 held back",
+     "resnet18:0,50,90,squeezenet:0,50,90",
+     "mobilenetv2:0,50,90",
+     {0}},
+    {"squeezenet held back",
+     "resnet18:0,50,90,mobilenetv2:0,50,90",
+     "squeezenet:0,50,90",
+     {0}},
+    {NULL, NULL, NULL, {0}},
 };
 
 struct shares {
@@ -105,6 +131,8 @@ static void judge(const char *framework, const struct study *study,
         inside += own->stats[target].coverage / n;
         width += own->stats[target].width / n;
     }
+    if (!study->bars[target])
+        return;
     snprintf(what, sizeof what, "%s, %s, %s, mean error", framework,
              study->name, target_names[target]);
     bench_at_most(what, mean, study->bars[target], "%");
@@ -118,8 +146,8 @@ static void judge(const char *framework, const struct study *study,
 }
 
 static enum assay_status
-bench_study(const struct data_set *set, const struct fingerprint *fingerprint,
-            const char *framework, const struct study *study, struct error *err)
+show_study(const struct data_set *set, const struct fingerprint *fingerprint,
+           const char *framework, const struct study *study, struct error *err)
 {
     struct selection nets = {0};
     struct evaluation evaluation = {0};
@@ -147,53 +175,69 @@ static bool has_rows(const struct data_set *set, enum framework framework)
     return false;
 }
 
-static enum assay_status bench_framework(const struct data_set *set,
-                                         enum framework framework,
-                                         struct error *err)
+static enum assay_status bench_study(const struct data_set *set,
+                                     enum framework framework,
+                                     const struct study *study,
+                                     struct error *err)
 {
     struct fingerprint_options options = {
         .method = N_METHODS, .framework = framework, .n_threads = n_threads};
     struct fingerprint *fingerprint = NULL;
     struct selection train = {0};
-    enum assay_status st = selection_parse(&train, learned, err);
+    enum assay_status st = selection_parse(&train, study->learned, err);
 
     if (!st)
         st = fingerprint_fit(set, &train, &options, &fingerprint, err);
-    for (size_t i = 0; !st && i < sizeof studies / sizeof *studies; i++)
-        st = bench_study(set, fingerprint, framework_names[framework],
-                         &studies[i], err);
+    if (!st)
+        st = show_study(set, fingerprint, framework_names[framework], study,
+                        err);
     fingerprint_free(fingerprint);
     selection_release(&train);
     return st;
 }
 
+/* A campaign that was cut short lacks some of it. */
+static void bench_studies(const struct data_set *set, enum framework framework,
+                          const struct study *list)
+{
+    for (; list->name; list++) {
+        struct error err = {0};
+
+        if (bench_study(set, framework, list, &err))
+            printf("%s, %s: not done: %s\n", framework_names[framework],
+                   list->name, err.text);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    const struct study *list = studies;
     struct data_set set = {0};
     struct error err = {0};
     const char *networks = NULL;
     enum assay_status st = ASSAY_OK;
 
-    if (argc < 2) {
+    for (argv++, argc--; argc > 0 && argv[0][0] == '-'; argv++, argc--) {
+        if (strcmp(argv[0], "--rows") == 0) {
+            shows_rows = true;
+        } else if (strcmp(argv[0], "--held") == 0) {
+            list = held_studies;
+        } else if (argc > 1 && strcmp(argv[0], "--networks") == 0) {
+            networks = argv[1];
+            argv++;
+            argc--;
+        }
+    }
+    if (argc < 1) {
         puts("gpu_predict_bench: skipped: no data folder of a GPU's campaign "
              "was named");
         return 0;
     }
-    if (strcmp(argv[1], "--rows") == 0) {
-        shows_rows = true;
-        argv++;
-        argc--;
-    }
-    if (argc > 3 && strcmp(argv[1], "--networks") == 0) {
-        networks = argv[2];
-        argv += 2;
-        argc -= 2;
-    }
-    st = data_set_read_all(&set, (const char *const *)argv + 1,
-                           (size_t)argc - 1, networks, &err);
+    st = data_set_read_all(&set, (const char *const *)argv, (size_t)argc,
+                           networks, &err);
     for (int f = FRAMEWORK_UNKNOWN + 1; !st && f < N_FRAMEWORKS; f++) {
         if (has_rows(&set, (enum framework)f))
-            st = bench_framework(&set, (enum framework)f, &err);
+            bench_studies(&set, (enum framework)f, list);
     }
     data_set_release(&set);
     if (st)

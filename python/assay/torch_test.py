@@ -25,7 +25,9 @@ MIB = 1 << 20
 # As in src/predict/campaign_measure.c.
 WARM_UP_STEPS, LEAST_STEPS, MOST_STEPS, MEMORY_STEPS = 1, 3, 2000, 2
 KEPT_STEPS = 64
-ROUND_MS, DEVICE_ROUND_MS = 500.0, 150.0
+ROUND_MS = 500.0
+# As in src/predict/step_blocks.h.
+N_BLOCKS, N_GROUPS, BLOCK_MS, STEADY_SHARE = 16, 8, 25.0, 1.02
 _NO_MEMORY = ("out of memory", "can't allocate memory", "bad_alloc",
               "Cannot allocate memory", "not enough memory")
 
@@ -192,13 +194,51 @@ def undisturbed(times):
     return sorted(times)[len(times) // 10]
 
 
-def measure_latency(clock, step, enough_ms):
-    times, spent = [], 0.0
+def measure_latency(clock, step, enough_ms, move=None):
+    """The times of steps; `move` is called before each block."""
+    times, spent, of_block, n_blocks = [], 0.0, BLOCK_MS, 0
     while len(times) < MOST_STEPS and (len(times) < LEAST_STEPS or
                                        spent < enough_ms):
+        if move and of_block >= BLOCK_MS:
+            move(n_blocks)
+            of_block, n_blocks = 0.0, n_blocks + 1
         times.append(clock.time(step))
         spent += times[-1]
-    return times, {"latency_ms": undisturbed(times)}
+        of_block += times[-1]
+    return times
+
+
+# ---- on a GPU: blocks of steps, each launched from other processors
+
+def least_block(times):
+    """The least of the medians of blocks, and whether half of them are hardly
+    more: a processor that is shared with others is slow for a whole test."""
+    medians, block = [], []
+    for i, time_ms in enumerate(times):
+        block.append(time_ms)
+        if sum(block) < BLOCK_MS and i + 1 < len(times):
+            continue
+        medians.append(sorted(block)[(len(block) - 1) // 2])
+        block = []
+        if len(medians) == N_BLOCKS:
+            break
+    medians.sort()
+    return medians[0], \
+        medians[len(medians) // 2] <= STEADY_SHARE * medians[0]
+
+
+def block_processors(allowed, block):
+    """Those of a block, of those that may be used."""
+    n_groups = min(N_GROUPS, len(allowed))
+    return {processor for i, processor in enumerate(sorted(allowed))
+            if i * n_groups // len(allowed) == block % n_groups}
+
+
+def use_processors(processors):
+    """For all threads: that of the backward pass is another one."""
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):  # it has ended
+            os.sched_setaffinity(int(thread), processors)
 
 
 def measure_memory(clock, memory, step):
@@ -208,10 +248,16 @@ def measure_memory(clock, memory, step):
 
 
 def measure_both(clock, memory, step):
-    """On a GPU, where starting a process takes longer than measuring."""
+    """Where starting a process takes longer than measuring."""
+    allowed = os.sched_getaffinity(0)
     memory.begin()
-    times, values = measure_latency(clock, step, DEVICE_ROUND_MS)
-    return times, {**values, **memory.end(), "has_both": 1}
+    times = measure_latency(
+        clock, step, N_BLOCKS * BLOCK_MS,
+        lambda block: use_processors(block_processors(allowed, block)))
+    use_processors(allowed)
+    least, is_steady = least_block(times)
+    return times, {"latency_ms": least, "is_steady": int(is_steady),
+                   **memory.end(), "has_both": 1}
 
 
 def measure(torch, options):
@@ -230,7 +276,8 @@ def measure(torch, options):
     if is_gpu:
         times, values = measure_both(clock, memory, step)
     elif options.variable == "latency":
-        times, values = measure_latency(clock, step, ROUND_MS)
+        times = measure_latency(clock, step, ROUND_MS)
+        values = {"latency_ms": undisturbed(times)}
     else:
         times, values = measure_memory(clock, memory, step)
     return {**values, **memory.room(), **machine(torch, device),

@@ -50,6 +50,14 @@ bool campaign_is_skipped(const struct campaign_result *result)
     return !result->is_passed && strcmp(result->reason, skipped_words) == 0;
 }
 
+static size_t most_rounds(const struct campaign *campaign)
+{
+    int64_t given = campaign->config->profile.rounds;
+
+    return given > 0 ? (size_t)given : 3;
+}
+
+/* What was steady counts as measured in all rounds. */
 static enum assay_status try_test(struct campaign *campaign,
                                   const struct campaign_test *test,
                                   struct campaign_result *result,
@@ -61,6 +69,8 @@ static enum assay_status try_test(struct campaign *campaign,
     st = campaign_try(test, &campaign->options->limits, result, err);
     campaign->seconds += result->seconds;
     campaign->n_timed++;
+    if (result->is_passed && result->is_steady)
+        result->n_rounds = most_rounds(campaign);
     return st;
 }
 
@@ -164,18 +174,6 @@ static enum assay_status campaign_run_again(struct campaign *campaign,
     campaign->progress->n_left--;
     campaign_tell(campaign, test, &result);
     return ASSAY_OK;
-}
-
-/* A GPU is not shared with what else the machine does, but the processor that
- * launches its kernels is: identical tests of small batches differed by up to a
- * half, those of large ones by 1 %. */
-static size_t most_rounds(const struct campaign *campaign)
-{
-    int64_t given = campaign->config->profile.rounds;
-
-    if (given > 0)
-        return (size_t)given;
-    return campaign->options->limits.device ? 2 : 3;
 }
 
 static size_t count_rounds(const struct campaign *campaign,

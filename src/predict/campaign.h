@@ -71,13 +71,14 @@ struct campaign_result {
     char reason[160]; /* if it failed */
     bool has_both;    /* it answers the test of the other variable too */
     double latency_ms;
+    bool is_steady; /* another round would hardly find less */
     double alloc_mb, reserved_mb, used_mb; /* of memory */
     double avail_mb, free_mb, capacity_mb; /* of the machine, before the test */
     double lane;            /* channels computed together; 0: unknown */
     double multiprocessors; /* of a GPU; 0: unknown */
     char machine[96];       /* what ran it: "AMD EPYC 7B13"; "": unknown */
     double seconds;         /* of the whole test */
-    size_t n_rounds;        /* rounds it was measured in; from the log */
+    size_t n_rounds;        /* rounds it was measured in, or need not be */
     size_t n_steps;
     double steps_ms[64]; /* of the first ones */
 };
@@ -219,7 +220,8 @@ struct campaign_options {
 };
 
 /* Runs the tests that are not in the log, and latency in as many rounds as
- * configured, because other load on the machine comes and goes. */
+ * configured, because other load on the machine comes and goes; what was
+ * steady is not measured again. */
 enum assay_status campaign_run(const struct campaign_config *config,
                                const struct campaign_tests *tests,
                                struct campaign_log *log,

@@ -58,7 +58,7 @@ struct profile_config {
     const char *device;
     const char *framework; /* "assay" or "torch" */
     bool till_first_fail;
-    int64_t rounds; /* of measuring latency, over all tests; 0: 3, on a GPU 2 */
+    int64_t rounds; /* of measuring latency, over all tests; 0: 3 */
     const char *log_dir, *test_config;
 };
 

@@ -197,7 +197,7 @@ static void put_ops(struct csv_writer *writer, const struct campaign_test *test,
     put_key(sink, test);
     for (const struct description_field *f = data_op_columns; f->name; f++)
         put_csv_number(sink, true, *description_count(counts, f));
-    for (const struct description_field *f = description_torch_fields; f->name;
+    for (const struct description_field *f = description_walked_fields; f->name;
          f++)
         put_csv_number(sink, true, *description_count(counts, f));
     sink_puts(sink, "\n");
@@ -290,7 +290,7 @@ static enum assay_status open_files(struct csv_writer *writer,
     for (const struct description_field *f = data_op_columns; !st && f->name;
          f++)
         sink_printf(sink_of(writer, FILE_OPS), ",%s", f->name);
-    for (const struct description_field *f = description_torch_fields;
+    for (const struct description_field *f = description_walked_fields;
          !st && f->name; f++)
         sink_printf(sink_of(writer, FILE_OPS), ",%s%s", f->name,
                     f[1].name ? "" : "\n");

@@ -11,9 +11,11 @@
 #include "models/model_open.h"
 #include "passes/fuse.h"
 #include "passes/train_pass.h"
+#include "predict/step_blocks.h"
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 enum { n_warm_up = 1, least_steps = 3, most_steps = 2000, memory_steps = 2 };
@@ -21,7 +23,7 @@ enum { n_warm_up = 1, least_steps = 3, most_steps = 2000, memory_steps = 2 };
 static const double round_ms = 500; /* of measuring latency, per round */
 /* A GPU is not shared with what else the machine does, and starting a test on
  * it takes longer than this. */
-static const double device_round_ms = 150;
+static const double device_round_ms = N_STEP_BLOCKS * STEP_BLOCK_MS;
 static const double tuning_seconds = 20;
 /* More than any network needs: what is measured must not depend on how far the
  * choice of kernels came. */
@@ -285,30 +287,68 @@ static double undisturbed(double *steps, size_t n)
     return steps[n / 10];
 }
 
+/* Times of steps for so many milliseconds, at least three; on a GPU in blocks.
+ */
+static enum assay_status time_steps(struct test_subject *subject, double enough,
+                                    const struct block_processors *processors,
+                                    double *steps, size_t *n_steps,
+                                    struct error *err)
+{
+    double spent = 0, of_block = STEP_BLOCK_MS;
+    enum assay_status st = ASSAY_OK;
+    size_t n = 0, block = 0;
+
+    while (!st && n < most_steps && (n < least_steps || spent < enough)) {
+        if (processors && of_block >= STEP_BLOCK_MS) {
+            block_processors_use(processors, block++);
+            of_block = 0;
+        }
+        st = make_step(subject, &steps[n], err);
+        spent += steps[n];
+        of_block += steps[n++];
+    }
+    *n_steps = n;
+    return st;
+}
+
+static void take_times(struct campaign_result *result, double *steps, size_t n,
+                       bool is_host)
+{
+    const size_t most = sizeof result->steps_ms / sizeof *result->steps_ms;
+    struct step_blocks blocks;
+
+    memcpy(result->steps_ms, steps, (n < most ? n : most) * sizeof *steps);
+    result->n_steps = n;
+    if (is_host) {
+        result->latency_ms = undisturbed(steps, n);
+        return;
+    }
+    blocks = step_blocks_of(steps, n);
+    result->latency_ms = blocks.least_ms;
+    result->is_steady = blocks.is_steady;
+}
+
 static enum assay_status measure_latency(struct test_subject *subject,
                                          struct campaign_result *result,
                                          struct error *err)
 {
-    const size_t most = sizeof result->steps_ms / sizeof *result->steps_ms;
-    double *steps = mem_array(most_steps, sizeof *steps), spent = 0;
-    double enough = pool_space(engine_pool(subject->engine))->is_host
-                        ? round_ms
-                        : device_round_ms;
-    enum assay_status st = ASSAY_OK;
-    size_t n = 0;
+    bool is_host = pool_space(engine_pool(subject->engine))->is_host;
+    double *steps = mem_array(most_steps, sizeof *steps);
+    struct block_processors processors;
+    enum assay_status st;
+    size_t n;
 
     if (!steps)
         return error_nomem(err, most_steps * sizeof *steps, "times of steps");
-    while (!st && n < most_steps && (n < least_steps || spent < enough)) {
-        st = make_step(subject, &steps[n], err);
-        spent += steps[n];
-        if (n < most)
-            result->steps_ms[n] = steps[n];
-        n++;
+    if (is_host) {
+        st = time_steps(subject, round_ms, NULL, steps, &n, err);
+    } else {
+        processors = block_processors_find();
+        st = time_steps(subject, device_round_ms, &processors, steps, &n, err);
+        block_processors_leave(&processors);
     }
-    result->n_steps = n;
     if (!st)
-        result->latency_ms = undisturbed(steps, n);
+        take_times(result, steps, n, is_host);
     mem_free(steps);
     return st;
 }

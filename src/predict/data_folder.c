@@ -191,18 +191,17 @@ static enum assay_status read_denses(struct data_reading *reading,
 }
 
 /* Folders of earlier versions do not have them. */
-static enum assay_status read_torch(struct data_reading *reading,
-                                    struct image_counts *counts,
-                                    struct error *err)
+static enum assay_status read_walked(struct data_reading *reading,
+                                     struct image_counts *counts,
+                                     struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
-    for (const struct description_field *f = description_torch_fields;
+    for (const struct description_field *f = description_walked_fields;
          !st && f->name; f++) {
-        int place = -1;
+        int place = csv_find(&reading->csv, f->name);
 
-        st = csv_need(&reading->csv, f->name, &place, err);
-        if (!st)
+        if (place >= 0)
             st = read_count(reading, place, description_count(counts, f), err);
     }
     return st;
@@ -214,8 +213,6 @@ static enum assay_status read_counts(struct data_reading *reading,
                                      bool has_denses, struct error *err)
 {
     int places[max_count_columns], denses = -1;
-    bool has_torch =
-        csv_find(&reading->csv, description_torch_fields[0].name) >= 0;
     enum assay_status st = ASSAY_OK;
     bool more = true;
 
@@ -235,8 +232,8 @@ static enum assay_status read_counts(struct data_reading *reading,
             st = read_count(
                 reading, places[i],
                 description_count(&description->counts, &columns[i]), err);
-        if (!st && has_torch)
-            st = read_torch(reading, &description->counts, err);
+        if (!st)
+            st = read_walked(reading, &description->counts, err);
         if (!st)
             st = read_denses(reading, csv_field(&reading->csv, denses),
                              description, err);

@@ -6,6 +6,7 @@
 #include "predict/describe_graph.h"
 
 #include "base/mem.h"
+#include "predict/own_memory.h"
 #include "predict/torch_memory.h"
 
 struct describing {
@@ -304,9 +305,9 @@ static enum assay_status count_torch(struct describing *d, struct error *err)
     struct image_counts *counts = &d->out->counts;
     enum assay_status st = ASSAY_OK;
 
-    for (int i = 0; !st && i < 2 * TORCH_BATCHES; i++) {
-        bool is_training = i < TORCH_BATCHES;
-        int place = i % TORCH_BATCHES;
+    for (int i = 0; !st && i < 2 * WALKED_BATCHES; i++) {
+        bool is_training = i < WALKED_BATCHES;
+        int place = i % WALKED_BATCHES;
         struct torch_memory memory;
 
         st = torch_memory_of(d->graph, d->survey, (int64_t)d->n_images,
@@ -317,6 +318,26 @@ static enum assay_status count_torch(struct describing *d, struct error *err)
             counts->torch_inference[place] = memory.reserved_mb;
     }
     return st;
+}
+
+_Static_assert((int)OWN_MEMORY_BATCHES == (int)WALKED_BATCHES,
+               "both walks are of the same batches");
+
+static enum assay_status count_own(struct describing *d, struct error *err)
+{
+    struct image_counts *counts = &d->out->counts;
+    const struct shape *image =
+        graph_input_count(d->graph)
+            ? &d->survey->values[graph_input_at(d->graph, 0)].shape
+            : NULL;
+    enum assay_status st;
+
+    if (!image)
+        return ASSAY_OK;
+    st = own_memory_of(d->graph, image, true, counts->own_training, err);
+    return st ? st
+              : own_memory_of(d->graph, image, false, counts->own_inference,
+                              err);
 }
 
 struct shape describe_image(const struct graph *graph)
@@ -356,6 +377,8 @@ enum assay_status describe_graph(const struct graph *graph,
         count_parameter_tensors(&d);
         count_saved(&d);
         st = count_torch(&d, err);
+        if (!st)
+            st = count_own(&d, err);
     }
     mem_free(d.roots);
     mem_free(d.is_saved);

@@ -33,29 +33,21 @@ const struct description_field description_fields[] = {
     {NULL, 0},
 };
 
-#define TORCH(stage, i, batch)                                                 \
+#define WALKED(name, member, batch, i)                                         \
     {                                                                          \
-        "torch_" #stage "_" #batch "_mb",                                      \
-            offsetof(struct image_counts, torch_##stage[i])                    \
+        name "_" #batch "_mb", offsetof(struct image_counts, member[i])        \
     }
+#define WALKED_ALL(name, member)                                               \
+    WALKED(name, member, 1, 0), WALKED(name, member, 2, 1),                    \
+        WALKED(name, member, 4, 2), WALKED(name, member, 8, 3),                \
+        WALKED(name, member, 16, 4), WALKED(name, member, 32, 5),              \
+        WALKED(name, member, 64, 6), WALKED(name, member, 128, 7)
 
-const struct description_field description_torch_fields[] = {
-    TORCH(training, 0, 1),
-    TORCH(training, 1, 2),
-    TORCH(training, 2, 4),
-    TORCH(training, 3, 8),
-    TORCH(training, 4, 16),
-    TORCH(training, 5, 32),
-    TORCH(training, 6, 64),
-    TORCH(training, 7, 128),
-    TORCH(inference, 0, 1),
-    TORCH(inference, 1, 2),
-    TORCH(inference, 2, 4),
-    TORCH(inference, 3, 8),
-    TORCH(inference, 4, 16),
-    TORCH(inference, 5, 32),
-    TORCH(inference, 6, 64),
-    TORCH(inference, 7, 128),
+const struct description_field description_walked_fields[] = {
+    WALKED_ALL("torch_training", torch_training),
+    WALKED_ALL("torch_inference", torch_inference),
+    WALKED_ALL("assay_training", own_training),
+    WALKED_ALL("assay_inference", own_inference),
     {NULL, 0},
 };
 

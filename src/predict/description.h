@@ -27,7 +27,7 @@ struct dense_row {
     int64_t in, out;
 };
 
-enum { TORCH_BATCHES = 8 };
+enum { WALKED_BATCHES = 8 };
 
 /* Elements and counts per image, in the order of description_fields. */
 struct image_counts {
@@ -42,8 +42,9 @@ struct image_counts {
     double avg_pool_inputs, n_avg_pool;
     double saved_bytes; /* of activations, kept for the backward pass */
     /* What PyTorch would take from a GPU's driver, in MB, for batches of 1, 2,
-     * 4 and so on; 0: unknown. */
-    double torch_training[TORCH_BATCHES], torch_inference[TORCH_BATCHES];
+     * 4 and so on, and what this program's pool would hold; 0: unknown. */
+    double torch_training[WALKED_BATCHES], torch_inference[WALKED_BATCHES];
+    double own_training[WALKED_BATCHES], own_inference[WALKED_BATCHES];
 };
 
 /* An op that predictions cannot count, and its number of layers. */
@@ -93,7 +94,7 @@ struct description_field {
 
 extern const struct description_field description_fields[];
 /* Those that came later: data folders and fingerprints may lack them. */
-extern const struct description_field description_torch_fields[];
+extern const struct description_field description_walked_fields[];
 double *description_count(struct image_counts *counts,
                           const struct description_field *field);
 

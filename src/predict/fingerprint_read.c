@@ -263,7 +263,7 @@ static enum assay_status read_image_count(struct print_reading *r,
         return st;
     field = find_count(description_fields, r->words[1]);
     if (!field)
-        field = find_count(description_torch_fields, r->words[1]);
+        field = find_count(description_walked_fields, r->words[1]);
     if (!field)
         return reading_refuse(r, "unknown count", err);
     *description_count(&own->counts, field) = value;

@@ -49,7 +49,7 @@ static void write_network(const struct description *description,
                 description->network);
     write_counts(&counts, description_fields, sink);
     if (counts.torch_training[0] > 0)
-        write_counts(&counts, description_torch_fields, sink);
+        write_counts(&counts, description_walked_fields, sink);
     for (size_t i = 0; i < description->n_convs; i++) {
         int64_t numbers[CONV_NUMBERS];
 

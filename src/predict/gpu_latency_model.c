@@ -43,6 +43,7 @@ enum parameter {
 
 /* Three scales are found from the rows first: of arithmetic, of memory and of
  * launches, whose ratios differ between GPUs by more than a prior could say.
+ * What arithmetic takes is about known from the number of multiprocessors.
  * Centres are relative to the first of each. */
 static const struct prior gpu_priors[] = {
     [RATE_1X1] = {"rate_1x1", "ms per GMAC", 1, 0.25, ON_ALL},
@@ -92,6 +93,8 @@ enum scale { SCALE_WORK, SCALE_TRAFFIC, SCALE_LAUNCH, N_SCALES };
  * one of the two hides the other. Launching what a convolution needs takes
  * 20 us. */
 enum { n_starts = 4 };
+/* Of a GMAC on one multiprocessor: 512 multiply-adds in a clock of 1.6 GHz. */
+static const double ms_of_one = 1.22;
 static const double scale_ratios[n_starts * N_SCALES] = {
     1.0 / 300, 1, 0.02, 1.0 / 80, 1, 0.02, 1.0 / 20, 1, 0.02, 1.0 / 5, 1, 0.02};
 
@@ -517,7 +520,11 @@ static enum assay_status gpu_latency_fit(struct physical *physical,
                                          struct error *err)
 {
     struct gpu_fitting fitting = {.points = points};
-    const struct latency_law law = {.n_fitted = N_PARAMETERS,
+    const struct prior scales[N_SCALES] = {
+        [SCALE_WORK] = {.centre = ms_of_one / physical->multiprocessors,
+                        .deviation = 0.2}};
+    const struct latency_law law = {.scale_priors = scales,
+                                    .n_fitted = N_PARAMETERS,
                                     .n_scales = N_SCALES,
                                     .ratios = scale_ratios,
                                     .n_starts = n_starts,

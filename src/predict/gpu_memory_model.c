@@ -38,9 +38,9 @@ static const struct prior gpu_priors[] = {
     [IM2COL_LARGEST] = {"im2col_largest", "times its bytes", 0.05, 1, ON_ALL},
     [RAGGED_LARGEST] = {"ragged_largest", "times its bytes", 0.5, 1, ON_ALL},
     [IMAGES] = {"images", "times their bytes", 1, 0.3, ON_ALL},
-    /* Of PyTorch's caching pool it is known what it takes (torch_memory.h); the
-     * driver's context comes to that, and what the library of products loads.
-     */
+    /* Of pools it is known what they take (own_memory.h, torch_memory.h); to
+     * PyTorch's the driver's context comes, and what the library of products
+     * loads. */
     [PRODUCTS] = {"products", "MB", 0.3, 1, ON_ALL},
     [POOLED] = {"pooled", "times its bytes", 1, 0.02, ON_ALL},
     [FLOOR] = {"floor", "MB", 0.5, 0.3, ON_ALL},
@@ -111,7 +111,7 @@ static double pooled_mb(const double *known, double batch)
     int i = 0;
     double low = 1, share;
 
-    while (i + 2 < TORCH_BATCHES && batch > 2 * low) {
+    while (i + 2 < WALKED_BATCHES && batch > 2 * low) {
         low *= 2;
         i++;
     }
@@ -119,19 +119,31 @@ static double pooled_mb(const double *known, double batch)
     return known[i] + share * (known[i + 1] - known[i]);
 }
 
-static void torch_terms(const struct physical *physical,
-                        const struct description *description, double batch,
-                        double *out)
+/* In MB, as the pool was walked through; NULL: not. */
+static const double *walked_mb(const struct physical *physical,
+                               const struct image_counts *counts)
 {
-    const struct image_counts *counts = &description->counts;
+    bool is_training = physical->stage == STAGE_TRAINING;
+    const double *own =
+        is_training ? counts->own_training : counts->own_inference;
+    const double *torch =
+        is_training ? counts->torch_training : counts->torch_inference;
+    const double *known = physical->is_own ? own : torch;
 
+    return physical->is_walked && known[0] > 0 ? known : NULL;
+}
+
+/* This program's pool is all that it counts. */
+static void walked_terms(const struct physical *physical,
+                         const struct description *description, double batch,
+                         double *out)
+{
     memset(out, 0, N_TERMS * sizeof *out);
-    out[CONTEXT] = 1;
-    out[PRODUCTS] = description->n_denses > 0;
-    out[POOLED] =
-        pooled_mb(physical->stage == STAGE_TRAINING ? counts->torch_training
-                                                    : counts->torch_inference,
-                  batch);
+    if (!physical->is_own) {
+        out[CONTEXT] = 1;
+        out[PRODUCTS] = description->n_denses > 0;
+    }
+    out[POOLED] = pooled_mb(walked_mb(physical, &description->counts), batch);
 }
 
 static void gpu_terms(const struct physical *physical,
@@ -142,8 +154,8 @@ static void gpu_terms(const struct physical *physical,
     double norms = 4 * counts->norm_elements;
     double lane = physical->is_own ? 4 : 1; /* this program pads channels */
 
-    if (physical->is_torch && counts->torch_training[0] > 0) {
-        torch_terms(physical, description, batch, out);
+    if (walked_mb(physical, counts)) {
+        walked_terms(physical, description, batch, out);
         return;
     }
     memset(out, 0, N_TERMS * sizeof *out);

@@ -20,7 +20,8 @@ struct law_fitting {
     const double *weights;
     double centre[most_parameters]; /* of the priors, as logarithms */
     double share;                   /* factor on their deviations */
-    double scale_centre[LATENCY_MAX_SCALES];
+    double scale_centre[LATENCY_MAX_SCALES],
+        scale_deviation[LATENCY_MAX_SCALES];
 };
 
 double latency_row_deviation(void)
@@ -62,8 +63,8 @@ static void scale_residuals(const void *context, const double *scales,
     law_miss(fitting, log_value, out);
     law_weigh(fitting, out);
     for (size_t s = 0; s < fitting->law->n_scales; s++)
-        out[fitting->points->n + s] =
-            (scales[s] - fitting->scale_centre[s]) / scale_deviation;
+        out[fitting->points->n + s] = (scales[s] - fitting->scale_centre[s]) /
+                                      fitting->scale_deviation[s];
 }
 
 static void latency_residuals(const void *context, const double *log_value,
@@ -114,8 +115,17 @@ static enum assay_status solve_scales(struct law_fitting *fitting,
                                    .context = fitting};
     enum assay_status st = guess_scales(fitting, ratios, err);
 
-    for (size_t s = 0; s < n; s++)
+    for (size_t s = 0; s < n; s++) {
+        const struct prior *known =
+            fitting->law->scale_priors ? &fitting->law->scale_priors[s] : NULL;
+
         found[s] = fitting->scale_centre[s];
+        fitting->scale_deviation[s] = scale_deviation;
+        if (!known || !(known->centre > 0))
+            continue;
+        fitting->scale_centre[s] = log(known->centre);
+        fitting->scale_deviation[s] = known->deviation;
+    }
     return st ? st : least_squares_solve(&scales, found, cost, err);
 }
 

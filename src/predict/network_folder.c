@@ -40,10 +40,12 @@ enum assay_status network_open(struct opened_network *network, const char *path,
     return st;
 }
 
-/* Those of earlier versions lack what PyTorch would take. */
+/* Those of earlier versions lack what PyTorch and this program would take. */
 static bool is_described_whole(const struct description *own)
 {
-    return (own->n_convs || own->n_denses) && own->counts.torch_training[0] > 0;
+    return (own->n_convs || own->n_denses) &&
+           own->counts.torch_training[0] > 0 &&
+           own->counts.own_inference[0] > 0;
 }
 
 /* The description moves into the set. */

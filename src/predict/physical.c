@@ -15,13 +15,17 @@ const struct physical_class *physical_class(const struct physical *physical)
     return is_latency ? &latency_class : &memory_class;
 }
 
-static bool has_torch(const struct data_points *points)
+static bool points_are_walked(const struct data_points *points)
 {
     for (size_t i = 0; i < points->n; i++) {
-        if (!(points->items[i].description->counts.torch_training[0] > 0))
+        const struct image_counts *counts =
+            &points->items[i].description->counts;
+
+        if (!(points->is_fused ? counts->own_inference[0] > 0
+                               : counts->torch_training[0] > 0))
             return false;
     }
-    return points->n > 0 && points->multiprocessors > 0 && !points->is_fused;
+    return points->n > 0 && points->multiprocessors > 0;
 }
 
 struct physical physical_for(const struct data_points *points)
@@ -32,7 +36,7 @@ struct physical physical_for(const struct data_points *points)
                              .is_fused = points->is_fused &&
                                          points->stage == STAGE_INFERENCE,
                              .is_own = points->is_fused,
-                             .is_torch = has_torch(points)};
+                             .is_walked = points_are_walked(points)};
 }
 
 size_t physical_count(const struct physical *physical)

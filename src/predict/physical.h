@@ -22,8 +22,8 @@ struct physical {
     bool is_fused;          /* norms and activations are part of convolutions in
                                inference */
     bool is_own;            /* of this program's engine */
-    bool is_torch;          /* its caching pool was walked through for all
-                               networks (torch_memory.h) */
+    bool is_walked;         /* a GPU's pool was walked through for all networks
+                               (own_memory.h, torch_memory.h) */
     double log_value[PHYSICAL_MAX_PARAMETERS];
 };
 

@@ -55,6 +55,8 @@ struct latency_law {
     size_t n_fitted, n_scales;
     /* Ratios of the scales to one another, to start from: n_starts times
      * n_scales. The best of what they lead to counts. */
+    /* What is known of each scale in advance; NULL: very little. */
+    const struct prior *scale_priors;
     const double *ratios;
     size_t n_starts;
     bool (*is_scaled)(size_t parameter, size_t scale);

@@ -76,6 +76,8 @@ static void answer_line(struct torch_answer *out, const char *key, char *text)
         result->n_steps = (size_t)fmin(answer_number(text), 1e6);
     else if (strcmp(key, "has_both") == 0)
         result->has_both = answer_number(text) > 0;
+    else if (strcmp(key, "is_steady") == 0)
+        result->is_steady = answer_number(text) > 0;
     else if (strcmp(key, "signal") == 0) /* as waitpid() has them */
         out->wait_status = (int)answer_number(text) & 0x7f;
     else if (strcmp(key, "code") == 0)

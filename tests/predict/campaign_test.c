@@ -441,6 +441,18 @@ static enum assay_status be_faster(const struct campaign_test *test,
     return fclose(file) ? ASSAY_IO : ASSAY_OK;
 }
 
+static size_t count_visits(void)
+{
+    FILE *file = fopen(test_path("visits"), "r");
+    size_t n = 0;
+
+    while (file && fgetc(file) != EOF)
+        n++;
+    if (file)
+        fclose(file);
+    return n;
+}
+
 static enum assay_status count_rounds(void *context,
                                       const struct campaign_test *test,
                                       const struct campaign_result *result,
@@ -482,6 +494,39 @@ TEST(the_least_latency_of_all_rounds_counts)
     progress = run(&config, &tests, log, crash, 0, 0, 0);
     CHECK_INT(progress.n_before, 12); /* nothing is measured again */
     CHECK_INT(progress.n_failed, 0);
+    campaign_log_close(log);
+    campaign_tests_release(&tests);
+    campaign_config_release(&config);
+}
+
+static enum assay_status be_steady(const struct campaign_test *test,
+                                   const struct campaign_limits *limits,
+                                   struct campaign_result *result,
+                                   struct error *error)
+{
+    result->is_steady = test->batch > 1;
+    return be_faster(test, limits, result, error);
+}
+
+TEST(what_was_steady_is_not_measured_again)
+{
+    struct campaign_config config;
+    struct campaign_tests tests;
+    struct campaign_progress progress;
+    struct campaign_log *log;
+
+    make_config(&config, "stage= ['inference']\n"
+                         "profile_variables= ['latency']\n");
+    config.profile.rounds = 3;
+    make_tests(&config, &tests);
+    log = open_log("steady.sqlite");
+    remove(test_path("visits"));
+    progress = run(&config, &tests, log, be_steady, 0, 0, 0);
+    CHECK_INT(progress.n_done, 6);
+    CHECK_INT(progress.n_left, 0);
+    CHECK_INT(count_visits(), 6 + 2 + 2); /* two networks at batch 1 */
+    progress = run(&config, &tests, log, crash, 0, 0, 0);
+    CHECK_INT(progress.n_before, 6);
     campaign_log_close(log);
     campaign_tests_release(&tests);
     campaign_config_release(&config);

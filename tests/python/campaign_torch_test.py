@@ -489,3 +489,34 @@ def test_a_python_that_cannot_be_used_is_one_sentence(tmp_path, body, said):
                          "./python.sh")
     assert code == 3 and said in err
     assert not (tmp_path / "logs").exists()
+
+
+def test_the_least_block_counts_and_says_whether_it_is_steady():
+    slow, quick = [1.4] * 18, [1.0] * 24 + [0.9, 1.1]
+    assert torch_test.least_block(slow + quick + slow) == (1.0, False)
+    assert torch_test.least_block(quick + quick + slow) == (1.0, True)
+    assert torch_test.least_block([90.0, 80.0, 81.0]) == (80.0, True)
+
+
+def test_blocks_share_the_processors():
+    allowed = {3, 4, 5, 8, 9, 10, 11, 20, 21, 22}
+    groups = [torch_test.block_processors(allowed, block)
+              for block in range(torch_test.N_GROUPS)]
+    assert set().union(*groups) == allowed
+    assert sum(map(len, groups)) == len(allowed)
+    assert torch_test.block_processors({7}, 5) == {7}
+    assert torch_test.block_processors(allowed, torch_test.N_GROUPS) == \
+        groups[0]
+
+
+def test_steps_move_on_after_each_block():
+    class Clock:
+        def time(self, step):
+            step()
+            return 10.0
+
+    moves, steps = [], []
+    times = torch_test.measure_latency(Clock(), lambda: steps.append(1), 90,
+                                       moves.append)
+    assert len(times) == len(steps) == 9
+    assert moves == [0, 1, 2]  # after three steps each
