@@ -37,12 +37,14 @@ struct trials {
     size_t n, capacity;
 };
 
-/* Levels of a GPU's networks differ in what kernels they get: those with odd
- * numbers of channels cannot have the fast ones. How far levels are apart says
- * little about that, the doubt of the model does. */
+bool calibration_is_doubted(enum target target, double multiprocessors)
+{
+    return multiprocessors > 0 && target == TARGET_LATENCY;
+}
+
 static bool is_doubted(const struct data_points *points)
 {
-    return points->multiprocessors > 0;
+    return calibration_is_doubted(points->target, points->multiprocessors);
 }
 
 /* ---- one fold ------------------------------------------------------------ */
@@ -348,7 +350,8 @@ static void choose_method(struct calibration *own, const struct trials *trials,
     for (int m = 0; m < N_METHODS; m++) {
         own->error[m] = mean_error(trials, n_networks, (enum method)m);
         if (wanted == N_METHODS &&
-            (method_is_for_all((enum method)m) || !is_doubted(points)) &&
+            (method_is_for_all((enum method)m) ||
+             !(points->multiprocessors > 0)) &&
             trials_prefer(trials, (enum method)m, own->method))
             own->method = (enum method)m;
     }

@@ -46,6 +46,11 @@ enum assay_status calibrate(const struct data_points *points,
                             struct calibration out[N_SIGHTS],
                             struct error *err);
 
+/* Whether intervals of other levels go by the doubt of the model. Levels of a
+ * GPU's networks differ in what kernels they get: those with odd numbers of
+ * channels cannot have the fast ones. How far levels are apart says little
+ * about that, the doubt does. */
+bool calibration_is_doubted(enum target target, double multiprocessors);
 /* SIGHT_LEVELS: the width for a network whose level is that far from those
  * trained on: somewhat smaller if it is nearer than the held-back levels were.
  */

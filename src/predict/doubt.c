@@ -156,6 +156,8 @@ enum assay_status doubt_find(struct doubt *doubt,
     if (weights && misses) {
         doubt_gather(doubt, physical, points, weights, misses);
         doubt->noise = noise_of(points, misses, misses + points->n);
+        if (physical->is_walked && physical->target == TARGET_MEMORY)
+            doubt->noise = fmax(doubt->noise, row);
         doubt->is_known =
             invert(doubt->covariance, physical_fitted_count(physical)) &&
             isfinite(doubt->noise);

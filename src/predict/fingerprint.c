@@ -413,11 +413,13 @@ enum assay_status fingerprint_predict(const struct fingerprint *fingerprint,
                          "the fingerprint makes no finite prediction of the "
                          "%s of %s; fit it again from its data",
                          target_names[target], description->network);
-    width = family && !(predictor->physical.multiprocessors > 0)
-                ? calibration_width(
-                      own, family_distance(family,
-                                           family_level(family, description)))
-                : own->width * predictor_doubt(predictor, description, batch);
+    width =
+        family && !calibration_is_doubted(target,
+                                          predictor->physical.multiprocessors)
+            ? calibration_width(
+                  own,
+                  family_distance(family, family_level(family, description)))
+            : own->width * predictor_doubt(predictor, description, batch);
     out->low = out->value * exp(-width);
     out->high = out->value * exp(width);
     /* What the physical model predicts beyond the ceiling, in proportion. */
