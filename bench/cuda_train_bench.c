@@ -236,6 +236,54 @@ static enum assay_status bench_recording(const struct device *gpu,
 
 /* ---- by hand ------------------------------------------------------------- */
 
+/* The modules that had most when the most was live. */
+static void show_modules(const struct learner *learner)
+{
+    enum { most_shown = 12 };
+    struct pool *pool = engine_pool(learner->engine);
+    size_t below = SIZE_MAX;
+
+    for (int shown = 0; shown < most_shown; shown++) {
+        size_t most = 0;
+        uint32_t owner = OWNER_MODULE;
+
+        for (uint32_t i = OWNER_MODULE; i < pool_owner_count(pool); i++) {
+            size_t bytes = pool_peak_of(pool, i);
+
+            if (bytes > most && bytes < below) {
+                most = bytes;
+                owner = i;
+            }
+        }
+        if (!most)
+            return;
+        printf(
+            "  %6.0f MiB %s\n", (double)most / 1048576,
+            owner == OWNER_MODULE
+                ? "the model"
+                : graph_scope(learner->graph, owner - OWNER_MODULE - 1)->path);
+        below = most;
+    }
+}
+
+/* Who had the memory when the most was live. */
+static void show_peak(const struct learner *learner)
+{
+    static const char *const names[OWNER_MODULE] = {
+        [OWNER_OTHER] = "other",           [OWNER_WEIGHTS] = "weights",
+        [OWNER_PACKED] = "packed weights", [OWNER_SCRATCH] = "scratch",
+        [OWNER_IMAGES] = "images",         [OWNER_GRADIENTS] = "gradients",
+        [OWNER_OPTIMIZER] = "optimizer",
+    };
+    struct pool *pool = engine_pool(learner->engine);
+
+    printf("peak:");
+    for (uint32_t i = 0; i < OWNER_MODULE; i++)
+        printf(" %s %.0f", names[i], (double)pool_peak_of(pool, i) / 1048576);
+    printf(" MiB, and of modules (of equal ones, one):\n");
+    show_modules(learner);
+}
+
 static void show_choices(const struct learner *learner)
 {
     struct backend *backend = engine_backend(learner->engine);
@@ -296,6 +344,7 @@ static int make_steps(char **words, const struct device *gpu)
                (double)usage.peak_bytes / 1048576,
                (double)usage.held_peak_bytes / 1048576,
                (double)driver.held_peak_bytes / 1048576);
+        show_peak(&learner);
         show_choices(&learner);
     }
     learner_close(&learner);

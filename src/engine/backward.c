@@ -153,7 +153,7 @@ static enum assay_status bring(struct engine *engine, const struct step *step,
     if (!is_read)
         return ASSAY_OK;
     if (!engine_value(engine, value)->buffer)
-        st = restore_value(engine, value, err);
+        st = restore_value(engine, value, step->at, err);
     if (!st)
         st =
             engine_bring(engine, value, place, (uint32_t)step->at, &there, err);

@@ -34,13 +34,52 @@ static size_t mark_sources(struct engine *engine, size_t producer)
     return first;
 }
 
-/* What was made on the way and no backward kernel will read. */
-static void release_passing(struct engine *engine, const struct node *node)
+/* Whether a backward kernel reads the value, or makes another again from it. */
+static bool node_reads(const struct engine *engine, size_t at, uint32_t value)
 {
+    const struct node *node = graph_node(engine->graph, at);
+    const struct tape_node *entry = &engine->tape->nodes[at];
+    uint64_t inputs = entry->reads.inputs | entry->holds;
+
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        if (inputs >> i & 1 && node->inputs[i] == value)
+            return true;
+    }
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        if (entry->reads.outputs >> i & 1 && node->outputs[i] == value)
+            return true;
+    }
+    return false;
+}
+
+/* By one of the nodes that the backward pass comes to next: some ten residual
+ * blocks. */
+static bool is_read_soon(const struct engine *engine, uint32_t value, size_t at)
+{
+    enum { soon = 64 };
+
+    for (size_t i = 0; i <= at && i < soon; i++) {
+        if (node_reads(engine, at - i, value))
+            return true;
+    }
+    return false;
+}
+
+/* What was made on the way and no backward kernel will read, or not soon: where
+ * it is cheap, it is made once more then. */
+static void release_passing(struct engine *engine, size_t made, size_t at)
+{
+    const struct node *node = graph_node(engine->graph, made);
+    bool is_cheap = !engine->tape->nodes[made].is_chosen;
+
     for (size_t k = 0; k < node->n_outputs; k++) {
         uint32_t value = node->outputs[k];
+        const struct tape_value *entry = &engine->tape->values[value];
 
-        if (!engine->tape->values[value].left && !engine->values[value].is_kept)
+        if (engine->values[value].is_kept)
+            continue;
+        if (!entry->left ||
+            (is_cheap && entry->is_dropped && !is_read_soon(engine, value, at)))
             engine_drop(engine, value);
     }
 }
@@ -57,7 +96,7 @@ static enum assay_status run_again(struct engine *engine, size_t at,
 }
 
 enum assay_status restore_value(struct engine *engine, uint32_t value,
-                                struct error *err)
+                                size_t at, struct error *err)
 {
     size_t last = graph_value(engine->graph, value)->producer;
     size_t first = mark_sources(engine, last);
@@ -70,7 +109,7 @@ enum assay_status restore_value(struct engine *engine, uint32_t value,
     }
     for (size_t i = first; i <= last; i++) {
         if (is_marked[i])
-            release_passing(engine, graph_node(engine->graph, i));
+            release_passing(engine, i, at);
         is_marked[i] = false;
     }
     return st;

@@ -137,38 +137,65 @@ static bool is_kept(const struct tape *tape, uint32_t value)
  * from: activation, addition, normalisation, and one to spare. */
 enum { CHEAP_DEPTH = 4 };
 
-/* Whether a value follows, by cheap nodes alone, from others that are kept.
- * One that is dropped itself does not count, so that what is made again stays
- * short: of a row of residual blocks every other output is kept. */
-static bool is_cheap_to_make(const struct tape *tape, const struct graph *graph,
-                             uint32_t value, int depth)
+/* How many values in a row may be dropped. The processors make few again: of a
+ * row of residual blocks every other output is kept. A device, which has less
+ * memory and takes a thousandth of a step for a map, drops them all. */
+static unsigned longest_row(const struct engine *engine)
+{
+    enum { on_host = 1, on_device = 16 };
+
+    return engine_is_far(engine) ? on_device : on_host;
+}
+
+/* How many dropped values in a row end with this one if it is made, by cheap
+ * nodes alone, from others that are kept or dropped; 0: it cannot be. */
+static unsigned cheap_row(const struct tape *tape, const struct graph *graph,
+                          uint32_t value, int depth)
 {
     const struct node *node =
         graph_node(graph, graph_value(graph, value)->producer);
-    bool has_source = false;
+    unsigned row = 0;
 
     if (!node->op->is_cheap || depth == 0)
-        return false;
+        return 0;
     for (size_t i = 0; i < node->n_inputs; i++) {
         uint32_t source = node->inputs[i];
+        unsigned more = 1;
 
         if (!is_made(graph, source))
             continue;
-        has_source = true;
-        if (!is_kept(tape, source) &&
-            (tape->values[source].is_dropped ||
-             !is_cheap_to_make(tape, graph, source, depth - 1)))
-            return false;
+        if (tape->values[source].is_dropped)
+            more = tape->values[source].row + 1;
+        else if (!is_kept(tape, source))
+            more = cheap_row(tape, graph, source, depth - 1);
+        if (!more)
+            return 0;
+        row = more > row ? more : row;
     }
-    return has_source;
+    return row;
+}
+
+static bool is_cheap_to_make(const struct tape *tape, const struct graph *graph,
+                             uint32_t value)
+{
+    unsigned row = cheap_row(tape, graph, value, CHEAP_DEPTH);
+
+    return row && row <= tape->longest_row;
+}
+
+static void drop_value(struct tape *tape, const struct graph *graph,
+                       uint32_t value)
+{
+    tape->values[value].row = cheap_row(tape, graph, value, CHEAP_DEPTH);
+    tape->values[value].is_dropped = true;
 }
 
 static void drop_cheap(struct tape *tape, const struct graph *graph)
 {
     for (uint32_t i = 0; i < tape->n_values; i++) {
         if (tape->values[i].uses && is_made(graph, i) &&
-            is_cheap_to_make(tape, graph, i, CHEAP_DEPTH))
-            tape->values[i].is_dropped = true;
+            is_cheap_to_make(tape, graph, i))
+            drop_value(tape, graph, i);
     }
 }
 
@@ -224,6 +251,7 @@ static enum assay_status drop_module(struct tape *tape,
             value->is_spared =
                 value->uses && !value->is_dropped && !node->op->is_view;
             value->is_dropped = true;
+            value->row = tape->longest_row; /* nothing more is made from it */
         }
     }
     if (!is_known)
@@ -241,8 +269,9 @@ static bool is_remade(struct tape *tape, const struct graph *graph,
 {
     struct tape_value *entry = &tape->values[value];
 
-    if (!entry->is_dropped && !entry->uses && is_made(graph, value))
-        entry->is_dropped = is_cheap_to_make(tape, graph, value, CHEAP_DEPTH);
+    if (!entry->is_dropped && !entry->uses && is_made(graph, value) &&
+        is_cheap_to_make(tape, graph, value))
+        drop_value(tape, graph, value);
     return entry->is_dropped;
 }
 
@@ -312,6 +341,7 @@ enum assay_status tape_new(const struct engine *engine,
     }
     tape->n_nodes = n_nodes;
     tape->n_values = n_values;
+    tape->longest_row = longest_row(engine);
     for (uint32_t i = 0; i < n_values; i++) {
         const struct value *value = graph_value(engine->graph, i);
 

@@ -25,6 +25,7 @@ struct tape_value {
     bool has_gradient;  /* one passes through it, or ends here */
     bool is_dropped;    /* not kept, but made again */
     bool is_spared;     /* it would be kept, but for the user's word */
+    unsigned row;       /* of cheap values in a row that are dropped */
     uint32_t uses;      /* by nodes in the backward pass */
     uint32_t left;      /* of those, in the pass under way */
     bool is_loss;       /* in the last forward pass */
@@ -36,8 +37,9 @@ struct tape {
     struct tape_node *nodes;
     struct tape_value *values;
     size_t n_nodes, n_values;
-    bool *is_marked; /* one a node: restore_value() runs it again */
-    bool has_run;    /* a forward pass whose backward pass is yet to come */
+    unsigned longest_row; /* that may be dropped */
+    bool *is_marked;      /* one a node: restore_value() runs it again */
+    bool has_run; /* a forward pass whose backward pass is yet to come */
     struct engine_recomputed recomputed; /* in the last step */
 };
 
@@ -61,8 +63,9 @@ void tape_count(struct engine *engine);
 
 /* ---- restore.c ---------------------------------------------------------- */
 
-/* Makes a dropped value again, with all it is made from. */
+/* Makes a dropped value again for the backward kernel of a node, with all it is
+ * made from. */
 enum assay_status restore_value(struct engine *engine, uint32_t value,
-                                struct error *err);
+                                size_t at, struct error *err);
 
 #endif

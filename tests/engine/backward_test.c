@@ -1,4 +1,5 @@
 /* tests/engine/backward_test.c - what engine/engine.h promises of training. */
+#include "backend/far.h"
 #include "base/mem.h"
 #include "small_graph.h"
 
@@ -9,7 +10,7 @@ static struct error err;
 
 /* ---- ops whose derivative everybody knows ------------------------------- */
 
-static int n_squares, n_doubles, n_again; /* kernels that ran */
+static int n_sums, n_squares, n_doubles, n_again; /* kernels that ran */
 
 static enum assay_status infer_same(const struct node *node,
                                     const struct tensor *const *inputs,
@@ -107,6 +108,7 @@ static enum assay_status plus(const struct op_context *context,
                               struct tensor *outputs, struct error *error)
 {
     (void)context, (void)node, (void)error;
+    n_sums++;
     for (size_t i = 0; i < tensor_elements(&outputs[0]); i++)
         tensor_f32(&outputs[0])[i] =
             tensor_f32(inputs[0])[i] + tensor_f32(inputs[1])[i];
@@ -154,20 +156,28 @@ static uint32_t small_parameter(struct small *small, const char *name)
     return value;
 }
 
-static struct engine *training_engine(struct small *small,
-                                      const char *const *recompute)
+static struct engine *training_engine_on(struct small *small,
+                                         const struct device *device,
+                                         const char *const *recompute)
 {
     struct engine_options options = {
+        .device = device,
         .backend_options = {.n_threads = 1, .is_training = true},
         .detail = ENGINE_MODULES,
         .recompute = recompute};
     struct engine *engine;
 
     memset(&err, 0, sizeof err);
-    n_squares = n_doubles = n_again = 0;
+    n_squares = n_doubles = n_sums = n_again = 0;
     CHECK_STATUS(engine_new(small->graph, small->pool, &options, &engine, &err),
                  ASSAY_OK, &err);
     return engine;
+}
+
+static struct engine *training_engine(struct small *small,
+                                      const char *const *recompute)
+{
+    return training_engine_on(small, NULL, recompute);
 }
 
 /* One step; the loss. */
@@ -409,6 +419,71 @@ TEST(of_a_row_of_cheap_sums_every_other_one_is_kept)
         tensor_release(&losses[i]);
     engine_free(engine);
     small_free(&small);
+}
+
+/* The gradient of w on a device. */
+static void check_there(struct engine *engine, uint32_t w, double first,
+                        double second)
+{
+    struct tensor here;
+
+    CHECK_STATUS(
+        engine_to_host(engine, engine_gradient(engine, w), &here, &err),
+        ASSAY_OK, &err);
+    CHECK_NEAR(tensor_f32(&here)[0], first, 1e-3);
+    CHECK_NEAR(tensor_f32(&here)[1], second, 1);
+    tensor_release(&here);
+}
+
+/* The same row on a device, which drops both sums. What reads the second comes
+ * soon after it, or many nodes later: then the first is not kept in between. */
+static void check_row_on_device(int n_between, int n_sums_wanted)
+{
+    struct far_device *far = far_device_new(NULL);
+    struct small small = small_new();
+    uint32_t w = small_parameter(&small, "w");
+    uint32_t v = small_parameter(&small, "v");
+    uint32_t y = small_op(&small, &square_op, GRAPH_NONE, "y0", w);
+    uint32_t sums[2];
+    struct engine *engine;
+    struct tensor losses[4];
+
+    for (int i = 0; i < 2; i++) {
+        uint32_t pair[2] = {small_op(&small, &square_op, GRAPH_NONE, NULL, y),
+                            y};
+
+        add_loss(&small, i ? "b" : "a", pair[0]);
+        y = sums[i] = small_node(&small, &plus_op, GRAPH_NONE, NULL, pair, 2);
+    }
+    for (int i = 0; i < n_between; i++)
+        v = small_op(&small, &twice_op, GRAPH_NONE, NULL, v);
+    add_loss(&small, "between", v);
+    add_loss(&small, "c", y);
+    engine = training_engine_on(&small, far_device(far), NULL);
+    CHECK_STATUS(engine_run(engine, NULL, losses, &err), ASSAY_OK, &err);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(engine_kept_bytes(
+                      engine, graph_value(small.graph, sums[i])->producer),
+                  0);
+    CHECK_INT(n_sums, 2);
+    CHECK_STATUS(engine_backward(engine, &err), ASSAY_OK, &err);
+    check_there(engine, w, 560, 2392864); /* waits for the device */
+    CHECK_INT(n_sums, n_sums_wanted);
+    for (int i = 0; i < 4; i++)
+        tensor_release(&losses[i]);
+    engine_free(engine);
+    small_free(&small);
+    far_device_free(far);
+}
+
+TEST(a_device_drops_a_row_of_cheap_sums_and_makes_each_again_once)
+{
+    check_row_on_device(2, 4);
+}
+
+TEST(what_is_made_on_the_way_and_read_much_later_is_made_once_more)
+{
+    check_row_on_device(70, 5);
 }
 
 TEST(a_module_named_for_it_is_computed_again_with_the_same_gradient)

@@ -149,6 +149,7 @@ extern const struct space cuda_space; /* its functions */
 struct cuda_memory_usage {
     size_t held_bytes, held_peak_bytes; /* from the driver */
     size_t live_bytes;                  /* handed out */
+    size_t most_bytes;                  /* to hold; 0: what the driver has */
 };
 
 struct cuda_memory_usage cuda_memory_usage(struct cuda_device *device);

@@ -8,6 +8,8 @@
 #include "backend/cuda/cuda_relay.h"
 #include "base/mem.h"
 
+#include <stdlib.h>
+
 /* Pinned memory that copies pass through, so that they need not wait. */
 struct staging {
     char *data;
@@ -256,13 +258,24 @@ static enum assay_status cuda_clear(struct space *space, void *to, size_t bytes,
                       "clearing memory", err);
 }
 
+/* Where not all may be taken, what is left of that. */
 static bool cuda_room(struct space *space, size_t *free_bytes,
                       size_t *total_bytes)
 {
     struct cuda_device *device = cuda_device_of(space);
+    struct cuda_memory_usage usage;
+    size_t left;
 
-    return !cuda_enter(device, NULL) &&
-           !cuda_driver()->cuMemGetInfo_v2(free_bytes, total_bytes);
+    if (cuda_enter(device, NULL) ||
+        cuda_driver()->cuMemGetInfo_v2(free_bytes, total_bytes))
+        return false;
+    usage = cuda_memory_usage(device);
+    if (!usage.most_bytes || usage.most_bytes >= *total_bytes)
+        return true;
+    left = usage.most_bytes - usage.held_bytes;
+    *total_bytes = usage.most_bytes;
+    *free_bytes = left < *free_bytes ? left : *free_bytes;
+    return true;
 }
 
 static size_t cuda_spare(struct space *space)
@@ -302,6 +315,16 @@ const struct space cuda_space = {
 
 /* ---- life ---------------------------------------------------------------- */
 
+/* ASSAY_CUDA_MEMORY: how many MiB to hold at most. */
+static size_t memory_most(void)
+{
+    static const size_t most_mib = SIZE_MAX >> 20;
+    const char *text = getenv("ASSAY_CUDA_MEMORY");
+    unsigned long long mib = text ? strtoull(text, NULL, 10) : 0;
+
+    return (size_t)(mib < most_mib ? mib : most_mib) << 20;
+}
+
 enum assay_status cuda_memory_new(struct cuda_device *device, struct error *err)
 {
     struct cuda_memory *memory = mem_zalloc(sizeof *memory);
@@ -309,6 +332,7 @@ enum assay_status cuda_memory_new(struct cuda_device *device, struct error *err)
     device->memory = memory;
     if (!memory)
         return error_nomem(err, sizeof *memory, "the memory of a GPU");
+    memory->zones.usage.most_bytes = memory_most();
     pthread_mutex_init(&memory->lock, NULL);
     return ASSAY_OK;
 }

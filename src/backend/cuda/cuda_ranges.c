@@ -14,6 +14,13 @@ static size_t ranges_round_up(size_t bytes, size_t to)
     return (bytes + to - 1) / to * to;
 }
 
+static bool may_hold(const struct cuda_ranges *ranges, size_t bytes)
+{
+    const struct cuda_memory_usage *usage = ranges->usage;
+
+    return !usage->most_bytes || bytes + usage->held_bytes <= usage->most_bytes;
+}
+
 static void count_held(struct cuda_ranges *ranges, size_t bytes)
 {
     struct cuda_memory_usage *usage = ranges->usage;
@@ -79,12 +86,13 @@ static bool range_map(const struct cuda_device *device, cu_pointer at,
 }
 
 static bool range_extend(const struct cuda_device *device,
+                         const struct cuda_ranges *ranges,
                          struct cuda_range *range, size_t bytes)
 {
     size_t mapped = (size_t)(range->pieces.end - range->pieces.begin);
     cu_pointer end = range->base + mapped;
 
-    if (mapped + bytes > range->reserved_bytes ||
+    if (!may_hold(ranges, bytes) || mapped + bytes > range->reserved_bytes ||
         !vec_grow(&range->chunks, &range->chunks_capacity, range->n_chunks + 1,
                   sizeof *range->chunks) ||
         !range_map(device, end, bytes))
@@ -112,9 +120,9 @@ static cu_pointer range_take(const struct cuda_device *device,
         ranges_round_up(pieces_missing(&range->pieces, bytes), page_bytes);
     if (missing > chunk)
         chunk = missing;
-    if (!range_extend(device, range, chunk)) {
+    if (!range_extend(device, ranges, range, chunk)) {
         chunk = missing;
-        if (!range_extend(device, range, chunk))
+        if (!range_extend(device, ranges, range, chunk))
             return 0;
     }
     count_held(ranges, chunk);
@@ -137,23 +145,32 @@ static void range_trim(struct cuda_ranges *ranges, struct cuda_range *range)
 
 /* ---- segments ------------------------------------------------------------ */
 
+/* 0: the driver has no more, or it may not be taken. */
+static cu_pointer segment_memory(const struct cuda_ranges *ranges, size_t bytes)
+{
+    cu_pointer at = 0;
+
+    return may_hold(ranges, bytes) && !cuda_driver()->cuMemAlloc_v2(&at, bytes)
+               ? at
+               : 0;
+}
+
 static cu_pointer segment_add(struct cuda_ranges *ranges, size_t bytes)
 {
     struct cuda_range *segment = mem_zalloc(sizeof *segment);
     size_t wanted = ranges_round_up(
         bytes < segment_bytes ? segment_bytes : bytes, page_bytes);
-    cu_pointer at = 0;
-    cu_result result;
+    cu_pointer at;
 
     if (!segment)
         return 0;
-    result = cuda_driver()->cuMemAlloc_v2(&at, wanted);
-    if (result && wanted > bytes) {
+    at = segment_memory(ranges, wanted);
+    if (!at && wanted > bytes) {
         wanted = bytes;
-        result = cuda_driver()->cuMemAlloc_v2(&at, wanted);
+        at = segment_memory(ranges, wanted);
     }
-    if (result || !pieces_grow(&segment->pieces, at, wanted)) {
-        if (!result)
+    if (!at || !pieces_grow(&segment->pieces, at, wanted)) {
+        if (at)
             (void)cuda_driver()->cuMemFree_v2(at);
         mem_free(segment);
         return 0;
