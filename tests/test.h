@@ -16,6 +16,19 @@
 #include <cmocka.h>
 #include <stdbool.h>
 
+/* Whether a sanitizer watches. Everything is slow then, and what repeats only
+ * for a statistic or runs code that is not ours need not run as often. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_IS_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_IS_SANITIZED
+#define TEST_IS_SANITIZED 0
+#endif
+
 void test_register(const char *name, void (*body)(void **));
 
 #define TEST(name)                                                             \

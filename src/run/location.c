@@ -35,10 +35,12 @@ static int64_t location_divisor(int64_t a, int64_t b)
 }
 
 /* Traces in microseconds have only multiples of 1000; a slow counter has few
- * distinct values, with gaps between them. */
+ * distinct values, with gaps between them. Where no value repeats, gaps are
+ * only how far apart the iterations were. */
 double location_tick_ns(const int64_t *sorted, size_t n)
 {
     int64_t divisor = 1000, gap = 0;
+    bool has_ties = false;
 
     for (size_t i = 0; i < n; i++)
         divisor = location_divisor(divisor, sorted[i]);
@@ -46,10 +48,11 @@ double location_tick_ns(const int64_t *sorted, size_t n)
          i++) {
         int64_t step = sorted[i] - sorted[i - 1];
 
+        has_ties |= step == 0;
         if (step && (!gap || step < gap))
             gap = step;
     }
-    return (double)(gap > divisor ? gap : divisor);
+    return (double)(has_ties && gap > divisor ? gap : divisor);
 }
 
 void location_sort(int64_t *values, size_t n)

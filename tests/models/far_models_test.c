@@ -9,15 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#define IS_SANITIZED                                                           \
-    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define IS_SANITIZED 0
-#endif
-
 enum { most_inputs = 8 };
 
 static struct error err;
@@ -164,7 +155,7 @@ TEST(classifiers_give_the_same_far_away)
     static const char *const names[] = {
         "mobilenet_v2",
         "mobilenet_v2",
-#if !IS_SANITIZED
+#if !TEST_IS_SANITIZED
         "alexnet",
         "googlenet",
         "mnasnet1_0",
@@ -208,7 +199,7 @@ TEST(detectors_give_the_same_far_away)
     struct model_options options = small_detector();
 
     compare_runs("fasterrcnn_resnet50_fpn", &options, small_photo, NULL);
-    if (!IS_SANITIZED)
+    if (!TEST_IS_SANITIZED)
         compare_runs("maskrcnn_resnet50_fpn", &options, small_photo, NULL);
 }
 
@@ -346,7 +337,7 @@ TEST(a_classifier_learns_the_same_far_away)
 
     compare_training(&course, NULL);
     course.optimizer = OPTIMIZER_ADAMW;
-    if (!IS_SANITIZED)
+    if (!TEST_IS_SANITIZED)
         compare_training(&course, NULL);
 }
 
@@ -372,7 +363,7 @@ TEST(a_detector_learns_the_same_far_away)
     struct course course = {.model = "fasterrcnn_resnet50_fpn",
                             .options = small_detector(),
                             .image = small_photo,
-                            .n_steps = IS_SANITIZED ? 1 : 2};
+                            .n_steps = TEST_IS_SANITIZED ? 1 : 2};
 
     course.options.is_training = true;
     course.options.norm = NORM_BATCH;

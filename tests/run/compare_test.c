@@ -140,6 +140,23 @@ TEST(a_coarse_clock_makes_no_differences)
     CHECK_INT(n_flagged, 0);
 }
 
+/* Five iterations of a slow model, tens of milliseconds apart, say nothing
+ * about the clock that timed the iterations of a fast one. */
+TEST(a_fast_model_keeps_its_figures_beside_a_slow_one)
+{
+    const struct plan slow = {5, 2e9, 1e8, 1e7, 0.1, 1};
+    const struct plan fast = {40, 900, 100, 20, 0.05, 2};
+    const struct run *runs[2];
+    struct comparison *c = plan_compare(&slow, 1, &fast, 1, runs);
+    struct scope_stats stats;
+
+    for (uint32_t i = 0; i < n_scopes; i++) {
+        CHECK_INT(run_scope_stats(runs[1], i, RUN_ANY, &stats, NULL), ASSAY_OK);
+        CHECK_NEAR(compare_row(c, i)->b_ns, stats.mean_ns, 1e-3);
+    }
+    plan_end(c, runs, 2);
+}
+
 TEST(zero_durations_can_be_compared)
 {
     const struct plan a = {20, 0, 3e6, 0, 0.02, 1};

@@ -20,6 +20,7 @@
 
 enum { n_stages = 10, n_layers = 10, n_leaves = n_stages * n_layers };
 enum { most_pairs = 40, few_iterations = 30, many_iterations = 200 };
+enum { n_trials = TEST_IS_SANITIZED ? 20 : 100 };
 
 /* How the machine behaves. Shares: 0.03 is 3 %. */
 struct interference {
@@ -312,12 +313,11 @@ struct rates {
 };
 
 static struct rates repeat(const char *name, trial *trial_once,
-                           const struct interference *with, double slower,
-                           size_t trials)
+                           const struct interference *with, double slower)
 {
-    struct rates rates = {.trials = trials};
+    struct rates rates = {.trials = n_trials};
 
-    for (size_t i = 0; i < trials; i++) {
+    for (size_t i = 0; i < n_trials; i++) {
         struct outcome outcome = trial_once(with, slower, 100 + i);
 
         rates.failed += outcome.gate == GATE_FAILED;
@@ -325,48 +325,48 @@ static struct rates repeat(const char *name, trial *trial_once,
         rates.noisy += outcome.gate == GATE_NOISY;
         rates.pairs += outcome.n_pairs;
     }
-    printf("%s, %s: of %zu gates %zu failed (%zu for the right layer), %zu "
+    printf("%s, %s: of %d gates %zu failed (%zu for the right layer), %zu "
            "passed, %zu undecided; %.1f pairs of runs each\n",
-           name, slower > 0 ? "5 % in a layer of 10 %" : "no change", trials,
-           rates.failed, rates.right, trials - rates.failed - rates.noisy,
-           rates.noisy, (double)rates.pairs / (double)trials);
+           name, slower > 0 ? "5 % in a layer of 10 %" : "no change", n_trials,
+           rates.failed, rates.right, n_trials - rates.failed - rates.noisy,
+           rates.noisy, (double)rates.pairs / n_trials);
     return rates;
 }
 
 static void check_rates(const char *name, trial *trial_once,
-                        const struct interference *with, size_t trials)
+                        const struct interference *with)
 {
-    struct rates planted = repeat(name, trial_once, with, 0.05, trials);
-    struct rates same = repeat(name, trial_once, with, 0, trials);
+    struct rates planted = repeat(name, trial_once, with, 0.05);
+    struct rates same = repeat(name, trial_once, with, 0);
 
-    CHECK(20 * planted.right >= 19 * trials);
-    CHECK(20 * same.failed <= trials);
+    CHECK(20 * planted.right >= 19 * n_trials);
+    CHECK(20 * same.failed <= n_trials);
 }
 
 TEST(the_gate_is_right_on_a_quiet_machine)
 {
-    check_rates("quiet", run_pairs, &quiet, 100);
+    check_rates("quiet", run_pairs, &quiet);
 }
 
 TEST(the_gate_is_right_among_bursts_of_other_work)
 {
-    check_rates("bursts", run_pairs, &bursts, 100);
+    check_rates("bursts", run_pairs, &bursts);
 }
 
 TEST(the_gate_is_right_while_the_machine_drifts)
 {
-    check_rates("drift", run_pairs, &drifting, 100);
+    check_rates("drift", run_pairs, &drifting);
 }
 
 TEST(the_gate_is_right_with_bursts_and_drift_together)
 {
-    check_rates("bursts and drift", run_pairs, &all_of_it, 100);
+    check_rates("bursts and drift", run_pairs, &all_of_it);
 }
 
 /* Here it may give up, but it must not blame anyone. */
 TEST(the_gate_blames_nobody_on_a_machine_that_is_busy_half_of_the_time)
 {
-    struct rates same = repeat("busy", run_pairs, &busy, 0, 100);
+    struct rates same = repeat("busy", run_pairs, &busy, 0);
 
     CHECK(20 * same.failed <= same.trials);
 }
@@ -374,5 +374,5 @@ TEST(the_gate_blames_nobody_on_a_machine_that_is_busy_half_of_the_time)
 /* One run per side cannot show what differs from start to start. */
 TEST(the_gate_is_right_with_one_long_run_per_side)
 {
-    check_rates("one run each, bursts", run_once, &bursts_within_runs, 100);
+    check_rates("one run each, bursts", run_once, &bursts_within_runs);
 }
