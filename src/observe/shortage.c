@@ -10,6 +10,8 @@ bool shortage_look(struct pool *pool, struct shortage *out)
     size_t total_bytes;
 
     *out = (struct shortage){.peak_bytes = usage.peak_bytes};
+    if (usage.refused_bytes > out->peak_bytes)
+        out->peak_bytes = usage.refused_bytes;
     if (space->is_host || !space->room ||
         !space->room(space, &out->available_bytes, &total_bytes))
         return false;

@@ -456,6 +456,8 @@ static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
         buffer->bytes = bytes;
         buffer->owner = whose;
         count_taken(pool, buffer);
+    } else {
+        pool->usage.refused_bytes = pool->usage.live_bytes + capacity;
     }
     pthread_mutex_unlock(&pool->lock);
     if (!buffer)

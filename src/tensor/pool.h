@@ -102,6 +102,8 @@ struct pool_usage {
     size_t cached_bytes;    /* waiting for reuse */
     size_t held_bytes;      /* from the system in all */
     size_t held_peak_bytes; /* most of that */
+    size_t refused_bytes;   /* what would have been live with the last request
+                               that there was no memory for; 0: none */
     size_t wrapped_bytes;   /* memory of others in buffers, of all the process,
                                in this pool's space; part of none of these */
 };

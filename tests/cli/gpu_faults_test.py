@@ -39,6 +39,11 @@ FAULTS = [
     ({"MADE_UP_MIB": 600}, "run resnet50 --random --device cuda:0 --batch 64 --iters 64",
      4, ["(Conv2d): out of memory: ", " MiB needed for ", "of 600 MiB left; here ",
          "a batch of 63 is the most that could fit"]),
+    # So much may be taken, whatever the GPU has; what failed counts for the batch.
+    ({"ASSAY_CUDA_MEMORY": 600},
+     "run vgg16 --random --device cuda:0 --batch 64 --iters 64", 4,
+     ["(Conv2d): out of memory: ", "784.0 MiB needed for a tensor", "of 600 MiB left; here ",
+      "a batch of 44 is the most that could fit"]),
     ({}, RUN.replace("cuda:0", "cpu") + " --in-flight 2", 2,
      ["--in-flight needs a GPU (--device cuda:0)", "one pass at a time"]),
     ({}, RUN + " --in-flight 2 --plain", 2, ["leave out one of the two"]),
