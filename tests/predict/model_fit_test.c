@@ -276,6 +276,86 @@ TEST(a_gpu_is_predicted_by_channels_that_tensor_cores_take_whole)
     data_set_release(&set);
 }
 
+static double parameter_of(const struct physical *physical, const char *name)
+{
+    for (size_t i = 0; i < physical_count(physical); i++) {
+        if (strcmp(physical_name(physical, i), name) == 0)
+            return exp(physical->log_value[i]);
+    }
+    return NAN;
+}
+
+/* Rows that are all launches say nothing about arithmetic: a multiprocessor
+ * does 512 multiply-adds in a clock of 1.6 GHz, more or less. */
+TEST(what_a_gpu_s_arithmetic_takes_is_about_known_from_its_multiprocessors)
+{
+    struct predictor_options options = {0};
+    struct predictor predictor = {0};
+    struct data_set set = {0};
+    struct data_points points;
+    struct error err = {0};
+
+    device_measure(&set, 2, 0, 5);
+    points = take(&set, TARGET_LATENCY, (struct wanted){0, 10, NULL, false});
+    points.multiprocessors = 132;
+    for (size_t i = 0; i < points.n; i++)
+        points.items[i].value =
+            10 * (double)points.items[i].description->n_convs;
+    CHECK_STATUS(predictor_fit(&predictor, &points, &options, &err), ASSAY_OK,
+                 &err);
+    CHECK(parameter_of(&predictor.physical, "rate_1x1") > 0.003);
+    CHECK(parameter_of(&predictor.physical, "rate_1x1") < 0.03);
+    predictor_release(&predictor);
+    points_release(&points);
+    data_set_release(&set);
+}
+
+/* The pool of network k holds 10 (k + 1) MB and 3 for each image. */
+static void walk_pools(struct data_set *set)
+{
+    for (size_t k = 0; k < set->n_descriptions; k++) {
+        struct image_counts *counts = &set->descriptions[k].counts;
+
+        for (int i = 0; i < WALKED_BATCHES; i++)
+            counts->own_training[i] = counts->own_inference[i] =
+                10 * (double)(k + 1) + 3 * (double)(1 << i);
+    }
+}
+
+TEST(a_gpu_s_memory_is_what_its_pool_was_found_to_hold)
+{
+    struct predictor_options options = {.needs_doubt = true, .n_trees = 1};
+    struct predictor predictor = {0};
+    struct data_set set = {0};
+    struct data_points points;
+    struct error err = {0};
+
+    device_measure(&set, 2, 0, 5);
+    walk_pools(&set);
+    points = take(&set, TARGET_MEMORY, (struct wanted){0, 10, NULL, false});
+    points.multiprocessors = 132;
+    points.is_fused = true;
+    for (size_t i = 0; i < points.n; i++) {
+        struct data_point *point = &points.items[i];
+
+        point->is_bound = false;
+        point->value =
+            10 * (double)(point->description - set.descriptions + 1) +
+            3 * point->batch;
+    }
+    CHECK_STATUS(predictor_fit(&predictor, &points, &options, &err), ASSAY_OK,
+                 &err);
+    CHECK_NEAR(physical_predict(&predictor.physical, &set.descriptions[0], 48),
+               10 + 3 * 48, 1.5);
+    CHECK_NEAR(physical_predict(&predictor.physical, &set.descriptions[1], 160),
+               20 + 3 * 160, 5);
+    /* All rows are exact; that the next will be, nobody knows. */
+    CHECK(predictor_doubt(&predictor, &set.descriptions[0], 8) >= 0.05);
+    predictor_release(&predictor);
+    points_release(&points);
+    data_set_release(&set);
+}
+
 TEST(predicting_a_latency_needs_no_memory)
 {
     static const double lanes[] = {1, 16};
