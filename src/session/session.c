@@ -9,6 +9,7 @@
 #include "passes/channel_picks.h"
 #include "passes/fuse.h"
 #include "passes/fuse_dense.h"
+#include "passes/merge_heads.h"
 #include "passes/integers.h"
 
 #include <assay/span.h>
@@ -43,6 +44,8 @@ static enum assay_status settle_graph(const struct session_options *options,
         st = integers_fuse(session->graph, session->pool, err);
     if (!st && session_device(options)->space->is_host)
         st = fuse_dense(session->graph, err);
+    if (!st && session_device(options)->space->is_host)
+        st = merge_heads(session->graph, session->pool, err);
     if (!st && session_device(options)->space->is_host)
         st = channel_picks_fuse(session->graph, session->pool, err);
     return st;

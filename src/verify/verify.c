@@ -10,6 +10,7 @@
 #include "passes/channel_picks.h"
 #include "passes/fuse.h"
 #include "passes/fuse_dense.h"
+#include "passes/merge_heads.h"
 #include "passes/integers.h"
 #include "tensor/convert.h"
 
@@ -223,6 +224,9 @@ static enum assay_status verify_open_model(struct subject *subject,
     if (!st && !options->is_plain &&
         (!options->device || options->device->space->is_host))
         st = fuse_dense(subject->graph, err);
+    if (!st && !options->is_plain &&
+        (!options->device || options->device->space->is_host))
+        st = merge_heads(subject->graph, subject->pool, err);
     if (!st && !options->is_plain &&
         (!options->device || options->device->space->is_host))
         st = channel_picks_fuse(subject->graph, subject->pool, err);

@@ -62,10 +62,14 @@ static enum assay_status add_transpose(struct case_builder *b,
                                        const struct op_case *c, uint32_t x,
                                        struct tensor *second, uint32_t *y)
 {
-    struct transpose_attrs attrs = {.rank = c->k == 2 ? 4 : 0,
+    struct transpose_attrs attrs = {.rank = c->k > 1 ? 4 : 0,
                                     .order = {2, 0, 3, 1}};
 
     (void)second;
+    if (c->k == 3) {
+        attrs.order[0] = 0;
+        attrs.order[1] = 2;
+    }
     return case_append(b, &op_transpose, &attrs, &x, 1, y);
 }
 

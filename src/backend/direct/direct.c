@@ -12,6 +12,9 @@
 enum { pieces_each = 4 };
 
 static const int64_t few_products = DIRECT_FEW_PRODUCTS;
+/* As many take the time of one in a channel of its own, where nothing is read
+ * twice. */
+static const int64_t own_channel = 4;
 
 const struct direct_kernels *direct_kernels(void)
 {
@@ -338,25 +341,40 @@ static void run_some_rows(const struct direct *direct,
         direct->kernels->depthwise(&rows);
 }
 
+/* Rows at a time: a few, and as many pieces for every thread; all of them where
+ * the last piece would be much smaller. */
+static int64_t piece_rows(int64_t rows)
+{
+    static const int64_t most = 16;
+    int64_t threads = omp_get_max_threads();
+    int64_t pieces = (rows + most * threads - 1) / (most * threads) * threads;
+    int64_t step = (rows + pieces - 1) / pieces;
+    int64_t missing = (rows + step - 1) / step * step - rows;
+
+    return rows <= most && missing * 4 >= step ? rows : step;
+}
+
+/* All channels of some rows, then those of the next, as pointwise ones take
+ * them: what a thread reads here it made there, and its cache has it. */
 static void run_planes(const struct direct *direct,
                        const struct direct_call *call)
 {
-    static const int64_t step = 16; /* rows at a time */
     const struct direct_shape *shape = &direct->shape;
-    int64_t planes = shape->images * direct->in_blocks;
+    int64_t blocks = direct->in_blocks, step = piece_rows(shape->out_height);
     int64_t parts = (shape->out_height + step - 1) / step;
+    int64_t products = shape->images * blocks * shape->out_height *
+                       shape->out_width * direct->kernels->lanes *
+                       each_channel(direct);
     int32_t numbers[DIRECT_MOST_LANES * DIRECT_MOST_LANES];
 
     if (direct->kind == DIRECT_GROUPED)
         number_groups(direct, numbers);
-#pragma omp parallel for if (planes * shape->out_height * shape->out_width *   \
-                                 direct->kernels->lanes *                      \
-                                 each_channel(direct) >                        \
-                             few_products)
-    for (int64_t i = 0; i < planes * parts; i++) {
-        int64_t first = i % parts * step, end = first + step;
+#pragma omp parallel for if (products > few_products / own_channel)
+    for (int64_t i = 0; i < shape->images * parts * blocks; i++) {
+        int64_t image = i / blocks / parts;
+        int64_t first = i / blocks % parts * step, end = first + step;
 
-        run_some_rows(direct, call, numbers, i / parts, first,
+        run_some_rows(direct, call, numbers, image * blocks + i % blocks, first,
                       end < shape->out_height ? end : shape->out_height);
     }
 }
