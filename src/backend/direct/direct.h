@@ -107,6 +107,18 @@ void direct_dense_pack(int64_t in, int64_t out, const float *weights,
 size_t direct_dense_scratch(int64_t rows, int64_t in, int64_t out);
 void direct_dense_run(const struct direct_dense *dense);
 
+/* The same with seven eighths of the products, for many rows, inputs and
+ * outputs; weights and scratch memory are others. Every sum loses a bit or two
+ * of its precision. */
+bool direct_halves_takes(int64_t rows, int64_t in, int64_t out);
+size_t direct_halves_weight_bytes(int64_t in, int64_t out);
+void direct_halves_pack(int64_t in, int64_t out, const float *weights,
+                        int64_t in_step, int64_t out_step, float *packed);
+/* Of the products and of the sums around them. */
+uint64_t direct_halves_flops(int64_t rows, int64_t in, int64_t out);
+size_t direct_halves_scratch(int64_t rows, int64_t in, int64_t out);
+void direct_halves_run(const struct direct_dense *dense);
+
 /* y = x / (bias + scale * sum of squares)^beta, over the channels from `before`
  * ahead of each to `after` behind it, at most a block's each. */
 struct direct_responses {

@@ -32,9 +32,10 @@ enum order {
     ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
     ORDER_WINOGRAD_2X3,
-    ORDER_GROUPED,     /* weights for grouped.c */
-    ORDER_DIRECT,      /* weights for own_direct.c */
-    ORDER_DENSE_PANELS /* weights for own_dense.c */
+    ORDER_GROUPED,      /* weights for grouped.c */
+    ORDER_DIRECT,       /* weights for own_direct.c */
+    ORDER_DENSE_PANELS, /* weights for own_dense.c */
+    ORDER_DENSE_HALVES  /* the same, for products of halves */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -560,7 +561,12 @@ enum assay_status dense_run(struct onednn *dn, const struct job *job,
                             const struct tensor *plus,
                             enum dense_activation activation, struct tensor *y,
                             struct error *err);
-void dense_pack(const struct job *job, const float *weights, float *packed);
+/* Whether a kernel is one of these. */
+bool dense_has(const struct kernel *kernel);
+void dense_pack(const struct job *job, const struct kernel *kernel,
+                const float *weights, float *packed);
+/* What its products and sums of halves take; 0: they are not in halves. */
+uint64_t dense_flops(const struct kernel *kernel);
 
 /* ---- transposed.c -------------------------------------------------------- */
 
