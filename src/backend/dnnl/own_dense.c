@@ -33,9 +33,14 @@ bool dense_takes(const struct onednn *dn, const struct job *job)
            direct_dense_takes(dense_out(job));
 }
 
-static int64_t dense_rows(const struct job *job)
+/* Rows of a matrix, which may have several dimensions. */
+static int64_t dense_rows(const struct shape *y)
 {
-    return shape_span(&job->y, 0, job->y.rank - 1);
+    int64_t rows = 1;
+
+    for (int i = 0; i + 1 < y->rank; i++)
+        rows *= y->dims[i];
+    return rows;
 }
 
 static bool is_halved(const struct kernel *kernel)
@@ -55,7 +60,7 @@ static const struct layout *dense_weights(struct onednn *dn,
 {
     int64_t in = dense_in(job), out = dense_out(job);
 
-    if (direct_halves_takes(dense_rows(job), in, out))
+    if (direct_halves_takes(dense_rows(&job->y), in, out))
         return layout_transformed(dn, &job->weight->shape, ORDER_DENSE_HALVES,
                                   direct_halves_weight_bytes(in, out));
     return layout_transformed(dn, &job->weight->shape, ORDER_DENSE_PANELS,
@@ -121,9 +126,9 @@ uint64_t dense_flops(const struct kernel *kernel)
 {
     const struct shape *y = &kernel->y;
     int64_t in = kernel->x.dims[kernel->x.rank - 1];
-    int64_t out = y->dims[y->rank - 1], rows = shape_span(y, 0, y->rank - 1);
+    int64_t out = y->dims[y->rank - 1];
 
-    return is_halved(kernel) ? direct_halves_flops(rows, in, out) : 0;
+    return is_halved(kernel) ? direct_halves_flops(dense_rows(y), in, out) : 0;
 }
 
 /* x and what is added, as they are read. */
