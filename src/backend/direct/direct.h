@@ -132,4 +132,18 @@ struct direct_responses {
 /* Only where direct_lanes() is not 0. */
 void direct_respond(const struct direct_responses *responses);
 
+/* Of lines of n numbers, at least 1. Only where direct_lanes() is not 0. */
+void direct_softmax(const float *x, float *y, int64_t lines, int64_t n);
+
+/* (x - mean) / deviation * scale + bias of lines of n numbers, at least 1. */
+struct direct_norm {
+    const float *scale, *bias; /* bias NULL: none */
+    int64_t n;
+    float eps; /* added to the variance */
+};
+
+/* Only where direct_lanes() is not 0. */
+void direct_normalize(const struct direct_norm *norm, const float *x, float *y,
+                      int64_t lines);
+
 #endif

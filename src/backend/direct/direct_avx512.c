@@ -9,6 +9,7 @@ enum { group = 12, columns = 8 };
 #include "backend/direct/direct_body_internal.h"
 #include "backend/direct/few_rows_internal.h"
 #include "backend/direct/halves_internal.h"
+#include "backend/direct/lines_internal.h"
 #include "backend/direct/responses_internal.h"
 #include "backend/direct/stem_internal.h"
 
@@ -23,4 +24,6 @@ const struct direct_kernels direct_avx512 = {.name = "avx512",
                                              .grouped = body_grouped,
                                              .multiply = body_multiply,
                                              .respond = body_respond,
+                                             .softmax = body_softmax,
+                                             .norm = body_norm,
                                              .stem = body_stem};

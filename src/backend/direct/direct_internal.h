@@ -111,6 +111,8 @@ struct direct_kernels {
     /* Outputs from `first` on, DIRECT_STREAMS of them or what is left. */
     void (*multiply)(const struct direct_product *product, int64_t first);
     void (*respond)(const struct direct_response *response);
+    void (*softmax)(const float *x, float *y, int64_t n);
+    void (*norm)(const struct direct_norm *norm, const float *x, float *y);
 };
 
 /* Pixels of a direct_response at most. */

@@ -587,7 +587,8 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_mul, forward_batch_norm, forward_batch_norm_training,
     forward_local_response_norm, forward_resize_nearest, forward_resize,
     forward_roi_align, forward_anchor_grid, forward_concat,
-    forward_pick_channels, forward_dropout, forward_transpose, forward_gather;
+    forward_pick_channels, forward_dropout, forward_transpose, forward_gather,
+    forward_softmax, forward_layer_norm;
 
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,
