@@ -43,6 +43,23 @@ static inline __m128 vec_fold(vec x)
     return _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1);
 }
 
+/* Of all elements. */
+static inline float vec_largest(vec x)
+{
+    __m128 four =
+        _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
+static inline float vec_total(vec x)
+{
+    __m128 four = vec_fold(x), two = four + _mm_movehl_ps(four, four);
+
+    return _mm_cvtss_f32(two + _mm_movehdup_ps(two));
+}
+
 /* The lower half, and a vector of a half and zeros. */
 typedef __m128 half_vec;
 #define vec_low      _mm256_castps256_ps128

@@ -41,6 +41,10 @@ static inline __m128 vec_fold(vec x)
     return _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
 }
 
+/* Of all elements. */
+#define vec_largest _mm512_reduce_max_ps
+#define vec_total   _mm512_reduce_add_ps
+
 /* The lower half, and a vector of a half and zeros. */
 typedef __m256 half_vec;
 #define vec_low      _mm512_castps512_ps256

@@ -237,11 +237,13 @@ static void run_panel(const struct direct *direct,
         .x_plane = plane,
         .y_plane = plane,
         .y_step = lanes,
-        .adds = call->adds,
+        .sums_step = lanes,
         .narrow = direct->narrow,
         .then = &call->then};
 
     copy_bias(direct, call->bias, block, n_blocks, bias);
+    if (call->adds)
+        pixels.sums = pixels.y;
     if (direct->narrow)
         direct->kernels->narrow(&pixels);
     else

@@ -107,6 +107,18 @@ void direct_dense_pack(int64_t in, int64_t out, const float *weights,
 size_t direct_dense_scratch(int64_t rows, int64_t in, int64_t out);
 void direct_dense_run(const struct direct_dense *dense);
 
+/* The same with seven eighths of the products, for many rows, inputs and
+ * outputs; weights and scratch memory are others. Every sum loses a bit or two
+ * of its precision. */
+bool direct_halves_takes(int64_t rows, int64_t in, int64_t out);
+size_t direct_halves_weight_bytes(int64_t in, int64_t out);
+void direct_halves_pack(int64_t in, int64_t out, const float *weights,
+                        int64_t in_step, int64_t out_step, float *packed);
+/* Of the products and of the sums around them. */
+uint64_t direct_halves_flops(int64_t rows, int64_t in, int64_t out);
+size_t direct_halves_scratch(int64_t rows, int64_t in, int64_t out);
+void direct_halves_run(const struct direct_dense *dense);
+
 /* y = x / (bias + scale * sum of squares)^beta, over the channels from `before`
  * ahead of each to `after` behind it, at most a block's each. */
 struct direct_responses {
@@ -119,5 +131,19 @@ struct direct_responses {
 
 /* Only where direct_lanes() is not 0. */
 void direct_respond(const struct direct_responses *responses);
+
+/* Of lines of n numbers, at least 1. Only where direct_lanes() is not 0. */
+void direct_softmax(const float *x, float *y, int64_t lines, int64_t n);
+
+/* (x - mean) / deviation * scale + bias of lines of n numbers, at least 1. */
+struct direct_norm {
+    const float *scale, *bias; /* bias NULL: none */
+    int64_t n;
+    float eps; /* added to the variance */
+};
+
+/* Only where direct_lanes() is not 0. */
+void direct_normalize(const struct direct_norm *norm, const float *x, float *y,
+                      int64_t lines);
 
 #endif

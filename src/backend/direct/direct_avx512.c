@@ -8,6 +8,8 @@ enum { group = 12, columns = 8 };
 
 #include "backend/direct/direct_body_internal.h"
 #include "backend/direct/few_rows_internal.h"
+#include "backend/direct/halves_internal.h"
+#include "backend/direct/lines_internal.h"
 #include "backend/direct/responses_internal.h"
 #include "backend/direct/stem_internal.h"
 
@@ -15,9 +17,13 @@ const struct direct_kernels direct_avx512 = {.name = "avx512",
                                              .lanes = lanes,
                                              .pointwise = body_pointwise,
                                              .rows = body_rows,
+                                             .halve = body_halve,
+                                             .join = body_join,
                                              .narrow = body_narrow,
                                              .depthwise = body_depthwise,
                                              .grouped = body_grouped,
                                              .multiply = body_multiply,
                                              .respond = body_respond,
+                                             .softmax = body_softmax,
+                                             .norm = body_norm,
                                              .stem = body_stem};

@@ -129,8 +129,9 @@ PART void make_pixels(const struct direct_pixels *pixels, int64_t at,
         float *to =
             y + i % n_blocks * pixels->y_plane + i / n_blocks * pixels->y_step;
 
-        if (pixels->adds)
-            sums[i] += vec_load(to);
+        if (pixels->sums)
+            sums[i] += vec_load(pixels->sums + i % n_blocks * pixels->y_plane +
+                                (at + i / n_blocks) * pixels->sums_step);
         vec_store(to, vec_limit(sums[i], limits));
     }
 }
@@ -225,8 +226,8 @@ PART void place_narrow(const struct direct_pixels *pixels, int64_t at,
     float *to = pixels->y + at * lanes;
     vec y = vec_widen(sums) + vec_load(pixels->bias);
 
-    if (pixels->adds)
-        y += vec_load(to);
+    if (pixels->sums)
+        y += vec_load(pixels->sums + at * lanes);
     vec_store(to, vec_limit(y, limits));
 }
 

@@ -29,7 +29,8 @@ struct direct_pixels {
     int64_t x_plane, y_plane; /* floats from block to block */
     int64_t y_step;           /* floats from pixel to pixel of y */
     int64_t x_step;           /* the same of x, of rows of a matrix */
-    bool adds;
+    const float *sums; /* of products before these, added first; NULL: none */
+    int64_t sums_step; /* floats from pixel to pixel of sums */
     const struct activation *then;
     bool has_gelu;     /* instead of that */
     const float *plus; /* lies as y does, added last; NULL: none */
@@ -76,11 +77,33 @@ struct direct_response {
     float scale, bias, beta;
 };
 
+/* A row of the upper and one of the lower half of a matrix, two times n numbers
+ * each, and sums of their parts: S1 to S4 of direct_halves.c. */
+struct direct_halved {
+    const float *upper, *lower; /* NULL: zeros */
+    int64_t n;                  /* at least a vector's */
+    float *sums;
+    int64_t step; /* floats from one sum to the next */
+};
+
+/* To the first place goes the third, and second and third together to y. */
+struct direct_joined {
+    float *first;
+    const float *second, *third;
+    const float *bias;  /* a row; NULL: none */
+    int64_t n_first, n; /* rows of the first place, and of y: no more */
+    int64_t width;      /* whole vectors */
+    int64_t step;       /* floats from row to row of the places */
+    const struct direct_pixels *pixels; /* y and what else happens to it */
+};
+
 struct direct_kernels {
     const char *name;
     int64_t lanes; /* floats of a vector, channels of a block */
     void (*pointwise)(const struct direct_pixels *pixels);
     void (*rows)(const struct direct_pixels *pixels);
+    void (*halve)(const struct direct_halved *halved);
+    void (*join)(const struct direct_joined *joined);
     void (*narrow)(const struct direct_pixels *pixels);
     void (*depthwise)(const struct direct_rows *rows);
     void (*grouped)(const struct direct_rows *rows);
@@ -88,6 +111,8 @@ struct direct_kernels {
     /* Outputs from `first` on, DIRECT_STREAMS of them or what is left. */
     void (*multiply)(const struct direct_product *product, int64_t first);
     void (*respond)(const struct direct_response *response);
+    void (*softmax)(const float *x, float *y, int64_t n);
+    void (*norm)(const struct direct_norm *norm, const float *x, float *y);
 };
 
 /* Pixels of a direct_response at most. */

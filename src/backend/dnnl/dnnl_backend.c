@@ -49,6 +49,8 @@ static const struct {
     {&op_batch_norm, forward_batch_norm, 0},
     {&op_batch_norm_training, forward_batch_norm_training, 0},
     {&op_local_response_norm, forward_local_response_norm, 0},
+    {&op_softmax, forward_softmax, 0},
+    {&op_layer_norm, forward_layer_norm, 0},
     {&op_resize_nearest, forward_resize_nearest, 0},
     {&op_resize, forward_resize, 0},
     {&op_roi_align, forward_roi_align, 0},

@@ -32,9 +32,10 @@ enum order {
     ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
     ORDER_WINOGRAD_2X3,
-    ORDER_GROUPED,     /* weights for grouped.c */
-    ORDER_DIRECT,      /* weights for own_direct.c */
-    ORDER_DENSE_PANELS /* weights for own_dense.c */
+    ORDER_GROUPED,      /* weights for grouped.c */
+    ORDER_DIRECT,       /* weights for own_direct.c */
+    ORDER_DENSE_PANELS, /* weights for own_dense.c */
+    ORDER_DENSE_HALVES  /* the same, for products of halves */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -560,7 +561,12 @@ enum assay_status dense_run(struct onednn *dn, const struct job *job,
                             const struct tensor *plus,
                             enum dense_activation activation, struct tensor *y,
                             struct error *err);
-void dense_pack(const struct job *job, const float *weights, float *packed);
+/* Whether a kernel is one of these. */
+bool dense_has(const struct kernel *kernel);
+void dense_pack(const struct job *job, const struct kernel *kernel,
+                const float *weights, float *packed);
+/* What its products and sums of halves take; 0: they are not in halves. */
+uint64_t dense_flops(const struct kernel *kernel);
 
 /* ---- transposed.c -------------------------------------------------------- */
 
@@ -581,7 +587,8 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_mul, forward_batch_norm, forward_batch_norm_training,
     forward_local_response_norm, forward_resize_nearest, forward_resize,
     forward_roi_align, forward_anchor_grid, forward_concat,
-    forward_pick_channels, forward_dropout, forward_transpose, forward_gather;
+    forward_pick_channels, forward_dropout, forward_transpose, forward_gather,
+    forward_softmax, forward_layer_norm;
 
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,

@@ -158,6 +158,8 @@ static uint64_t kernel_flops(const struct onednn *dn,
     if (node->op == &op_conv2d)
         return direct_flops(kernel, direction, conv2d_attrs(node),
                             &inputs[CONV2D_WEIGHT]->shape);
+    if (kernel->weights && dense_has(kernel))
+        return dense_flops(kernel);
     return 0;
 }
 

@@ -33,6 +33,51 @@ bool dense_takes(const struct onednn *dn, const struct job *job)
            direct_dense_takes(dense_out(job));
 }
 
+/* Rows of a matrix, which may have several dimensions. */
+static int64_t dense_rows(const struct shape *y)
+{
+    int64_t rows = 1;
+
+    for (int i = 0; i + 1 < y->rank; i++)
+        rows *= y->dims[i];
+    return rows;
+}
+
+static bool is_halved(const struct kernel *kernel)
+{
+    return kernel->weights->order == ORDER_DENSE_HALVES;
+}
+
+bool dense_has(const struct kernel *kernel)
+{
+    return kernel->weights->order == ORDER_DENSE_PANELS || is_halved(kernel);
+}
+
+/* Seven products of halves are fewer than eight, where there is enough to
+ * multiply. */
+static const struct layout *dense_weights(struct onednn *dn,
+                                          const struct job *job)
+{
+    int64_t in = dense_in(job), out = dense_out(job);
+
+    if (direct_halves_takes(dense_rows(&job->y), in, out))
+        return layout_transformed(dn, &job->weight->shape, ORDER_DENSE_HALVES,
+                                  direct_halves_weight_bytes(in, out));
+    return layout_transformed(dn, &job->weight->shape, ORDER_DENSE_PANELS,
+                              direct_dense_weight_bytes(in, out));
+}
+
+static void dense_name(struct kernel *kernel)
+{
+    struct candidate *name = &kernel->candidates.items[0];
+
+    kernel->how = "by rule of thumb";
+    kernel->candidates.n = 1;
+    name->ms = -1;
+    snprintf(name->name, sizeof name->name, "direct assay_dense%s:%s",
+             is_halved(kernel) ? "_halves" : "", direct_instructions());
+}
+
 static enum assay_status own_dense_make(struct onednn *dn,
                                         const struct job *job,
                                         struct kernel **out, struct error *err)
@@ -48,15 +93,8 @@ static enum assay_status own_dense_make(struct onednn *dn,
     kernel->x_layout = job->x->layout;
     kernel->src = layout_dense(dn, &job->x->shape);
     kernel->dst = layout_dense(dn, &job->y);
-    kernel->weights = layout_transformed(
-        dn, &job->weight->shape, ORDER_DENSE_PANELS,
-        direct_dense_weight_bytes(dense_in(job), dense_out(job)));
-    kernel->how = "by rule of thumb";
-    kernel->candidates.n = 1;
-    kernel->candidates.items[0].ms = -1;
-    snprintf(kernel->candidates.items[0].name,
-             sizeof kernel->candidates.items[0].name, "direct assay_dense:%s",
-             direct_instructions());
+    kernel->weights = dense_weights(dn, job);
+    dense_name(kernel);
     st = layout_check(kernel->src, err);
     if (!st)
         st = layout_check(kernel->dst, err);
@@ -71,13 +109,26 @@ static enum assay_status own_dense_make(struct onednn *dn,
     return ASSAY_OK;
 }
 
-void dense_pack(const struct job *job, const float *weights, float *packed)
+void dense_pack(const struct job *job, const struct kernel *kernel,
+                const float *weights, float *packed)
 {
     int64_t in = dense_in(job), out = dense_out(job);
     bool has_rows = has_rows_of_inputs(job);
+    int64_t in_step = has_rows ? 1 : out, out_step = has_rows ? in : 1;
 
-    direct_dense_pack(in, out, weights, has_rows ? 1 : out, has_rows ? in : 1,
-                      packed);
+    if (is_halved(kernel))
+        direct_halves_pack(in, out, weights, in_step, out_step, packed);
+    else
+        direct_dense_pack(in, out, weights, in_step, out_step, packed);
+}
+
+uint64_t dense_flops(const struct kernel *kernel)
+{
+    const struct shape *y = &kernel->y;
+    int64_t in = kernel->x.dims[kernel->x.rank - 1];
+    int64_t out = y->dims[y->rank - 1];
+
+    return is_halved(kernel) ? direct_halves_flops(dense_rows(y), in, out) : 0;
 }
 
 /* x and what is added, as they are read. */
@@ -108,13 +159,18 @@ static enum assay_status dense_multiply(struct onednn *dn,
 
     dense.rows = (int64_t)tensor_elements(y) / dense.out;
     dense.weights = weights;
-    bytes = direct_dense_scratch(dense.rows, dense.in, dense.out);
+    bytes = is_halved(kernel)
+                ? direct_halves_scratch(dense.rows, dense.in, dense.out)
+                : direct_dense_scratch(dense.rows, dense.in, dense.out);
     if (!st && bytes)
         st = pool_take_scratch(job->context->pool, bytes, "rows of a product",
                                &scratch, err);
     if (!st) {
         dense.scratch = scratch ? buffer_data(scratch) : NULL;
-        direct_dense_run(&dense);
+        if (is_halved(kernel))
+            direct_halves_run(&dense);
+        else
+            direct_dense_run(&dense);
     }
     buffer_release(scratch);
     buffer_release(held);

@@ -108,8 +108,7 @@ static enum assay_status pack(struct onednn *dn, const struct job *job,
     if (st)
         return st;
     if (owner == OWNER_PACKED && dn->may_unload && !kernel->own &&
-        !kernel->grouped && !kernel->direct &&
-        kernel->weights->order != ORDER_DENSE_PANELS &&
+        !kernel->grouped && !kernel->direct && !dense_has(kernel) &&
         pack_rows(dn, job, kernel, buffer_data(*buffer)))
         return ASSAY_OK;
     st = prepare_weights(job, &dense, err);
@@ -117,8 +116,8 @@ static enum assay_status pack(struct onednn *dn, const struct job *job,
         own_winograd_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
     else if (!st && kernel->direct)
         own_direct_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
-    else if (!st && kernel->weights->order == ORDER_DENSE_PANELS)
-        dense_pack(job, tensor_f32(&dense), buffer_data(*buffer));
+    else if (!st && dense_has(kernel))
+        dense_pack(job, kernel, tensor_f32(&dense), buffer_data(*buffer));
     else if (!st && kernel->grouped)
         grouped_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
     else if (!st)

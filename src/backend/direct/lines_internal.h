@@ -1,0 +1,119 @@
+/* backend/direct/lines_internal.h - softmax and norm of a line; compiled once
+ * for each instruction set.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BACKEND_DIRECT_LINES_INTERNAL_H
+#define BACKEND_DIRECT_LINES_INTERNAL_H
+
+#include "backend/direct/direct_internal.h"
+#include "backend/vector_activations_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* vec_exp() counts what is far below 0 as -87: that becomes 0 here, as of
+ * values that a mask has made minus infinity. */
+PART vec softmax_exp(vec x)
+{
+    static const float least = 1.7e-38F;
+
+    return vec_max(vec_splat(0), vec_exp(x) - least);
+}
+
+/* The last values of a line, fewer than a vector's; others are `fill`. */
+PART vec load_last(const float *x, int64_t n, float fill)
+{
+    float last[lanes];
+
+    for (int i = 0; i < lanes; i++)
+        last[i] = fill;
+    memcpy(last, x, (size_t)n * sizeof *x);
+    return vec_load(last);
+}
+
+static void body_softmax(const float *x, float *y, int64_t n)
+{
+    int64_t whole = n / lanes * lanes, rest = n - whole;
+    vec last = load_last(x + whole, rest, -INFINITY), most = last;
+    vec sums = vec_splat(0), largest, inverse;
+    float ends[lanes];
+
+    for (int64_t i = 0; i < whole; i += lanes)
+        most = vec_max(most, vec_load(x + i));
+    largest = vec_splat(vec_largest(most));
+    for (int64_t i = 0; i < whole; i += lanes) {
+        vec e = softmax_exp(vec_load(x + i) - largest);
+
+        vec_store(y + i, e);
+        sums += e;
+    }
+    last = softmax_exp(last - largest);
+    inverse = vec_splat(1 / vec_total(sums + last));
+    for (int64_t i = 0; i < whole; i += lanes)
+        vec_store(y + i, vec_load(y + i) * inverse);
+    vec_store(ends, last * inverse);
+    memcpy(y + whole, ends, (size_t)rest * sizeof *y);
+}
+
+/* ---- norm ---------------------------------------------------------------- */
+
+/* Two sums at once: one would wait for itself. */
+PART float norm_mean(const float *x, int64_t n)
+{
+    int64_t i = 0;
+    vec even = vec_splat(0), odd = vec_splat(0);
+
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        even += vec_load(x + i);
+        odd += vec_load(x + i + lanes);
+    }
+    for (; i + lanes <= n; i += lanes)
+        even += vec_load(x + i);
+    odd += load_last(x + i, n - i, 0);
+    return vec_total(even + odd) / (float)n;
+}
+
+/* From values less the mean: a mean far from 0 would spoil it otherwise. */
+PART float norm_variance(const float *x, int64_t n, float mean)
+{
+    int64_t i = 0;
+    vec even = vec_splat(0), odd = vec_splat(0);
+
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+        vec a = vec_load(x + i) - mean, b = vec_load(x + i + lanes) - mean;
+
+        even += a * a;
+        odd += b * b;
+    }
+    for (; i + lanes <= n; i += lanes) {
+        vec a = vec_load(x + i) - mean;
+
+        even += a * a;
+    }
+    if (i < n) {
+        vec a = load_last(x + i, n - i, mean) - mean;
+
+        odd += a * a;
+    }
+    return vec_total(even + odd) / (float)n;
+}
+
+static void body_norm(const struct direct_norm *norm, const float *x, float *y)
+{
+    int64_t n = norm->n, i = 0;
+    float mean = norm_mean(x, n);
+    float factor = 1 / sqrtf(norm_variance(x, n, mean) + norm->eps);
+
+    for (; i + lanes <= n; i += lanes) {
+        vec v = (vec_load(x + i) - mean) * factor * vec_load(norm->scale + i);
+
+        if (norm->bias)
+            v += vec_load(norm->bias + i);
+        vec_store(y + i, v);
+    }
+    for (; i < n; i++)
+        y[i] = (x[i] - mean) * factor * norm->scale[i] +
+               (norm->bias ? norm->bias[i] : 0);
+}
+
+#endif
