@@ -238,6 +238,8 @@ void executed_forward(const struct onednn *dn, const struct node *node,
     const struct winograd *winograd;
     uint64_t flops;
 
+    if (outputs[0].layout && outputs[0].layout->is_pending)
+        cost->done_flops = cost->done_bytes = 0; /* left to the next one */
     if (node->op == &op_concat && cost->done_bytes)
         cost->done_bytes -= bytes_in_place(node, inputs, outputs);
     if (!kernel || tensor_elements(&outputs[0]) == 0)
@@ -252,6 +254,8 @@ void executed_forward(const struct onednn *dn, const struct node *node,
         cost->done_bytes += executed_winograd_bytes(kernel, winograd);
     if (flops)
         cost->done_flops = flops + cost->flops;
+    if (inputs[0]->layout && inputs[0]->layout->is_pending)
+        cost->done_flops += 2 * tensor_elements(inputs[0]);
 }
 
 /* ---- backward ------------------------------------------------------------ */
