@@ -32,9 +32,10 @@ enum order {
     ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
     ORDER_WINOGRAD_2X3,
-    ORDER_GROUPED,     /* weights for grouped.c */
-    ORDER_DIRECT,      /* weights for own_direct.c */
-    ORDER_DENSE_PANELS /* weights for own_dense.c */
+    ORDER_WINOGRAD_2X3_BY_2, /* for a stride of 2 */
+    ORDER_GROUPED,           /* weights for grouped.c */
+    ORDER_DIRECT,            /* weights for own_direct.c */
+    ORDER_DENSE_PANELS       /* weights for own_dense.c */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
