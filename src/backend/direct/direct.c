@@ -71,7 +71,7 @@ bool direct_takes(enum direct_kind kind, const struct direct_shape *shape)
 
     switch (kind) {
     case DIRECT_POINTWISE:
-        return kernel == 1 && stride == 1;
+        return kernel == 1 && (stride == 1 || stride == 2);
     case DIRECT_STEM:
         return takes_stem(shape);
     case DIRECT_GROUPED:
@@ -95,8 +95,88 @@ static int64_t find_narrow(enum direct_kind kind,
                : 0;
 }
 
+/* ---- the plan ------------------------------------------------------------ */
+
+/* What is read of x at a time: it stays in the cache that a core has for
+ * itself, beside the weights of a panel, while all panels pass. The larger it
+ * is, the fewer times the weights are read. */
+static int64_t piece_bytes(void)
+{
+    static const int64_t least = 96 << 10, most = 512 << 10;
+    int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE) / 3;
+
+    return bytes < least ? least : bytes > most ? most : bytes;
+}
+
+static int64_t out_pixels(const struct direct *direct)
+{
+    return direct->shape.out_height * direct->shape.out_width;
+}
+
+static int64_t count_panels(const struct direct *direct)
+{
+    return (direct->out_blocks + DIRECT_PANEL - 1) / DIRECT_PANEL;
+}
+
+/* Time for the panel of a piece: few pixels at once take longer each. */
+static int64_t piece_time(int64_t pixels)
+{
+    enum { whole = 12, third = 4 };
+    int64_t rest = pixels % whole;
+
+    return pixels - rest + rest / third * (third + 1) + rest % third * 3;
+}
+
+/* What the busiest thread has to do, with so many pixels at a time: each has
+ * panels of pieces that follow each other. */
+static int64_t find_longest(const struct direct *direct, int64_t step)
+{
+    int64_t pixels = out_pixels(direct), panels = count_panels(direct);
+    int64_t pieces = (pixels + step - 1) / step, longest = 0, done = 0;
+    int64_t n = direct->shape.images * pieces * panels;
+    int64_t threads = direct->n_threads;
+
+    for (int64_t t = 0; t < threads; t++) {
+        int64_t end = done + n / threads + (t < n % threads), time = 0;
+
+        for (; done < end; done++) {
+            int64_t left = pixels - done / panels % pieces * step;
+
+            time += piece_time(left < step ? left : step);
+        }
+        longest = time > longest ? time : longest;
+    }
+    return longest;
+}
+
+/* Pixels at a time: what the cache holds, or less where a thread would wait
+ * for others then. */
+static int64_t find_step(const struct direct *direct)
+{
+    /* Pixels that are in registers at once, or a third of them. */
+    static const int64_t tiles[] = {12, 4};
+    enum { most_more = 4, n_tiles = sizeof tiles / sizeof *tiles };
+    int64_t pixels = out_pixels(direct), best = 0, shortest = INT64_MAX;
+    int64_t bytes = pixels * direct->in_blocks * direct->kernels->lanes *
+                    (int64_t)sizeof(float);
+    int64_t least = bytes / piece_bytes() + 1;
+
+    for (int64_t i = 0; i < (most_more * direct->n_threads + 1) * n_tiles;
+         i++) {
+        int64_t n = least + i / n_tiles, tile = tiles[i % n_tiles];
+        int64_t step = ((pixels + n - 1) / n + tile - 1) / tile * tile;
+        int64_t longest = find_longest(direct, step);
+
+        if (longest < shortest - shortest / 64) {
+            best = step;
+            shortest = longest;
+        }
+    }
+    return best;
+}
+
 bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
-                 struct direct *out)
+                 int n_threads, struct direct *out)
 {
     int64_t lanes = direct_lanes();
 
@@ -108,7 +188,10 @@ bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
                         .shape = *shape,
                         .in_blocks = (shape->in_channels + lanes - 1) / lanes,
                         .out_blocks = (shape->out_channels + lanes - 1) / lanes,
-                        .narrow = find_narrow(kind, shape)};
+                        .narrow = find_narrow(kind, shape),
+                        .n_threads = n_threads > 1 ? n_threads : 1};
+    if (kind == DIRECT_POINTWISE)
+        out->step = find_step(out);
     return true;
 }
 
@@ -214,27 +297,35 @@ static void copy_bias(const struct direct *direct, const float *bias,
 
 /* ---- pointwise ----------------------------------------------------------- */
 
+/* Pixels of one image, where the kernels find them: in x, or brought together
+ * in a thread's scratch memory. */
+struct piece {
+    int64_t image, first, n;
+    const float *x;
+    int64_t x_plane;
+};
+
 static void run_panel(const struct direct *direct,
-                      const struct direct_call *call, int64_t image,
-                      int64_t first, int64_t n, int64_t block)
+                      const struct direct_call *call, const struct piece *piece,
+                      int64_t block)
 {
     const struct direct_shape *shape = &direct->shape;
     int64_t lanes = direct->kernels->lanes;
-    int64_t plane = shape->in_height * shape->in_width * lanes;
+    int64_t plane = out_pixels(direct) * lanes;
     int64_t n_blocks = panel_blocks(direct, block);
     float bias[DIRECT_PANEL * DIRECT_MOST_LANES];
     struct direct_pixels pixels = {
-        .x = call->x + image * direct->in_blocks * plane + first * lanes,
+        .x = piece->x,
         .weights = call->weights + block * shape->in_channels * lanes,
         .bias = bias,
         .next = call->weights + (block + n_blocks) * shape->in_channels * lanes,
         .next_floats = panel_floats(direct, block + n_blocks),
-        .y = call->y + (image * direct->out_blocks + block) * plane +
-             first * lanes,
-        .n = n,
+        .y = call->y + (piece->image * direct->out_blocks + block) * plane +
+             piece->first * lanes,
+        .n = piece->n,
         .n_blocks = n_blocks,
         .in_channels = shape->in_channels,
-        .x_plane = plane,
+        .x_plane = piece->x_plane,
         .y_plane = plane,
         .y_step = lanes,
         .sums_step = lanes,
@@ -250,55 +341,96 @@ static void run_panel(const struct direct *direct,
         direct->kernels->pointwise(&pixels);
 }
 
-/* What is read of x at a time: it stays in the cache that a core has for
- * itself, beside the weights of a panel, while all panels pass. The larger it
- * is, the fewer times the weights are read. */
-static int64_t piece_bytes(void)
+static bool gathers(const struct direct *direct, bool has_before)
 {
-    static const int64_t least = 96 << 10, most = 512 << 10;
-    int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE) / 3;
-
-    return bytes < least ? least : bytes > most ? most : bytes;
+    return direct->kind == DIRECT_POINTWISE &&
+           (has_before || direct->shape.stride > 1);
 }
 
-/* Pixels at a time: what the cache holds, or less where there are threads
- * without work otherwise. */
-static int64_t piece_pixels(const struct direct *direct, int64_t panels)
+static int64_t gathered_floats(const struct direct *direct)
 {
-    enum { whole = 12 }; /* the most that are in registers at once */
+    return direct->in_blocks * direct->step * direct->kernels->lanes;
+}
+
+size_t direct_scratch_bytes(const struct direct *direct, bool has_before)
+{
+    return gathers(direct, has_before)
+               ? (size_t)(direct->n_threads * gathered_floats(direct)) *
+                     sizeof(float)
+               : 0;
+}
+
+/* The n-th piece of all images. */
+static struct piece find_piece(const struct direct *direct,
+                               const struct direct_call *call, int64_t n)
+{
     const struct direct_shape *shape = &direct->shape;
-    int64_t pixels = shape->in_height * shape->in_width;
-    int64_t pixel =
-        direct->in_blocks * direct->kernels->lanes * (int64_t)sizeof(float);
-    int64_t pieces = pixels * pixel / piece_bytes() + 1;
-    int64_t threads = omp_get_max_threads();
-    int64_t wanted =
-        threads > 1 ? threads * pieces_each / (shape->images * panels) : 1;
+    int64_t lanes = direct->kernels->lanes, pixels = out_pixels(direct);
+    int64_t pieces = (pixels + direct->step - 1) / direct->step;
+    int64_t plane = shape->in_height * shape->in_width * lanes;
+    struct piece piece = {.image = n / pieces,
+                          .first = n % pieces * direct->step,
+                          .x_plane = plane};
+    int64_t left = pixels - piece.first;
 
-    pieces = pieces < wanted ? wanted : pieces;
-    return ((pixels + pieces - 1) / pieces + whole - 1) / whole * whole;
+    piece.n = left < direct->step ? left : direct->step;
+    piece.x = call->x + piece.image * direct->in_blocks * plane;
+    return piece;
 }
 
+/* Brings the pixels together, or says where they are. */
+static void read_piece(const struct direct *direct,
+                       const struct direct_call *call, struct piece *piece)
+{
+    int64_t lanes = direct->kernels->lanes;
+    float *to;
+
+    if (!gathers(direct, call->before.scale != NULL)) {
+        piece->x += piece->first * lanes;
+        return;
+    }
+    to = call->scratch + omp_get_thread_num() * gathered_floats(direct);
+    direct->kernels->gather(
+        &(struct direct_gather){.x = piece->x,
+                                .to = to,
+                                .first = piece->first,
+                                .n = piece->n,
+                                .n_blocks = direct->in_blocks,
+                                .to_plane = direct->step * lanes,
+                                .shape = &direct->shape,
+                                .before = &call->before});
+    piece->x = to;
+    piece->x_plane = direct->step * lanes;
+}
+
+/* Each thread has panels that follow each other, and so the next one mostly of
+ * the same piece. */
 static void run_pointwise(const struct direct *direct,
                           const struct direct_call *call)
 {
     const struct direct_shape *shape = &direct->shape;
-    int64_t pixels = shape->in_height * shape->in_width;
-    int64_t panels = (direct->out_blocks + DIRECT_PANEL - 1) / DIRECT_PANEL;
-    int64_t step = piece_pixels(direct, panels);
-    int64_t pieces = (pixels + step - 1) / step;
+    int64_t pixels = out_pixels(direct), panels = count_panels(direct);
+    int64_t pieces = (pixels + direct->step - 1) / direct->step;
     int64_t n = shape->images * pieces * panels;
 
-#pragma omp parallel for if (n > 1 && shape->images * pixels *                 \
-                                              shape->out_channels *            \
-                                              shape->in_channels >             \
-                                          few_products)
-    for (int64_t i = 0; i < n; i++) {
-        int64_t piece = i / panels % pieces;
-        int64_t left = pixels - piece * step;
+#pragma omp parallel num_threads(                                              \
+    direct->n_threads) if (n > 1 && shape->images * pixels *                   \
+                                            shape->out_channels *              \
+                                            shape->in_channels >               \
+                                        few_products)
+    {
+        struct piece piece = {.n = 0};
+        int64_t held = -1;
 
-        run_panel(direct, call, i / panels / pieces, piece * step,
-                  left < step ? left : step, i % panels * DIRECT_PANEL);
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < n; i++) {
+            if (i / panels != held) {
+                held = i / panels;
+                piece = find_piece(direct, call, held);
+                read_piece(direct, call, &piece);
+            }
+            run_panel(direct, call, &piece, i % panels * DIRECT_PANEL);
+        }
     }
 }
 

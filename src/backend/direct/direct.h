@@ -26,9 +26,8 @@ enum direct_kind {
     DIRECT_STEM
 };
 
-/* A pointwise one has a kernel and a stride of 1 and no padding, a depthwise
- * or grouped one as many input as output channels, a stem a dense x of few
- * channels. */
+/* A pointwise one has a kernel of 1 and no padding, a depthwise or grouped one
+ * as many input as output channels, a stem a dense x of few channels. */
 struct direct_shape {
     int64_t images, in_channels, out_channels;
     int64_t in_height, in_width, out_height, out_width;
@@ -46,6 +45,8 @@ struct direct {
     int64_t in_blocks, out_blocks; /* of channels */
     int64_t narrow; /* pointwise, to so few channels that those of x are summed
                        up vector by vector: 1 or 4; 0: not */
+    int n_threads;
+    int64_t step; /* pointwise: pixels at a time */
 };
 
 /* Channels per block; 0: there is no kernel for this processor. */
@@ -57,15 +58,26 @@ bool direct_takes(enum direct_kind kind, const struct direct_shape *shape);
 
 /* False if there is no kernel for this processor. */
 bool direct_plan(enum direct_kind kind, const struct direct_shape *shape,
-                 struct direct *out);
+                 int n_threads, struct direct *out);
 size_t direct_weight_bytes(const struct direct *direct);
+/* What a call needs, with something to do before or without. */
+size_t direct_scratch_bytes(const struct direct *direct, bool has_before);
 /* Weights [o,c,1,1], [c,1,k,k], [c,group,k,k] or [o,c,k,k]. */
 void direct_pack(const struct direct *direct, const float *weights,
                  float *packed);
 
+/* What becomes of x as it is read: a number for every channel, with those that
+ * fill up the last block. */
+struct direct_before {
+    const float *scale, *shift; /* NULL: x is taken as it is */
+    bool has_relu;              /* after that */
+};
+
 struct direct_call {
     const float *x, *weights, *bias; /* packed; bias NULL: none */
     float *y;
+    float *scratch;              /* direct_scratch_bytes(); NULL: 0 are */
+    struct direct_before before; /* pointwise only */
     bool adds; /* what y held, before the activation; pointwise only */
     struct activation then;
 };

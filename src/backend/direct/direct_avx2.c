@@ -15,6 +15,7 @@ enum { group = 6, columns = 8 };
 
 const struct direct_kernels direct_avx2 = {.name = "avx2",
                                            .lanes = lanes,
+                                           .gather = body_gather,
                                            .pointwise = body_pointwise,
                                            .rows = body_rows,
                                            .halve = body_halve,

@@ -15,6 +15,7 @@ enum { group = 12, columns = 8 };
 
 const struct direct_kernels direct_avx512 = {.name = "avx512",
                                              .lanes = lanes,
+                                             .gather = body_gather,
                                              .pointwise = body_pointwise,
                                              .rows = body_rows,
                                              .halve = body_halve,

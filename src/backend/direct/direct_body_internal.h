@@ -51,6 +51,56 @@ static void body_activate(float *y, int64_t n, const struct activation *then)
     }
 }
 
+/* ---- before pointwise ---------------------------------------------------- */
+
+/* n pixels of one block, `step` floats apart. */
+PART void gather_line(const float *from, int64_t step, int64_t n, float *to,
+                      vec scale, vec shift, vec low)
+{
+    for (int64_t i = 0; i < n; i++)
+        vec_store(to + i * lanes,
+                  vec_max(low, vec_load(from + i * step) * scale + shift));
+}
+
+/* Line after line of the output, as far as they belong to the piece. */
+PART void gather_block(const struct direct_gather *gather, const float *from,
+                       float *to, vec scale, vec shift, vec low)
+{
+    const struct direct_shape *shape = gather->shape;
+    int64_t at = gather->first, end = at + gather->n;
+    int64_t width = shape->out_width, stride = shape->stride;
+
+    while (at < end) {
+        int64_t column = at % width, left = width - column;
+        int64_t n = end - at < left ? end - at : left;
+
+        gather_line(from + (at / width * shape->in_width + column) * stride *
+                               lanes,
+                    stride * lanes, n, to, scale, shift, low);
+        to += n * lanes;
+        at += n;
+    }
+}
+
+static void body_gather(const struct direct_gather *gather)
+{
+    const struct direct_shape *shape = gather->shape;
+    const struct direct_before *before = gather->before;
+    int64_t plane = shape->in_height * shape->in_width * lanes;
+    vec low = vec_splat(before->has_relu ? 0 : -INFINITY);
+
+    for (int64_t b = 0; b < gather->n_blocks; b++) {
+        const float *from = gather->x + b * plane;
+        float *to = gather->to + b * gather->to_plane;
+
+        if (before->scale)
+            gather_block(gather, from, to, vec_load(before->scale + b * lanes),
+                         vec_load(before->shift + b * lanes), low);
+        else
+            gather_block(gather, from, to, vec_splat(1), vec_splat(0), low);
+    }
+}
+
 /* ---- pointwise ----------------------------------------------------------- */
 
 /* The sums of a tile: `group` pixels of a panel, or twice as many of a single

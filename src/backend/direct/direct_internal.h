@@ -36,6 +36,18 @@ struct direct_pixels {
     const float *plus; /* lies as y does, added last; NULL: none */
 };
 
+/* Pixels of one image that are brought together, all channel blocks: those
+ * that a stride leaves, as the call's `before` makes them. */
+struct direct_gather {
+    const float *x;
+    float *to;
+    int64_t first, n; /* of the output's pixels */
+    int64_t n_blocks;
+    int64_t to_plane; /* floats from block to block */
+    const struct direct_shape *shape;
+    const struct direct_before *before;
+};
+
 /* Rows of one image and one channel block. */
 struct direct_rows {
     const float *x, *weights; /* x: the first row of the block */
@@ -100,6 +112,7 @@ struct direct_joined {
 struct direct_kernels {
     const char *name;
     int64_t lanes; /* floats of a vector, channels of a block */
+    void (*gather)(const struct direct_gather *gather);
     void (*pointwise)(const struct direct_pixels *pixels);
     void (*rows)(const struct direct_pixels *pixels);
     void (*halve)(const struct direct_halved *halved);

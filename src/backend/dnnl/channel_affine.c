@@ -2,7 +2,7 @@
  * with what may follow: a sum with another map, a ReLU.
  *
  * One pass over memory, whatever follows: that is what it costs. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/channel_affine.h"
 
 #include "base/variants.h"
 

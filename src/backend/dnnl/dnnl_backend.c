@@ -1,6 +1,7 @@
 /* backend/dnnl/dnnl_backend.c - oneDNN behind the interface of backends. */
 #include "backend/backend.h"
 
+#include "backend/dnnl/channel_affine.h"
 #include "backend/dnnl/concat_places.h"
 #include "backend/dnnl/dnnl_internal.h"
 #include "base/mem.h"
@@ -89,6 +90,7 @@ static void dn_release(struct backend *backend)
     mem_free(dn->packed);
     mem_free(dn->kernels);
     mem_free(dn->x_layouts);
+    mem_free(dn->pending);
     mem_free(dn->narrow);
     mem_free(dn);
 }
@@ -313,6 +315,7 @@ static enum assay_status dn_forward(struct backend *backend,
 static void dn_parameters_changed(struct backend *backend)
 {
     packed_forget(self(backend));
+    pending_forget(self(backend));
     self(backend)->may_unload = false;
 }
 
@@ -386,7 +389,10 @@ static void explain_kernel(enum direction direction,
     else if (kernel->part.images)
         sink_printf(sink, "; %lld images at a time",
                     (long long)kernel->part.images);
-    if (kernel->reorders_x) {
+    if (kernel->x_layout && kernel->x_layout->is_pending) {
+        sink_printf(sink, "; x scaled %s",
+                    kernel->reorders_x ? "before" : "as it is read");
+    } else if (kernel->reorders_x) {
         sink_puts(sink, "; x reordered from ");
         if (kernel->x_layout)
             explain_layout(kernel->x_layout, sink);

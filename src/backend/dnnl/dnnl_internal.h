@@ -32,10 +32,11 @@ enum order {
     ORDER_WEIGHTS_16X16, /* of [o,c,kh,kw], 16 inputs by 16 outputs */
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
     ORDER_WINOGRAD_2X3,
-    ORDER_GROUPED,      /* weights for grouped.c */
-    ORDER_DIRECT,       /* weights for own_direct.c */
-    ORDER_DENSE_PANELS, /* weights for own_dense.c */
-    ORDER_DENSE_HALVES  /* the same, for products of halves */
+    ORDER_WINOGRAD_2X3_BY_2, /* for a stride of 2 */
+    ORDER_GROUPED,           /* weights for grouped.c */
+    ORDER_DIRECT,            /* weights for own_direct.c */
+    ORDER_DENSE_PANELS,      /* weights for own_dense.c */
+    ORDER_DENSE_HALVES       /* the same, for products of halves */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -50,6 +51,7 @@ struct layout {
     int64_t channels; /* with those that fill up the last block */
     int64_t block;    /* elements of the innermost block; 1: there are none */
     bool is_opaque;   /* not even blocks: Winograd's weights */
+    bool is_pending;  /* begins a struct pending (channel_affine.h) */
     void *native;     /* the library's own description; NULL: of a scalar, or
                          ours alone */
     struct layout *next;
@@ -118,6 +120,7 @@ struct kernel {
 
 struct choices;
 struct integer_numbers;
+struct pending;
 struct places;
 
 /* A reorder that is used again. */
@@ -146,7 +149,8 @@ struct onednn {
     size_t n_packed, packed_capacity;
     size_t scratch_bytes; /* what the greediest kernel asked for */
     struct choices *choices;
-    struct places *places; /* NULL: nothing is concatenated yet */
+    struct places *places;    /* NULL: nothing is concatenated yet */
+    struct pending **pending; /* of each node; NULL: there was none yet */
     int64_t tuning_left_ns;
     unsigned float_settings; /* of the caller, while denormals are flushed */
     bool flushes;
@@ -634,19 +638,6 @@ enum assay_status reuse_or_make(struct onednn *dn, const struct job *job,
 enum assay_status get_blocked(struct onednn *dn, const struct job *job,
                               struct tensor *own, const struct tensor **x,
                               struct channel_blocks *blocks, struct error *err);
-/* ---- channel_affine.c ---------------------------------------------------- */
-
-struct channel_affine {
-    const float *scale, *shift; /* a number for every channel */
-    const float *plus;          /* a map of the same layout; NULL: none */
-    bool has_relu;              /* cut off at high */
-    float high;
-};
-
-/* to = from * scale + shift + plus, then the ReLU; `to` may be `from`. */
-void affine_channels(const struct channel_blocks *blocks,
-                     const struct channel_affine *by, const float *from,
-                     float *to);
 
 /* ---- elementwise_backward.c ---------------------------------------------- */
 
@@ -752,7 +743,9 @@ uint64_t own_direct_pairs(const struct kernel *kernel);
 void own_direct_pack(const struct kernel *kernel, const float *weights,
                      float *packed);
 void own_direct_run(const struct job *job, const struct kernel *kernel,
-                    const struct operands *operands);
+                    const struct operands *operands, void *scratch);
+/* Whether the kernel does what is pending of the job's x. */
+bool own_direct_completes(const struct job *job, const struct kernel *kernel);
 
 /* ---- grouped.c: convolutions of 1x1 in groups ---------------------------- */
 

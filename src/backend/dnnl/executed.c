@@ -13,14 +13,18 @@
  * the counts of Lavin and Gray (2015), table 1. Of 4: oneDNN's transforms, a
  * line of a tile after the other: 12 lines of 12 multiply-adds on the way in,
  * 10 of 16 FLOP on the way out. Backward to the weights, F(3 x 3, 4 x 4), the
- * gradient of the output goes in with as many as it came out. */
+ * gradient of the output goes in with as many as it came out. The last one is
+ * ours for a stride of 2: additions alone, 10 and 7 lines of 2 and 4. */
 static const struct winograd {
     const char *name; /* part of an implementation's */
     uint64_t m, products;
     uint64_t in_flops, out_flops;
     uint64_t weight_flops, gradient_flops;
 } winograds[] = {{"4x3", 4, 36, 12 * 12 * 2, 10 * 16, 9 * 15, 9 * 13},
-                 {"2x3", 2, 16, 32, 24, 28, 0}};
+                 {"2x3", 2, 16, 32, 24, 28, 0},
+                 {"2x3s2", 2, 25, 10 * 2, 7 * 4, 8, 0}};
+
+enum { n_winograds = sizeof winograds / sizeof *winograds };
 
 /* NULL: the direct algorithm. One of an unknown tile is taken for the one that
  * does the least. */
@@ -30,7 +34,11 @@ static const struct winograd *find_winograd(const struct kernel *kernel)
 
     if (!kernel->candidates.n || strncmp(name, "winograd", 8) != 0)
         return NULL;
-    return strstr(name, winograds[1].name) ? &winograds[1] : &winograds[0];
+    for (size_t i = n_winograds - 1; i > 0; i--) {
+        if (strstr(name, winograds[i].name))
+            return &winograds[i];
+    }
+    return &winograds[0];
 }
 
 /* Pairs of an output and a kernel place, along one side, that meet the input
@@ -240,6 +248,8 @@ void executed_forward(const struct onednn *dn, const struct node *node,
     const struct winograd *winograd;
     uint64_t flops;
 
+    if (outputs[0].layout && outputs[0].layout->is_pending)
+        cost->done_flops = cost->done_bytes = 0; /* left to the next one */
     if (node->op == &op_concat && cost->done_bytes)
         cost->done_bytes -= bytes_in_place(node, inputs, outputs);
     if (!kernel || tensor_elements(&outputs[0]) == 0)
@@ -254,6 +264,8 @@ void executed_forward(const struct onednn *dn, const struct node *node,
         cost->done_bytes += executed_winograd_bytes(kernel, winograd);
     if (flops)
         cost->done_flops = flops + cost->flops;
+    if (inputs[0]->layout && inputs[0]->layout->is_pending)
+        cost->done_flops += 2 * tensor_elements(inputs[0]);
 }
 
 /* ---- backward ------------------------------------------------------------ */

@@ -218,7 +218,9 @@ enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
         return ASSAY_OK;
     }
     if (kernel->direct) {
-        own_direct_run(job, kernel, operands);
+        own_direct_run(job, kernel, operands,
+                       scratch ? buffer_data(scratch) : NULL);
+        buffer_release(scratch);
         return ASSAY_OK;
     }
     if (kernel->own) {
@@ -263,9 +265,13 @@ static enum assay_status run_through(struct onednn *dn, const struct job *job,
     struct buffer *held = NULL;
     struct operands operands;
     struct tensor x;
-    enum assay_status st =
-        layout_convert(dn, job->context->pool, job->x, kernel->src, &x, err);
+    enum assay_status st = ASSAY_OK;
 
+    if (own_direct_completes(job, kernel))
+        x = tensor_share(job->x);
+    else
+        st = layout_convert(dn, job->context->pool, job->x, kernel->src, &x,
+                            err);
     if (st)
         return st;
     kernel->reorders_x = x.buffer != job->x->buffer;

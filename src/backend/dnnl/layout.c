@@ -2,6 +2,7 @@
  * lie so. */
 #include "backend/dnnl/native_internal.h"
 
+#include "backend/dnnl/channel_affine.h"
 #include "backend/dnnl/int8_internal.h"
 #include "base/mem.h"
 
@@ -339,6 +340,23 @@ enum assay_status layout_tensor(struct pool *pool, const struct layout *layout,
     return pool_take(pool, layout->bytes, "a tensor", &out->buffer, err);
 }
 
+/* Does what is left to do first. */
+static enum assay_status convert_pending(struct onednn *dn, struct pool *pool,
+                                         const struct tensor *tensor,
+                                         const struct layout *layout,
+                                         struct tensor *out, struct error *err)
+{
+    uint32_t owner = pool_set_owner(pool, OWNER_SCRATCH);
+    struct tensor ready;
+    enum assay_status st = pending_apply(pool, tensor, &ready, err);
+
+    pool_set_owner(pool, owner);
+    if (!st)
+        st = layout_convert(dn, pool, &ready, layout, out, err);
+    tensor_release(&ready);
+    return st;
+}
+
 enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
                                  const struct tensor *tensor,
                                  const struct layout *layout,
@@ -355,6 +373,8 @@ enum assay_status layout_convert(struct onednn *dn, struct pool *pool,
         *out = tensor_share(tensor);
         return ASSAY_OK;
     }
+    if (from->is_pending)
+        return convert_pending(dn, pool, tensor, layout, out, err);
     owner = pool_set_owner(pool, OWNER_SCRATCH);
     st = layout_tensor(pool, layout, &tensor->shape, out, err);
     pool_set_owner(pool, owner);

@@ -2,6 +2,7 @@
  * and the gradients of both kinds.
  *
  * A map is read twice on the way forward and twice on the way back. */
+#include "backend/dnnl/channel_affine.h"
 #include "backend/dnnl/channel_sums.h"
 
 #include "base/variants.h"

@@ -1,6 +1,6 @@
 /* backend/dnnl/own_direct.c - our own kernels for convolutions of 1x1 and for
  * those of each channel on its own, instead of oneDNN's. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/channel_affine.h"
 
 #include "backend/direct/direct.h"
 #include "base/mem.h"
@@ -10,6 +10,11 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+
+struct own_direct {
+    struct direct plan;    /* first: what a kernel points to */
+    struct layout scratch; /* only its size counts */
+};
 
 static bool is_square(const struct job *job)
 {
@@ -52,8 +57,8 @@ static bool wants_pointwise(const struct job *job)
     struct direct_shape shape = direct_shape_of(job);
     struct direct plan;
 
-    return omp_get_max_threads() == 1 ||
-           (direct_plan(DIRECT_POINTWISE, &shape, &plan) && plan.narrow);
+    return omp_get_max_threads() == 1 || pending_of(job->x) ||
+           (direct_plan(DIRECT_POINTWISE, &shape, 1, &plan) && plan.narrow);
 }
 
 /* Which one can do the job; false: none. */
@@ -165,13 +170,15 @@ enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
 {
     struct direct_shape shape = direct_shape_of(job);
     struct kernel *kernel = mem_zalloc(sizeof *kernel);
+    struct own_direct *own = mem_zalloc(sizeof *own);
     enum direct_kind kind = DIRECT_POINTWISE;
     enum assay_status st;
 
     *out = NULL;
-    if (kernel)
-        kernel->direct = mem_zalloc(sizeof *kernel->direct);
-    if (!kernel || !kernel->direct) {
+    if (kernel && own)
+        kernel->direct = &own->plan;
+    if (!kernel || !own) {
+        mem_free(own);
         kernel_free(kernel);
         return error_nomem(err, sizeof *kernel, "a kernel");
     }
@@ -179,11 +186,14 @@ enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
     kernel->y = job->y;
     kernel->x_layout = job->x->layout;
     if (!find_direct(dn, job, &kind) ||
-        !direct_plan(kind, &shape, kernel->direct)) {
+        !direct_plan(kind, &shape, omp_get_max_threads(), kernel->direct)) {
         kernel_free(kernel);
         return error_set(err, ASSAY_NOT_FOUND, "there is no such kernel");
     }
     name_direct(kernel);
+    own->scratch.bytes =
+        direct_scratch_bytes(&own->plan, pending_of(job->x) != NULL);
+    kernel->scratch = &own->scratch;
     st = direct_set_layouts(dn, job, kernel, err);
     if (st)
         kernel_free(kernel);
@@ -209,10 +219,34 @@ void own_direct_pack(const struct kernel *kernel, const float *weights,
     direct_pack(kernel->direct, weights, packed);
 }
 
+bool own_direct_completes(const struct job *job, const struct kernel *kernel)
+{
+    const struct pending *pending = pending_of(job->x);
+
+    return pending && kernel->direct &&
+           kernel->direct->kind == DIRECT_POINTWISE &&
+           pending->base == kernel->src;
+}
+
+/* What is pending of x, where the kernel does it. */
+static struct direct_before find_before(const struct job *job,
+                                        const struct kernel *kernel)
+{
+    const struct pending *pending = pending_of(job->x);
+
+    if (!own_direct_completes(job, kernel))
+        return (struct direct_before){.scale = NULL};
+    return (struct direct_before){.scale = pending->scale,
+                                  .shift = pending->shift,
+                                  .has_relu = pending->has_relu};
+}
+
 void own_direct_run(const struct job *job, const struct kernel *kernel,
-                    const struct operands *operands)
+                    const struct operands *operands, void *scratch)
 {
     struct direct_call call = {.x = operands->src,
+                               .scratch = scratch,
+                               .before = find_before(job, kernel),
                                .weights = operands->weights,
                                .bias = job->bias ? tensor_f32(job->bias) : NULL,
                                .y = operands->dst,

@@ -15,8 +15,11 @@ static const struct {
     const char *name; /* oneDNN's for its own end alike */
     enum winograd_tile tile;
     enum order weights;
-} kinds[] = {{"winograd assay_4x3", WINOGRAD_4X3, ORDER_WINOGRAD_4X3},
-             {"winograd assay_2x3", WINOGRAD_2X3, ORDER_WINOGRAD_2X3}};
+    int64_t stride;
+} kinds[] = {
+    {"winograd assay_4x3", WINOGRAD_4X3, ORDER_WINOGRAD_4X3, 1},
+    {"winograd assay_2x3", WINOGRAD_2X3, ORDER_WINOGRAD_2X3, 1},
+    {"winograd assay_2x3s2", WINOGRAD_2X3, ORDER_WINOGRAD_2X3_BY_2, 2}};
 
 enum { n_kinds = sizeof kinds / sizeof *kinds };
 
@@ -25,28 +28,37 @@ struct own_winograd {
     struct layout scratch; /* only its size counts */
 };
 
-static bool can_do(const struct job *job)
+/* A stride is for inference alone. Where there are few channels, transforms
+ * take longer than what they save. */
+static bool can_do(const struct job *job, size_t kind)
 {
+    enum { few_channels = 8 };
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     const int64_t *w = job->weight->shape.dims;
+    int64_t stride = kinds[kind].stride;
 
     if (job->direction == DIRECTION_WEIGHTS || job->workspace ||
         job->node->op != &op_conv2d || attrs->groups != 1)
         return false;
     for (int i = 0; i < 2; i++) {
-        if (w[2 + i] != 3 || attrs->stride[i] != 1 || attrs->dilation[i] != 1)
+        if (w[2 + i] != 3 || attrs->stride[i] != stride ||
+            attrs->dilation[i] != 1)
             return false;
     }
+    if (stride > 1 && (job->direction != DIRECTION_FORWARD ||
+                       job->is_training || w[1] < few_channels))
+        return false;
     return winograd_lanes() > 0;
 }
 
 void own_winograd_list(const struct job *job, struct candidates *list)
 {
-    if (!can_do(job))
-        return;
     for (size_t i = 0; i < n_kinds && list->n < MAX_CANDIDATES; i++) {
-        struct candidate *next = &list->items[list->n++];
+        struct candidate *next = &list->items[list->n];
 
+        if (!can_do(job, i))
+            continue;
+        list->n++;
         next->ms = -1;
         snprintf(next->name, sizeof next->name, "%s:%s", kinds[i].name,
                  winograd_instructions());
@@ -85,6 +97,7 @@ static struct winograd_shape shape_of_job(const struct job *job)
         .out_width = y[3],
         .top = is_backward ? 2 - attrs->before[0] : attrs->before[0],
         .left = is_backward ? 2 - attrs->before[1] : attrs->before[1],
+        .stride = attrs->stride[0],
         .is_backward = is_backward};
 }
 
@@ -124,7 +137,7 @@ enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
     enum assay_status st;
 
     *out = NULL;
-    if (kind == n_kinds || !can_do(job))
+    if (kind == n_kinds || !can_do(job, kind))
         return error_set(err, ASSAY_NOT_FOUND, "there is no kernel %s", name);
     kernel = mem_zalloc(sizeof *kernel);
     if (kernel)

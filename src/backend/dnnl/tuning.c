@@ -1,6 +1,6 @@
 /* backend/dnnl/tuning.c - which kernel for a convolution: measured on the real
  * shapes while there is time for it, by rule of thumb afterwards. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/channel_affine.h"
 
 #include "base/clock.h"
 #include "ops/convolution/conv2d.h"
@@ -33,9 +33,9 @@ static const char *task_name(const struct job *job)
 }
 
 /* "n1 c64 h200 w200 o64 k3x3 s1x1 d1x1 p1,1,1,1 g1 nChw16c", behind what is
- * done where that is not inference in float32; "smooth" follows where an
- * activation other than a ReLU does, which some kernels leave to a pass of its
- * own. */
+ * done where that is not inference in float32; "scaled" follows where x still
+ * is to be scaled, and "smooth" where an activation other than a ReLU comes
+ * after: some kernels leave that to a pass of its own. */
 static void write_key(struct onednn *dn, const struct job *job, char *text,
                       size_t size)
 {
@@ -43,18 +43,19 @@ static void write_key(struct onednn *dn, const struct job *job, char *text,
     const int64_t *w = job->weight->shape.dims;
     const int64_t *x =
         job->direction == DIRECTION_DATA ? job->y.dims : job->x->shape.dims;
+    const struct pending *pending = pending_of(job->x);
 
     snprintf(text, size,
              "%s%sn%" PRId64 " c%" PRId64 " h%" PRId64 " w%" PRId64 " o%" PRId64
              " k%" PRId64 "x%" PRId64 " s%" PRId64 "x%" PRId64 " d%" PRId64
              "x%" PRId64 " p%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-             " g%" PRId64 " %s%s",
+             " g%" PRId64 " %s%s%s",
              dn->narrow ? "bf16 " : "", task_name(job), x[0], x[1], x[2], x[3],
              w[0], w[2], w[3], attrs->stride[0], attrs->stride[1],
              attrs->dilation[0], attrs->dilation[1], attrs->before[0],
              attrs->before[1], attrs->after[0], attrs->after[1], attrs->groups,
-             layout_text(layout_of(dn, job->x)),
-             job->activation ? " smooth" : "");
+             layout_text(pending ? pending->base : layout_of(dn, job->x)),
+             pending ? " scaled" : "", job->activation ? " smooth" : "");
 }
 
 /* Taken only where nothing else is: kernels that any processor can run, and

@@ -60,8 +60,8 @@ static int64_t point_floats(const struct winograd *winograd)
 {
     static const int64_t cache_line = 16;
 
-    return winograd->block_tiles * winograd->in_blocks *
-               winograd->kernels->lanes +
+    return winograd_round_up(winograd->block_tiles, winograd->kernels->group) *
+               winograd->in_blocks * winograd->kernels->lanes +
            cache_line;
 }
 
@@ -76,17 +76,18 @@ static int64_t product_floats(const struct winograd *winograd)
            winograd->kernels->lanes;
 }
 
-/* Divides the tiles evenly, into as many blocks as keep all threads busy. */
+/* Divides the tiles evenly, into as many blocks as keep all threads busy. Whole
+ * thirds of a group are multiplied. */
 static void divide_tiles(struct winograd *winograd, int64_t most)
 {
-    int64_t group = winograd->kernels->group;
+    int64_t third = winograd->kernels->group / 3;
     int64_t n = winograd_ceil_div(winograd->n_tiles, most);
 
     winograd->is_shared = n < 2 * (int64_t)winograd->n_threads;
     if (!winograd->is_shared)
         n = winograd_round_up(n, winograd->n_threads);
     winograd->block_tiles =
-        winograd_round_up(winograd_ceil_div(winograd->n_tiles, n), group);
+        winograd_round_up(winograd_ceil_div(winograd->n_tiles, n), third);
     winograd->n_blocks =
         winograd_ceil_div(winograd->n_tiles, winograd->block_tiles);
     winograd->point_floats = point_floats(winograd);
@@ -117,7 +118,7 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
                    int n_threads, size_t most_bytes, struct winograd *out)
 {
     const struct winograd_kernels *kernels = winograd_kernels();
-    int64_t side = (int64_t)tile + 2, each, most;
+    int64_t side = shape->stride == 2 ? 5 : (int64_t)tile + 2, each, most;
 
     if (!kernels)
         return false;
@@ -126,6 +127,7 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
         .shape = *shape,
         .tile = tile,
         .n_threads = n_threads > 1 ? n_threads : 1,
+        .side = side,
         .points = side * side,
         .tiles_across = winograd_ceil_div(shape->out_width, tile),
         .in_blocks = winograd_ceil_div(shape->in_channels, kernels->lanes),

@@ -1,5 +1,9 @@
-/* backend/winograd/winograd.h - convolutions of 3x3 and stride 1 in float32 by
- * Winograd's algorithm, F(4x4, 3x3) and F(2x2, 3x3).
+/* backend/winograd/winograd.h - convolutions of 3x3 in float32 by Winograd's
+ * algorithm, F(4x4, 3x3) and F(2x2, 3x3).
+ *
+ * With a stride of 2, even and odd rows and columns of x are maps of their own,
+ * which 2 taps and 1 of each line meet: F(2, 2) of the one beside 2 products of
+ * the other are 5 instead of 6, and 25 instead of 36 in both directions.
  *
  * Maps lie in channel blocks as wide as the processor's vectors: nChw8c for
  * AVX2, nChw16c for AVX-512; what fills up the last block of x is zero. A few
@@ -18,13 +22,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Outputs along one side of a tile: F(m x m, 3 x 3) reads m + 2. */
+/* Outputs along one side of a tile: F(m x m, 3 x 3) reads m + 2, with a stride
+ * of 2, which F(2x2) alone has, 5. */
 enum winograd_tile { WINOGRAD_2X3 = 2, WINOGRAD_4X3 = 4 };
 
 struct winograd_shape {
     int64_t images, in_channels, out_channels;
     int64_t in_height, in_width, out_height, out_width;
     int64_t top, left; /* zeros before the first row and column */
+    int64_t stride;    /* 1 or 2 */
     /* From the gradient of a convolution's output to that of its input, which
      * x and y are here: its weights are those of the convolution. */
     bool is_backward;
@@ -40,6 +46,7 @@ struct winograd {
     struct winograd_shape shape;
     enum winograd_tile tile;
     int n_threads;
+    int64_t side;                  /* of what a tile reads */
     int64_t points;                /* of a transformed tile */
     int64_t tiles_across, n_tiles; /* in a row of an image; in all */
     int64_t in_blocks, out_blocks; /* of channels */

@@ -63,12 +63,31 @@ PART void line_in_4(const vec *d, vec *t)
     t[3] = d[3] - d[1];
 }
 
+/* One line of a tile of 5, whose outputs are 2 apart: the differences of even
+ * elements, and odd ones as they are. */
+PART void line_in_5(const vec *d, vec *t)
+{
+    t[0] = d[0] - d[2];
+    t[1] = d[2];
+    t[2] = d[2] - d[4];
+    t[3] = d[1];
+    t[4] = d[3];
+}
+
 PART void line_in(const vec *d, vec *t, int side)
 {
     if (side == 6)
         line_in_6(d, t);
+    else if (side == 5)
+        line_in_5(d, t);
     else
         line_in_4(d, t);
+}
+
+/* Outputs along one side of a tile that reads so much. */
+PART int tile_of(int side)
+{
+    return side == 6 ? 4 : 2;
 }
 
 /* Transforms the tile at `from`, whose rows are row_floats apart. */
@@ -132,7 +151,8 @@ PART void read_tiles(const struct winograd *winograd,
             to +
             ((t / group * winograd->in_blocks + in_block) * group + t % group) *
                 lanes;
-        int64_t row = at.row - shape->top, column = at.column - shape->left;
+        int64_t row = at.row * shape->stride - shape->top;
+        int64_t column = at.column * shape->stride - shape->left;
 
         if (row >= 0 && column >= 0 && row + side <= shape->in_height &&
             column + side <= shape->in_width) {
@@ -150,8 +170,10 @@ static void body_read(const struct winograd *winograd,
                       struct winograd_tiles tiles, int64_t in_block,
                       const float *x, float *to)
 {
-    if (winograd->tile == WINOGRAD_4X3)
+    if (winograd->side == 6)
         read_tiles(winograd, tiles, in_block, x, to, 6);
+    else if (winograd->side == 5)
+        read_tiles(winograd, tiles, in_block, x, to, 5);
     else
         read_tiles(winograd, tiles, in_block, x, to, 4);
 }
@@ -283,17 +305,25 @@ PART void line_out_4(const vec *m, vec *y)
     y[1] = m[1] - m[2] + m[3];
 }
 
+PART void line_out_5(const vec *m, vec *y)
+{
+    y[0] = m[0] + m[1] + m[3];
+    y[1] = m[1] - m[2] + m[4];
+}
+
 PART void line_out(const vec *m, vec *y, int side)
 {
     if (side == 6)
         line_out_6(m, y);
+    else if (side == 5)
+        line_out_5(m, y);
     else
         line_out_4(m, y);
 }
 
 PART void tile_out(const float *products, vec bias, vec *out, int side)
 {
-    int tile = side - 2;
+    int tile = tile_of(side);
     vec half[max_side][max_tile], line[max_side];
 
     for (int j = 0; j < side; j++) {
@@ -349,7 +379,7 @@ PART void write_tiles(const struct winograd *winograd,
     const struct winograd_shape *shape = &winograd->shape;
     int64_t row_floats = shape->out_width * lanes;
     vec bias = load_bias(winograd, call->bias, out_block);
-    int tile = side - 2;
+    int tile = tile_of(side);
 
     for (int64_t t = 0; t < tiles.n; t++) {
         struct corner at = find_corner(winograd, tiles.first + t);
@@ -373,8 +403,10 @@ static void body_write(const struct winograd *winograd,
                        struct winograd_tiles tiles, int64_t out_block,
                        const float *products, const struct winograd_call *call)
 {
-    if (winograd->tile == WINOGRAD_4X3)
+    if (winograd->side == 6)
         write_tiles(winograd, tiles, out_block, products, call, 6);
+    else if (winograd->side == 5)
+        write_tiles(winograd, tiles, out_block, products, call, 5);
     else
         write_tiles(winograd, tiles, out_block, products, call, 4);
 }

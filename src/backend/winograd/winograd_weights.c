@@ -12,6 +12,11 @@ struct weights_transform {
     double rows[max_side][taps];
 };
 
+/* With a stride of 2: the two taps that meet even lines, then the other one for
+ * each output. */
+static const struct weights_transform by_2 = {
+    .side = 5, .rows = {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}}};
+
 /* Row j has the powers of the finite point p_j, divided by the product of all
  * p_j - p_k; the last one is that of infinity. */
 static struct weights_transform weights_transform(enum winograd_tile tile)
@@ -109,7 +114,8 @@ static float *weights_place(const struct winograd *winograd, int64_t out_block,
 void winograd_pack(const struct winograd *winograd, const float *weights,
                    float *packed)
 {
-    struct weights_transform transform = weights_transform(winograd->tile);
+    struct weights_transform transform =
+        winograd->shape.stride == 2 ? by_2 : weights_transform(winograd->tile);
     int64_t lanes = winograd->kernels->lanes;
     int64_t channels = winograd->shape.in_channels;
 
