@@ -309,11 +309,12 @@ set_width(struct calibration *own, const struct trials *trials,
 /* Whether a method is clearly better than another: all rows of a level (of a
  * network) count as one difference, and the mean difference must be two
  * standard errors from 0. Differences on a few held-back levels are mostly
- * luck. */
-static bool trials_prefer(const struct trials *trials, enum method method,
-                          enum method than)
+ * luck. Of networks there are even fewer: 4.3 standard errors for three
+ * (Student's distribution). */
+static bool trials_prefer(const struct trials *trials, enum sight sight,
+                          enum method method, enum method than)
 {
-    double n_groups = 0, sum = 0, squares = 0, mean, variance;
+    double n_groups = 0, sum = 0, squares = 0, mean, variance, critical;
 
     for (size_t i = 0; i < trials->n;) {
         size_t group = trials->items[i].group;
@@ -330,7 +331,9 @@ static bool trials_prefer(const struct trials *trials, enum method method,
         return false;
     mean = sum / n_groups;
     variance = fmax(squares / n_groups - mean * mean, 0) / (n_groups - 1);
-    return mean > 2 * sqrt(variance);
+    critical =
+        sight == SIGHT_NETWORKS ? student_critical(0.05, n_groups - 1) : 2;
+    return mean > critical * sqrt(variance);
 }
 
 /* The method known to do well, unless the rows held back say otherwise. Curves
@@ -352,7 +355,7 @@ static void choose_method(struct calibration *own, const struct trials *trials,
         if (wanted == N_METHODS &&
             (method_is_for_all((enum method)m) ||
              !(points->multiprocessors > 0)) &&
-            trials_prefer(trials, (enum method)m, own->method))
+            trials_prefer(trials, sight, (enum method)m, own->method))
             own->method = (enum method)m;
     }
     if (wanted < N_METHODS &&

@@ -24,7 +24,7 @@ struct step_blocks step_blocks_of(double *steps_ms, size_t n)
         return blocks;
     doubles_sort(medians, n_blocks);
     blocks.least_ms = medians[0];
-    blocks.is_steady = medians[n_blocks / 2] <= steady_share * medians[0];
+    blocks.is_steady = medians[(n_blocks + 1) / 3] <= steady_share * medians[0];
     return blocks;
 }
 
@@ -46,11 +46,15 @@ void block_processors_use(const struct block_processors *own, size_t block)
 
     if (n_groups < 2)
         return;
+    if (block % 2 == 0) {
+        block_processors_leave(own);
+        return;
+    }
     CPU_ZERO(&group);
     for (size_t i = 0; i < CPU_SETSIZE; i++) {
         if (!CPU_ISSET(i, &own->allowed))
             continue;
-        if (at * n_groups / own->n == (int)(block % (size_t)n_groups))
+        if (at * n_groups / own->n == (int)(block / 2 % (size_t)n_groups))
             CPU_SET(i, &group);
         at++;
     }

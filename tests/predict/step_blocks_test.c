@@ -29,7 +29,7 @@ static bool is_steady_with(double share_slow)
     return step_blocks_of(steps, n_steps).is_steady;
 }
 
-TEST(steady_is_what_most_blocks_agree_about)
+TEST(steady_is_what_a_third_of_the_blocks_agree_about)
 {
     CHECK(is_steady_with(0));
     CHECK(is_steady_with(0.25));
@@ -55,7 +55,7 @@ static cpu_set_t processors_now(void)
     return now;
 }
 
-/* Together the groups of all blocks are all processors, each in one of them. */
+/* Together the groups of odd blocks are all processors, each in one of them. */
 TEST(blocks_share_the_processors_and_give_them_back)
 {
     struct block_processors own = block_processors_find();
@@ -67,7 +67,7 @@ TEST(blocks_share_the_processors_and_give_them_back)
     for (int i = 0; i < n_groups; i++) {
         cpu_set_t now;
 
-        block_processors_use(&own, (size_t)i);
+        block_processors_use(&own, 2 * (size_t)i + 1);
         now = processors_now();
         n += CPU_COUNT(&now);
         CPU_OR(&seen, &seen, &now);
@@ -77,4 +77,19 @@ TEST(blocks_share_the_processors_and_give_them_back)
     block_processors_leave(&own);
     after = processors_now();
     CHECK(CPU_EQUAL(&after, &before));
+}
+
+/* A batch of many images is copied by several threads. */
+TEST(every_other_block_has_all_processors)
+{
+    struct block_processors own = block_processors_find();
+    cpu_set_t before = processors_now(), now;
+
+    for (size_t i = 0; i < N_STEP_BLOCKS; i += 2) {
+        block_processors_use(&own, i + 1);
+        block_processors_use(&own, i);
+        now = processors_now();
+        CHECK(CPU_EQUAL(&now, &before));
+    }
+    block_processors_leave(&own);
 }
