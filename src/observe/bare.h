@@ -12,14 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BARE_MOST = 32 }; /* pairs */
+enum { BARE_MOST = 48 }; /* pairs */
 
 struct bare {
     double shares[BARE_MOST]; /* recorded / bare - 1 */
     size_t n;
+    int64_t bare_ns; /* of the last */
 };
 
-/* Whether iteration i has a bare one next to it, and which comes first. */
+/* Whether iteration i has a bare one next to it, and which comes first. Short
+ * ones vary more, and cost little: each but the first has one. */
 bool bare_is_due(const struct bare *bare, uint64_t i);
 bool bare_comes_first(const struct bare *bare);
 void bare_add(struct bare *bare, int64_t recorded_ns, int64_t bare_ns);

@@ -106,6 +106,20 @@ TEST(a_single_iteration_has_no_bare_one_next_to_it)
     CHECK_INT(n, BARE_MOST);
 }
 
+TEST(short_iterations_have_a_bare_one_each_and_long_ones_every_third)
+{
+    struct bare brief = {0}, slow = {0};
+
+    for (uint64_t i = 0; i < 40; i++) {
+        if (bare_is_due(&brief, i))
+            bare_add(&brief, 5100000, 5000000);
+        if (bare_is_due(&slow, i))
+            bare_add(&slow, 51000000, 50000000);
+    }
+    CHECK_INT(brief.n, 39);
+    CHECK_INT(slow.n, 13);
+}
+
 TEST(bare_iterations_come_first_and_last_in_turn)
 {
     struct bare bare = {0};

@@ -271,6 +271,12 @@ void cuda_cupti_tag(uint32_t tag)
 
 /* ---- reading ------------------------------------------------------------- */
 
+void cuda_cupti_take_in(const struct cuda_device *device)
+{
+    if (cupti.device == device && cupti.is_on)
+        (void)cupti.api.cuptiActivityFlushAll(0);
+}
+
 void cuda_cupti_visit(struct cuda_device *device, uint64_t n_launched,
                       queue_visit *visit, void *context)
 {

@@ -105,6 +105,9 @@ bool cuda_cupti_is_used(const struct cuda_device *device);
 /* What this thread launches from now on is for the tag; 0: for nobody. */
 void cuda_cupti_tag(uint32_t tag);
 
+/* While the host waits for the device: takes in what CUPTI has so far. */
+void cuda_cupti_take_in(const struct cuda_device *device);
+
 /* Once the device is done: reports what ran. n_launched: how many ops were
  * launched since the last time. */
 void cuda_cupti_visit(struct cuda_device *device, uint64_t n_launched,

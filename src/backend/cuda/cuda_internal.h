@@ -196,6 +196,9 @@ void cuda_timing_copy_begin(struct cuda_device *device, enum queue_work work);
 void cuda_timing_copy_end(struct cuda_device *device);
 void cuda_timing_visit(struct cuda_device *device, queue_visit *visit,
                        void *context);
+/* The host is about to wait for the device, and has time for what would
+ * otherwise follow the wait. */
+void cuda_timing_waiting(struct cuda_device *device);
 /* See struct backend_class: watch(), launching() and timed_by(). */
 /* Events at the beginning and the end of what is timed as a whole, and the
  * nanoseconds between them once both have passed. */

@@ -147,8 +147,11 @@ static enum assay_status staged_is_over(void *context, size_t buffer,
     cu_result result = 0;
 
     if (staging->is_used)
-        result = waits ? cu->cuEventSynchronize(staging->is_over)
-                       : cu->cuEventQuery(staging->is_over);
+        result = cu->cuEventQuery(staging->is_over);
+    if (waits && result == not_ready) {
+        cuda_timing_waiting(staged->device);
+        result = cu->cuEventSynchronize(staging->is_over);
+    }
     *is_over = !result;
     staging->is_used = staging->is_used && result;
     return result == not_ready

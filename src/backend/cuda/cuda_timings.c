@@ -25,7 +25,8 @@ struct cuda_timing {
     size_t first, n; /* waiting */
     bool is_open;    /* the one after them has begun */
     uint32_t resume; /* the tag of the op that a copy interrupted; 0: none */
-    uint64_t n_launched;
+    uint64_t n_launched; /* ops, since the last visit */
+    uint64_t n_taken_in; /* of those, before a wait */
     cu_event anchor;
     int64_t anchor_ns;
     cu_event marks[2]; /* see cuda_timing_mark() */
@@ -220,6 +221,19 @@ static int64_t event_ns(const struct cuda_timing *timing, cu_event event)
     return timing->anchor_ns + (int64_t)((double)ms * 1e6);
 }
 
+/* Once per some ops: it has a cost of its own. */
+void cuda_timing_waiting(struct cuda_device *device)
+{
+    enum { worth_it = 64 };
+    struct cuda_timing *timing = device->timing;
+
+    if (!timing || device->is_recording || !cuda_cupti_is_used(device) ||
+        timing->n_launched - timing->n_taken_in < worth_it)
+        return;
+    timing->n_taken_in = timing->n_launched;
+    cuda_cupti_take_in(device);
+}
+
 void cuda_timing_visit(struct cuda_device *device, queue_visit *visit,
                        void *context)
 {
@@ -227,7 +241,7 @@ void cuda_timing_visit(struct cuda_device *device, queue_visit *visit,
 
     if (timing && cuda_cupti_is_used(device)) {
         cuda_cupti_visit(device, timing->n_launched, visit, context);
-        timing->n_launched = 0;
+        timing->n_launched = timing->n_taken_in = 0;
     }
     while (timing && timing->n) {
         const struct timed *timed = &timing->ring[timing->first];
