@@ -257,8 +257,8 @@ static bool is_place_of_y(enum place place)
 }
 
 /* Where a panel's part of a place begins, and floats from row to row. */
-static float *find_place(const struct task *task, enum place place,
-                         int64_t panel, int64_t *step)
+static float *halves_place(const struct task *task, enum place place,
+                           int64_t panel, int64_t *step)
 {
     const struct halves *h = task->h;
     int64_t width = DIRECT_PANEL * direct_kernels()->lanes;
@@ -335,8 +335,8 @@ static void set_next(const struct task *task, int64_t panel, int64_t step,
 }
 
 /* One product of a panel, and one piece of its sums. */
-static void run_step(const struct task *task, int64_t k, int64_t panel,
-                     int64_t first)
+static void halves_multiply(const struct task *task, int64_t k, int64_t panel,
+                            int64_t first)
 {
     static const struct activation nothing = {0};
     const struct halves *h = task->h;
@@ -345,7 +345,7 @@ static void run_step(const struct task *task, int64_t k, int64_t panel,
     int64_t depth = left < h->depth ? left : h->depth, y_step, sums_step = 0;
     struct side x = find_operand(task->dense, h, task->block, step->left);
     enum place from = first ? step->to : step->from;
-    float *y = find_place(task, step->to, panel, &y_step);
+    float *y = halves_place(task, step->to, panel, &y_step);
     struct direct_pixels pixels = {
         .x = x.at + first,
         .weights = halves_weights(h, task->dense->weights, panel, k, first),
@@ -361,7 +361,7 @@ static void run_step(const struct task *task, int64_t k, int64_t panel,
         .then = &nothing};
 
     if (from != NOWHERE)
-        pixels.sums = find_place(task, from, panel, &sums_step);
+        pixels.sums = halves_place(task, from, panel, &sums_step);
     pixels.sums_step = sums_step;
     set_next(task, panel, k, first, depth, &pixels);
     if (first + depth == h->in)
@@ -381,9 +381,9 @@ static void run_join(const struct task *task)
     int64_t left = h->out - at, wide = task->panels * width;
     struct direct_pixels pixels = {.then = &nothing};
     struct direct_joined joined = {
-        .first = find_place(task, FIRST, task->first_panel, &step),
-        .second = find_place(task, SECOND, task->first_panel, &step),
-        .third = find_place(task, THIRD, task->first_panel, &step),
+        .first = halves_place(task, FIRST, task->first_panel, &step),
+        .second = halves_place(task, SECOND, task->first_panel, &step),
+        .third = halves_place(task, THIRD, task->first_panel, &step),
         .bias = dense->bias ? dense->bias + h->out + at : NULL,
         .n_first = rows_of_place(task, FIRST),
         .n = rows_of_place(task, SECOND),
@@ -405,7 +405,7 @@ static void run_task(const struct task *task)
     for (int64_t k = 0; k < n_steps; k++) {
         for (int64_t first = 0; first < h->in; first += h->depth) {
             for (int64_t i = 0; i < task->panels; i++)
-                run_step(task, k, task->first_panel + i, first);
+                halves_multiply(task, k, task->first_panel + i, first);
         }
         if (k == joined_step)
             run_join(task);

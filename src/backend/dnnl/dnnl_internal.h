@@ -555,8 +555,7 @@ bool onednn_sums_exactly(void);
 const struct layout *linear_weight(struct onednn *dn,
                                    const struct shape *shape);
 
-/* ---- own_dense.c: matrices by constant weights
- * ------------------------------- */
+/* ---- own_dense.c: matrices by constant weights --------------------------- */
 
 /* Whether it takes the job, whose weights are set. */
 bool dense_takes(const struct onednn *dn, const struct job *job);
@@ -565,12 +564,10 @@ enum assay_status dense_run(struct onednn *dn, const struct job *job,
                             const struct tensor *plus,
                             enum dense_activation activation, struct tensor *y,
                             struct error *err);
-/* Whether a kernel is one of these. */
 bool dense_has(const struct kernel *kernel);
 void dense_pack(const struct job *job, const struct kernel *kernel,
                 const float *weights, float *packed);
-/* What its products and sums of halves take; 0: they are not in halves. */
-uint64_t dense_flops(const struct kernel *kernel);
+uint64_t dense_flops(const struct kernel *kernel); /* 0: not in halves */
 
 /* ---- transposed.c -------------------------------------------------------- */
 
@@ -613,8 +610,7 @@ struct op_reads reads_batch_norm(const struct node *node, uint64_t wanted);
 struct op_reads reads_batch_norm_training(const struct node *node,
                                           uint64_t wanted);
 
-/* ---- backward_ops.c: the backward pass behind the interface
- * ------------------ */
+/* ---- backward_ops.c: the backward pass behind the interface -------------- */
 
 bool onednn_can_backward(const struct backend *backend,
                          const struct node *node);
@@ -726,8 +722,7 @@ void own_winograd_pack(const struct kernel *kernel, const float *weights,
 void own_winograd_run(const struct job *job, const struct kernel *kernel,
                       const struct operands *operands, void *scratch);
 
-/* ---- own_direct.c: convolutions of 1x1, or of each channel ----------------
- */
+/* ---- own_direct.c: convolutions of 1x1, or of each channel --------------- */
 
 /* Whether it takes the job without a contest. */
 bool own_direct_takes(const struct onednn *dn, const struct job *job);

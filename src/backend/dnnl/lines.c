@@ -24,7 +24,7 @@ static int64_t line_length(const struct job *job)
     return job->x->shape.dims[job->x->shape.rank - 1];
 }
 
-static int64_t lines_of(const struct job *job)
+static int64_t lines_count(const struct job *job)
 {
     return (int64_t)tensor_elements(job->x) / line_length(job);
 }
@@ -59,7 +59,7 @@ enum assay_status forward_softmax(struct onednn *dn, struct job *job,
     st = lines_start(dn, job, &x, y, err);
     if (st)
         return st;
-    direct_softmax(tensor_f32(&x), tensor_f32(y), lines_of(job),
+    direct_softmax(tensor_f32(&x), tensor_f32(y), lines_count(job),
                    line_length(job));
     tensor_release(&x);
     return ASSAY_OK;
@@ -84,7 +84,7 @@ enum assay_status forward_layer_norm(struct onednn *dn, struct job *job,
     norm.scale = tensor_f32(inputs[LINES_SCALE]);
     norm.bias = bias ? tensor_f32(bias) : NULL;
     norm.n = line_length(job);
-    direct_normalize(&norm, tensor_f32(&x), tensor_f32(y), lines_of(job));
+    direct_normalize(&norm, tensor_f32(&x), tensor_f32(y), lines_count(job));
     tensor_release(&x);
     return ASSAY_OK;
 }
