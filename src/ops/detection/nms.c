@@ -12,7 +12,8 @@
  * boxes, which costs some precision of the coordinates. */
 enum { max_moved = 1000 };
 
-/* Boxes are compared with blocks of so many kept ones. */
+/* Boxes are compared with blocks of so many kept ones, as many as a uint32_t
+ * has bits. */
 enum { block = 32 };
 
 /* Kept boxes by coordinate. The last block is filled up with boxes that overlap
@@ -60,15 +61,16 @@ static float nms_group_shift(const struct nms_input *input)
     return most + 1;
 }
 
-/* Whether any box of the block may overlap by more than iou. Avoids divisions
- * by testing against slightly less; the caller checks again. */
-VARIANT_PART bool block_may_overlap(const struct kept_boxes *kept, size_t at,
-                                    struct box box, float area, float iou)
+/* Which boxes of the block may overlap by more than iou, a bit for each. Avoids
+ * divisions by testing against slightly less; the caller checks again. */
+VARIANT_PART uint32_t block_may_overlap(const struct kept_boxes *kept,
+                                        size_t at, struct box box, float area,
+                                        float iou)
 {
     const float *x1 = kept->x1 + at, *y1 = kept->y1 + at, *x2 = kept->x2 + at,
                 *y2 = kept->y2 + at, *areas = kept->area + at;
     float enough = iou * (1 - 1e-6F);
-    int any = 0;
+    uint32_t which = 0;
 
     for (int i = 0; i < block; i++) {
         float left = x1[i] > box.x1 ? x1[i] : box.x1;
@@ -78,20 +80,23 @@ VARIANT_PART bool block_may_overlap(const struct kept_boxes *kept, size_t at,
         float width = right - left > 0 ? right - left : 0;
         float height = bottom - top > 0 ? bottom - top : 0;
         float both = width * height;
+        bool may = both + 1e-30F >= enough * (areas[i] + area - both);
 
-        any |= both + 1e-30F >= enough * (areas[i] + area - both);
+        which |= may ? UINT32_C(1) << i : 0;
     }
-    return any;
+    return which;
 }
 
+/* Of those that may. */
 static bool block_overlaps(const struct kept_boxes *kept, size_t at,
-                           struct box box, float area, float iou)
+                           uint32_t which, struct box box, float area,
+                           float iou)
 {
-    for (size_t i = at; i < at + block; i++) {
+    for (size_t i = at; which; i++, which >>= 1) {
         struct box better = {kept->x1[i], kept->y1[i], kept->x2[i],
                              kept->y2[i]};
 
-        if (box_overlap(better, kept->area[i], box, area) > iou)
+        if ((which & 1) && box_overlap(better, kept->area[i], box, area) > iou)
             return true;
     }
     return false;
@@ -102,8 +107,9 @@ VARIANTS(bool, overlaps_kept,
          (kept, box, area, iou))
 {
     for (size_t at = 0; at < kept->n; at += block) {
-        if (block_may_overlap(kept, at, box, area, iou) &&
-            block_overlaps(kept, at, box, area, iou))
+        uint32_t which = block_may_overlap(kept, at, box, area, iou);
+
+        if (which && block_overlaps(kept, at, which, box, area, iou))
             return true;
     }
     return false;
@@ -129,13 +135,15 @@ static void nms_keep(struct kept_boxes *kept, struct box box, float area)
 
 /* Cells from left to right, as wide as the widest box: a box overlaps only
  * those that begin in its own cell or in one next to it. Exporters shift the
- * boxes of each class to a place of its own, so most are far apart. */
-enum { max_cells = 64, few_boxes = 256 };
+ * boxes of each class to a place of its own, so most are far apart. What is
+ * beyond the last cell counts as in it: there should be more than classes. */
+enum { max_cells = 256, few_boxes = 256 };
 
 struct nms_cells {
     float first, width;
     int n;
     struct kept_boxes kept[max_cells];
+    struct box around[max_cells]; /* all that were kept */
 };
 
 static int nms_cell_of(const struct nms_cells *cells, struct box box)
@@ -146,6 +154,26 @@ static int nms_cell_of(const struct nms_cells *cells, struct box box)
         return 0;
     at = (box.x1 - cells->first) / cells->width;
     return at < (float)(cells->n - 1) ? (int)at : cells->n - 1;
+}
+
+/* Whether a box may overlap one that a cell has kept. */
+static bool nms_reaches(const struct nms_cells *cells, int cell, struct box box)
+{
+    const struct box *around = &cells->around[cell];
+
+    return cells->n == 1 || (box.x1 <= around->x2 && box.x2 >= around->x1 &&
+                             box.y1 <= around->y2 && box.y2 >= around->y1);
+}
+
+static void nms_reach_out(struct nms_cells *cells, int cell, struct box box)
+{
+    struct box *around = &cells->around[cell];
+
+    *around =
+        cells->kept[cell].n
+            ? (struct box){fminf(around->x1, box.x1), fminf(around->y1, box.y1),
+                           fmaxf(around->x2, box.x2), fmaxf(around->y2, box.y2)}
+            : box;
 }
 
 static struct kept_boxes nms_columns_at(const struct nms *nms, size_t at)
@@ -164,7 +192,8 @@ static void nms_measure_cells(const struct nms *nms, struct nms_cells *cells)
     for (size_t i = 0; i < nms->input->n; i++) {
         struct box box = nms_box_at(nms, (uint32_t)i);
 
-        if (!isfinite(box.x1) || !isfinite(box.x2))
+        if (!isfinite(box.x1) || !isfinite(box.x2) || !isfinite(box.y1) ||
+            !isfinite(box.y2))
             return;
         low = fminf(low, box.x1);
         high = fmaxf(high, box.x1);
@@ -186,6 +215,8 @@ static void nms_place_cells(const struct nms *nms, struct nms_cells *cells)
         counts[nms_cell_of(cells, nms_box_at(nms, (uint32_t)i))]++;
     for (int i = 0; i < cells->n; i++) {
         cells->kept[i] = nms_columns_at(nms, at);
+        cells->around[i] =
+            (struct box){INFINITY, INFINITY, -INFINITY, -INFINITY};
         at += (counts[i] + block - 1) / block * block;
     }
 }
@@ -219,9 +250,11 @@ static void nms_run_group(const struct nms *nms, size_t group)
         last = last < cells.n ? last : cells.n - 1;
         for (int c = cell > 0 ? cell - 1 : 0; !overlaps && c <= last; c++)
             overlaps =
+                nms_reaches(&cells, c, box) &&
                 overlaps_kept(&cells.kept[c], box, area, nms->input->iou);
         if (overlaps)
             continue;
+        nms_reach_out(&cells, cell, box);
         nms_keep(&cells.kept[cell], box, area);
         nms->is_kept[position] = true;
     }

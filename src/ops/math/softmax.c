@@ -130,9 +130,15 @@ VARIANTS(void, softmax_line, (int64_t n, const float *x, float *y), (n, x, y))
             sums[l] += y[i + l];
         }
     }
-    for (int64_t i = whole; i < n; i++) {
-        y[i] = vector_exp(x[i] - largest);
-        sum += y[i];
+    if (whole < n) {
+        for (int64_t l = 0; l < lanes; l++)
+            most[l] = (whole + l < n ? x[whole + l] : largest) - largest;
+        for (int64_t l = 0; l < lanes; l++)
+            most[l] = vector_exp(most[l]);
+        for (int64_t l = 0; whole + l < n; l++) {
+            y[whole + l] = most[l];
+            sum += most[l];
+        }
     }
     for (int64_t l = 0; l < lanes; l++)
         sum += sums[l];
