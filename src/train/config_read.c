@@ -103,6 +103,11 @@ static enum assay_status refuse_section(const struct toml_value *value,
         return toml_complain(value, err,
                              "%s is outside of any section; it belongs to [%s]",
                              name, key->section);
+    if (value->kind != TOML_TABLE)
+        return toml_complain(value, err,
+                             "%s is outside of any section, and not the name "
+                             "of a setting; 'assay train --defaults' lists all",
+                             name);
     for (key = config_keys; key->section; key++)
         nearest_offer(&nearest, key->section);
     if (nearest.candidate)

@@ -435,7 +435,7 @@ static void check_training(const struct training *training)
     struct errors errors = {0};
     struct checkpoint *answers;
     struct graph *graph;
-    char arguments[64], name[64], path[1024];
+    char arguments[64], name[64];
     const char *folder;
 
     snprintf(arguments, sizeof arguments, "%s %d", training->of_them,
@@ -467,8 +467,7 @@ static void check_training(const struct training *training)
     graph_free(graph);
     pool_free(pool);
     checkpoint_free(answers);
-    snprintf(path, sizeof path, "%s/%s.safetensors", folder, training->of_them);
-    CHECK_INT(remove(path), 0); /* they are large */
+    answer_remove(folder, training->of_them);
 }
 
 TEST(faster_rcnn_with_frozen_norms_trains_three_layers_as_in_torchvision)

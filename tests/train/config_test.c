@@ -153,6 +153,9 @@ TEST(keys_outside_of_sections_are_refused)
     CHECK_STR(refusal("batch_size = 2\n"),
               "c.toml: line 1: batch_size is outside of any section; it "
               "belongs to [training]");
+    CHECK_STR(refusal("devic = 2\n"),
+              "c.toml: line 1: devic is outside of any section, and not the "
+              "name of a setting; 'assay train --defaults' lists all");
     CHECK_STR(refusal("[trainig]\nbatch_size = 2\n"),
               "c.toml: line 1: unknown section [trainig]; did you mean "
               "[training]?");
