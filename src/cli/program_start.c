@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -47,9 +48,9 @@ static enum assay_status program_spawn(const char *const *words,
                               (char *const *)words, environ);
     posix_spawnattr_destroy(&attributes);
     if (failed == ENOENT)
-        return error_set(err, ASSAY_NOT_FOUND,
-                         "cannot run '%s': no such program on the path",
-                         words[0]);
+        return error_set(
+            err, ASSAY_NOT_FOUND, "cannot run '%s': there is no such %s",
+            words[0], strchr(words[0], '/') ? "file" : "program on the path");
     return failed ? error_errno(err, failed, "running %s", words[0]) : ASSAY_OK;
 }
 

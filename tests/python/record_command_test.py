@@ -193,7 +193,10 @@ def test_a_pytorch_that_is_too_old_is_one_sentence(tmp_path):
 
 @pytest.mark.parametrize("words, code, sentence", [
     ([], 2, "missing a program"),
-    (["--", "no-such-program"], 3, "cannot run 'no-such-program'"),
+    (["--", "no-such-program"], 3,
+     "cannot run 'no-such-program': there is no such program on the path"),
+    (["--", "no/such/program"], 3,
+     "cannot run 'no/such/program': there is no such file"),
     (["-o", "no/run.assay", "--", "true"], 3, "no/run.assay"),
     (["-o", "-", "--", "true"], 2, "run")])
 def test_what_cannot_work_is_said_before_the_program_starts(tmp_path, words,
