@@ -278,11 +278,13 @@ static enum assay_status add_gemm(struct case_builder *b,
 /* ---- softmax and dropout --------------------------------------------------
  */
 
+/* Along the channels; k=3: along the last dimension. */
 static enum assay_status add_softmax(struct case_builder *b,
                                      const struct op_case *c, uint32_t x,
                                      struct tensor *second, uint32_t *y)
 {
-    struct softmax_attrs attrs = {.axis = 1, .is_flat = c->k == 2};
+    struct softmax_attrs attrs = {.axis = c->k == 3 ? -1 : 1,
+                                  .is_flat = c->k == 2};
     bool is_log = strcmp(c->op, "log_softmax") == 0;
 
     (void)second;
