@@ -149,8 +149,19 @@ static enum assay_status machine_measure(const struct machine_options *options,
     return ASSAY_OK;
 }
 
-/* The peaks of a device with its own memory are those of a precision, and do
- * not depend on threads of the host. */
+/* Of a device with its own memory; nothing of others. */
+static struct device_look machine_device_look(const struct device *device)
+{
+    struct device_look look = device_look_unknown();
+
+    if (!device->space->is_host && device->backend->look)
+        device->backend->look(device, &look);
+    return look;
+}
+
+/* The peaks of a device with its own memory are those of a model and a
+ * precision, whatever its number is today, and do not depend on threads of the
+ * host. */
 static void machine_name_key(const struct machine_options *options,
                              const struct machine_topology *topology, char *key,
                              size_t size)
@@ -160,12 +171,24 @@ static void machine_name_key(const struct machine_options *options,
     machine_key(topology, is_host ? options->n_threads : 1, options->device,
                 key, size);
     if (!is_host)
-        snprintf(key + strlen(key), size - strlen(key), ", %s",
+        snprintf(key + strlen(key), size - strlen(key), ", %s, %s",
+                 machine_device_look(options->device).model,
                  precision_name(options->precision));
 }
 
-/* Measures, and stores the peaks; if that fails they are measured again next
- * time. */
+/* Whether others use a device with its own memory: what it can do then is not
+ * what it can do at best. */
+static bool machine_is_shared(const struct device *device)
+{
+    static const double little = 0.05;
+    struct device_look look = machine_device_look(device);
+
+    return isnan(look.others_busy) ? look.n_others > 0
+                                   : look.others_busy > little;
+}
+
+/* Measures, and stores the peaks unless others use the device; if that fails
+ * they are measured again next time. */
 static enum assay_status measure_and_keep(const struct machine_options *options,
                                           const char *key, struct machine *out,
                                           struct error *err)
@@ -173,7 +196,7 @@ static enum assay_status measure_and_keep(const struct machine_options *options,
     struct known_peaks before;
     enum assay_status st = machine_measure(options, out, err);
 
-    if (st || !options->path)
+    if (st || !options->path || machine_is_shared(options->device))
         return st;
     if (out->known.busy > MACHINE_BUSY &&
         known_peaks_find(options->path, key, &before))
@@ -189,7 +212,8 @@ void machine_keep_device(const struct machine_options *options,
     struct machine_topology topology;
     char key[320];
 
-    if (!options->path || isnan(best->copy_gbs))
+    if (!options->path || isnan(best->copy_gbs) ||
+        machine_is_shared(options->device))
         return;
     machine_topology(options->root, &topology);
     for (int i = PRECISION_AUTO; i <= PRECISION_BF16; i++) {

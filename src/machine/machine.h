@@ -202,7 +202,7 @@ enum assay_status machine_look(const struct machine_options *options,
                                struct machine *out, struct error *err);
 
 /* Keeps the peaks of a device with its own memory, which were measured outside
- * of machine_look(), for each precision. */
+ * of machine_look(), for each precision; not while others use it. */
 void machine_keep_device(const struct machine_options *options,
                          const struct device_peaks *best);
 

@@ -174,6 +174,17 @@ def test_other_processes(gpu):
            "J per image"])
 
 
+def test_peaks_are_remembered_unless_others_use_the_gpu(gpu):
+    peaks = gpu.folder + "/cache/assay/machine.txt"
+    run = RUN.replace("--iters 3", "--iters 60")  # fewer measure no peaks
+    shutil.rmtree(gpu.folder + "/cache", ignore_errors=True)
+    check(gpu.run(run, MADE_UP_OTHERS=2), 0, ["resnet18"])
+    assert not os.path.exists(peaks)
+    check(gpu.run(run), 0, ["resnet18"])
+    with open(peaks, encoding="utf-8") as file:
+        assert "Made Up GPU" in file.read()
+
+
 def test_a_cache_that_cannot_be_written(gpu):
     shutil.rmtree(gpu.folder + "/cache", ignore_errors=True)
     with open(gpu.folder + "/cache", "w", encoding="ascii") as file:
@@ -216,6 +227,7 @@ def main():
     test_a_pass_in_flight_that_fails(gpu)
     test_trials_of_fit_start_the_driver_themselves(gpu)
     test_other_processes(gpu)
+    test_peaks_are_remembered_unless_others_use_the_gpu(gpu)
     test_a_cache_that_cannot_be_written(gpu)
     test_damaged_files_of_the_cache(gpu)
     test_libraries_that_do_not_work(gpu)
