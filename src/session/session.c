@@ -9,8 +9,8 @@
 #include "passes/channel_picks.h"
 #include "passes/fuse.h"
 #include "passes/fuse_dense.h"
-#include "passes/merge_heads.h"
 #include "passes/integers.h"
+#include "passes/merge_heads.h"
 
 #include <assay/span.h>
 

@@ -10,8 +10,8 @@
 #include "passes/channel_picks.h"
 #include "passes/fuse.h"
 #include "passes/fuse_dense.h"
-#include "passes/merge_heads.h"
 #include "passes/integers.h"
+#include "passes/merge_heads.h"
 #include "tensor/convert.h"
 
 #include <math.h>

@@ -170,7 +170,7 @@ bool onednn_has_kernel(const struct onednn *dn, const struct node *node)
     size_t found = dnnl_find_kernel(node);
     size_t input;
 
-    if (found == n_kernels)
+    if (found == n_kernels || !lines_make_all(node))
         return false;
     input = kernels[found].weight_input;
     if (input == 0)

@@ -591,6 +591,9 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_pick_channels, forward_dropout, forward_transpose, forward_gather,
     forward_softmax, forward_layer_norm;
 
+/* lines.c: not the means and deviations that a LayerNorm may make too. */
+bool lines_make_all(const struct node *node);
+
 typedef enum assay_status onednn_backward(struct onednn *dn, struct job *job,
                                           const struct op_backward *pass,
                                           struct error *err);

@@ -5,8 +5,14 @@
 #include "backend/direct/direct.h"
 #include "ops/math/softmax.h"
 #include "ops/norm/normalize.h"
+#include "ops/ops.h"
 
 enum { LINES_SCALE = 1, LINES_BIAS };
+
+bool lines_make_all(const struct node *node)
+{
+    return node->op != &op_layer_norm || node->n_outputs == 1;
+}
 
 /* Whether the axis is the last dimension, and the kernels can be used. */
 static bool lines_take(const struct onednn *dn, const struct job *job,
@@ -16,7 +22,7 @@ static bool lines_take(const struct onednn *dn, const struct job *job,
 
     return !job->is_training && !dn->options.is_plain && direct_lanes() &&
            rank > 0 && (axis == -1 || axis == rank - 1) &&
-           job->node->n_outputs == 1 && tensor_elements(job->x);
+           tensor_elements(job->x);
 }
 
 static int64_t line_length(const struct job *job)
