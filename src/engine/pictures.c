@@ -73,14 +73,27 @@ static enum assay_status picture_spread(struct engine *engine, uint32_t value,
     return ASSAY_OK;
 }
 
+static bool has_picture(const struct engine *engine)
+{
+    for (size_t i = 0; i < graph_input_count(engine->graph); i++) {
+        uint32_t value = graph_input_at(engine->graph, i);
+
+        if (engine_is_picture(engine, i, &engine->values[value].made))
+            return true;
+    }
+    return false;
+}
+
+/* In a span of its own, which the copies and kernels for it belong to. */
 enum assay_status engine_spread_pictures(struct engine *engine,
                                          struct error *err)
 {
     enum assay_status st = ASSAY_OK;
     uint32_t owner;
 
-    if (!engine_is_far(engine))
+    if (!engine_is_far(engine) || !has_picture(engine))
         return ASSAY_OK;
+    assay_begin_class("photographs", "Copy");
     owner = engine_set_owner(engine, OWNER_IMAGES);
     engine_launching(engine, assay_scope_here());
     for (size_t i = 0; !st && i < graph_input_count(engine->graph); i++) {
@@ -91,5 +104,6 @@ enum assay_status engine_spread_pictures(struct engine *engine,
     }
     engine_launching(engine, 0);
     engine_set_owner(engine, owner);
+    assay_end();
     return st;
 }

@@ -7,6 +7,7 @@
 #include "small_graph.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct error err;
 
@@ -18,29 +19,40 @@ struct scene {
     struct tensor x;
 };
 
+static void scene_open(struct scene *scene, bool is_training)
+{
+    struct engine_options options = {
+        .device = scene->far ? far_device(scene->far) : NULL,
+        .backend_options = {.n_threads = 1, .is_training = is_training},
+        .detail = ENGINE_MODULES};
+
+    err = (struct error){0};
+    CHECK_STATUS(engine_new(scene->small.graph, scene->small.pool, &options,
+                            &scene->engine, &err),
+                 ASSAY_OK, &err);
+}
+
+static uint32_t scene_relu(struct scene *scene, uint32_t value)
+{
+    return small_op(&scene->small, &op_relu,
+                    small_module(&scene->small, GRAPH_NONE, "relu", "ReLU"),
+                    NULL, value);
+}
+
 static struct scene scene_new(struct far_device *far, bool is_training)
 {
     struct scene scene = {.small = small_new(), .far = far};
-    struct engine_options options = {
-        .device = far ? far_device(far) : NULL,
-        .backend_options = {.n_threads = 1, .is_training = is_training},
-        .detail = ENGINE_MODULES};
     uint32_t value = small_input(&scene.small);
 
-    err = (struct error){0};
     value = small_conv(&scene.small, GRAPH_NONE, value);
-    value = small_op(&scene.small, &op_relu,
-                     small_module(&scene.small, GRAPH_NONE, "relu", "ReLU"),
-                     NULL, value);
+    value = scene_relu(&scene, value);
     small_output(&scene.small,
                  small_op(&scene.small, &small_total_op,
                           small_module(&scene.small, GRAPH_NONE, "sum", "Sum"),
                           NULL, value));
     scene.x = small_ones(&scene.small,
                          (struct shape){.rank = 4, .dims = {1, 1, 4, 4}});
-    CHECK_STATUS(engine_new(scene.small.graph, scene.small.pool, &options,
-                            &scene.engine, &err),
-                 ASSAY_OK, &err);
+    scene_open(&scene, is_training);
     return scene;
 }
 
@@ -189,6 +201,27 @@ TEST(asking_a_device_for_its_times_has_a_span_of_its_own)
     CHECK(times != RUN_NONE);
     CHECK_INT(stats_of(run, "model.times").calls, 1);
     CHECK_STR(run_scope(run, times)->class_name, RUN_RESULTS_CLASS);
+    run_free(run);
+    scene_free(&scene);
+}
+
+TEST(copying_photographs_to_a_device_has_a_span_of_its_own)
+{
+    struct shape pixels = shape_of(3, (int64_t)2, (int64_t)3, (int64_t)3);
+    struct scene scene = {.small = small_new(), .far = far_device_new(NULL)};
+    struct run *run;
+
+    small_output(&scene.small, scene_relu(&scene, small_input(&scene.small)));
+    CHECK_STATUS(
+        tensor_new(scene.small.pool, DTYPE_U8, &pixels, &scene.x, &err),
+        ASSAY_OK, &err);
+    memset(tensor_data(&scene.x), 7, tensor_bytes(&scene.x));
+    scene_open(&scene, false);
+    recorded_start(NULL);
+    scene_run(&scene, "model");
+    run = recorded_stop();
+    CHECK_INT(stats_of(run, "model.photographs").calls, 1);
+    CHECK(device_calls(run, "model.photographs") >= 1);
     run_free(run);
     scene_free(&scene);
 }
