@@ -327,15 +327,17 @@ engine_deliver(struct engine *engine, struct tensor *outputs, struct error *err)
     return st;
 }
 
-/* Reports what the device did, in a span of its own: asking for it is not the
- * model's time. */
-static void engine_collect_times(struct engine *engine)
+/* Asking a device for its times has a span of its own: it is not the model's
+ * time. So has asking it to take them. */
+static void engine_ask_for_times(struct engine *engine,
+                                 void (*ask)(struct engine *engine))
 {
-    bool is_apart = engine_is_far(engine) && engine->backend->class->timings;
+    bool is_apart = engine_is_far(engine) && !engine->tape &&
+                    engine->backend->class->timings;
 
     if (is_apart)
         assay_begin_class("times", RUN_RESULTS_CLASS);
-    engine_report_timings(engine);
+    ask(engine);
     if (is_apart)
         assay_end();
 }
@@ -418,7 +420,8 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     memset(outputs, 0, graph_output_count(graph) * sizeof *outputs);
     if (st)
         return st;
-    engine_watch_device(engine);
+    engine_ask_for_times(engine, engine_watch_device);
+    engine_launching(engine, assay_scope_here());
     engine->was_replayed = engine_replay(engine, inputs, outputs, &st, err);
     if (engine->was_replayed)
         return st;
@@ -445,7 +448,7 @@ enum assay_status engine_run(struct engine *engine, const struct tensor *inputs,
     engine_set_owner(engine, owner);
     engine->has_run = true;
     if (!engine->tape)
-        engine_collect_times(engine);
+        engine_ask_for_times(engine, engine_report_timings);
     if (!st && engine->backend->class->pass_over)
         engine->backend->class->pass_over(engine->backend);
     if (st) {

@@ -246,7 +246,6 @@ void engine_watch_device(struct engine *engine)
 {
     if (engine->backend->class->watch)
         engine->backend->class->watch(engine->backend, assay_is_recording());
-    engine_launching(engine, assay_scope_here());
 }
 
 void engine_launching(struct engine *engine, uint32_t scope)

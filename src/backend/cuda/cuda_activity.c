@@ -73,6 +73,21 @@ static int activity_compare_notes(const void *left, const void *right)
            (a->correlation < b->correlation);
 }
 
+typedef int activity_order(const void *left, const void *right);
+
+/* Records nearly always come in order; looking is a tenth of sorting. */
+static void activity_sort(void *items, size_t n, size_t size,
+                          activity_order *order)
+{
+    const char *at = items;
+    size_t i = 1;
+
+    while (i < n && order(at + (i - 1) * size, at + i * size) <= 0)
+        i++;
+    if (i < n)
+        qsort(items, n, size, order);
+}
+
 /* Sorts the notes, and joins those of one call. */
 static void activity_settle_notes(struct cuda_activities *book)
 {
@@ -80,8 +95,8 @@ static void activity_settle_notes(struct cuda_activities *book)
 
     if (!book->n_notes)
         return;
-    qsort(book->notes, book->n_notes, sizeof *book->notes,
-          activity_compare_notes);
+    activity_sort(book->notes, book->n_notes, sizeof *book->notes,
+                  activity_compare_notes);
     for (size_t i = 0; i < book->n_notes; i++) {
         struct cuda_launch_note note = book->notes[i];
 
@@ -151,8 +166,7 @@ void cuda_activities_visit(struct cuda_activities *book, queue_visit *visit,
     uint32_t highest = 0;
 
     activity_settle_notes(book);
-    if (book->n_ran)
-        qsort(book->ran, book->n_ran, sizeof *book->ran, activity_compare);
+    activity_sort(book->ran, book->n_ran, sizeof *book->ran, activity_compare);
     for (size_t i = 0; i < book->n_ran; i++) {
         activity_visit(book, &book->ran[i], visit, context);
         if (book->ran[i].correlation > highest)

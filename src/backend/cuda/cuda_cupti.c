@@ -45,8 +45,10 @@ static const int cupti_kinds[] = {CUPTI_KIND_EXTERNAL, CUPTI_KIND_RUNTIME,
 
 enum {
     cupti_n_kinds = sizeof cupti_kinds / sizeof *cupti_kinds,
-    cupti_buffer_bytes = 1 << 20,
-    cupti_most_spare = 8,
+    /* CUPTI clears a buffer before it writes to it, whole, while an op is
+     * being launched. A pass of a detector fills one or two of these. */
+    cupti_buffer_bytes = 1 << 16,
+    cupti_most_spare = 32,
     cupti_most_silent = 3, /* visits that brought nothing */
 };
 
