@@ -142,7 +142,9 @@ struct onednn {
     struct layout *layouts[N_LAYOUT_LISTS];         /* by their shape */
     struct made_reorder *reorders[N_REORDER_LISTS]; /* of maps */
     size_t n_reorders;
-    struct kernel **kernels; /* a list for each direction and node */
+    struct made_memory *memories; /* of library.c */
+    uint64_t n_runs;              /* of primitives */
+    struct kernel **kernels;      /* a list for each direction and node */
     /* In training: of the first input of each node when it ran last. */
     const struct layout **x_layouts;
     struct packed *packed;
