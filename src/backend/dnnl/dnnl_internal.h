@@ -33,10 +33,11 @@ enum order {
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
     ORDER_WINOGRAD_2X3,
     ORDER_WINOGRAD_2X3_BY_2, /* for a stride of 2 */
-    ORDER_GROUPED,           /* weights for grouped.c */
-    ORDER_DIRECT,            /* weights for own_direct.c */
-    ORDER_DENSE_PANELS,      /* weights for own_dense.c */
-    ORDER_DENSE_HALVES       /* the same, for products of halves */
+    ORDER_WINOGRAD_2X5,
+    ORDER_GROUPED,      /* weights for grouped.c */
+    ORDER_DIRECT,       /* weights for own_direct.c */
+    ORDER_DENSE_PANELS, /* weights for own_dense.c */
+    ORDER_DENSE_HALVES  /* the same, for products of halves */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
