@@ -219,6 +219,22 @@ TEST(winograd_does_fewer_products_and_its_transforms)
     check_winograd("winograd assay_2x3");
 }
 
+TEST(winograd_of_5x5_does_36_products_for_100)
+{
+    /* 9 by 7 tiles of 2 by 2. */
+    struct layer layer = {64, 128, 18, 14, 5, 1, 1, false};
+    struct backend_options options = {.n_threads = 1,
+                                      .algorithm = "winograd assay_2x5"};
+    struct str kernel = {0};
+    struct cost cost = cost_of(&layer, &options, &kernel);
+    bool is_ours = is_chosen(&kernel, "assay_2x5");
+
+    str_release(&kernel);
+    if (!is_ours)
+        SKIP_PROCESSOR("it has no AVX2");
+    CHECK_INT(cost.done_flops, 63 * (2 * 36 * 64 * 128 + 288 * 64 + 96 * 128));
+}
+
 TEST(our_winograd_multiplies_no_channels_that_only_fill_up_a_block)
 {
     struct layer layer = {20, 64, 8, 8, 3, 1, 1, false};

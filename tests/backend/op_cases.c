@@ -34,6 +34,7 @@ static const struct mode {
     {"winograd", false, "winograd", 0, 2e-4, false, PRECISION_FP32},
     {"our 4x3", false, "winograd assay_4x3", 0, 1e-4, false, PRECISION_FP32},
     {"our 2x3", false, "winograd assay_2x3", 0, 1e-5, false, PRECISION_FP32},
+    {"our 2x5", false, "winograd assay_2x5", 0, 1e-4, false, PRECISION_FP32},
     {"winograd, in parts", false, "winograd", 1, 2e-4, false, PRECISION_FP32},
     {"fastest", false, NULL, 0, 2e-4, false, PRECISION_AUTO}};
 

@@ -270,3 +270,44 @@ TEST(top_k_works_on_integers_and_on_an_inner_axis)
                  ASSAY_BAD_INPUT, &op_err);
     op_release((struct tensor[]){x, k}, 2);
 }
+
+/* How many elements come before element i: NaNs last, the first of equal ones
+ * first. */
+static int64_t place_among(const float *x, int64_t n, int64_t i)
+{
+    int64_t place = 0;
+
+    for (int64_t j = 0; j < n; j++) {
+        bool is_equal = x[j] == x[i] || (isnan(x[j]) && isnan(x[i]));
+
+        if (is_equal ? j < i : x[j] > x[i] || (isnan(x[i]) && !isnan(x[j])))
+            place++;
+    }
+    return place;
+}
+
+TEST(top_k_of_many_finds_the_same_as_counting_what_comes_before)
+{
+    enum { n = 1500 };
+    static const int64_t counts[] = {1, 7, 300, 751, n};
+    struct tensor x = op_tensor(DTYPE_F32, dims(1, n, 0, 0, 0), NULL), y[2];
+    struct top_k_attrs attrs = {.axis = 0};
+
+    for (int64_t i = 0; i < n; i++) /* with ties, close ones, both signs */
+        tensor_f32(&x)[i] = (float)(i * 7919 % 641 - 320) / 4096 + 0.01F;
+    tensor_f32(&x)[40] = NAN;
+    tensor_f32(&x)[900] = INFINITY;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        struct tensor k = integers(&counts[c], dims(1, 1, 0, 0, 0));
+        const struct tensor *inputs[] = {&x, &k};
+
+        CHECK_STATUS(
+            op_run(&op_top_k, &attrs, op_ways[OP_FAST], inputs, 2, y, 2),
+            ASSAY_OK, &op_err);
+        for (int64_t i = 0; i < counts[c]; i++)
+            CHECK_INT(place_among(tensor_f32(&x), n, tensor_i64(&y[1])[i]), i);
+        op_release(y, 2);
+        tensor_release(&k);
+    }
+    tensor_release(&x);
+}

@@ -149,6 +149,30 @@ TEST(every_op_that_takes_indices_names_one_that_is_outside)
     op_release((struct tensor[]){x, update, index, before, tuple}, 5);
 }
 
+TEST(slices_of_every_length_are_gathered_from_their_places)
+{
+    enum { outer = 3, size = 5 };
+    static const int64_t picked[] = {4, 0, -2}, places[] = {4, 0, 3};
+    struct tensor indices = list(3, picked);
+    struct gather_attrs attrs = {.axis = 1};
+
+    for (int64_t slice = 1; slice <= 6; slice++) {
+        struct tensor y, x = counted(DTYPE_F32, dims(3, outer, size, slice, 0));
+        const struct tensor *inputs[] = {&x, &indices};
+
+        CHECK_STATUS(run(&op_gather, &attrs, inputs, 2, &y), ASSAY_OK, &op_err);
+        for (int64_t i = 0; i < outer * 3 * slice; i++) {
+            int64_t from =
+                (i / slice / 3 * size + places[i / slice % 3]) * slice +
+                i % slice;
+
+            CHECK(tensor_f32(&y)[i] == tensor_f32(&x)[from]);
+        }
+        op_release((struct tensor[]){x, y}, 2);
+    }
+    tensor_release(&indices);
+}
+
 TEST(channels_of_several_maps_are_picked_in_any_order)
 {
     static const float a[] = {1, 2, 3, 4}, b[] = {5, 6};

@@ -33,10 +33,11 @@ enum order {
     ORDER_WINOGRAD_4X3,  /* weights as our own kernels transform them */
     ORDER_WINOGRAD_2X3,
     ORDER_WINOGRAD_2X3_BY_2, /* for a stride of 2 */
-    ORDER_GROUPED,           /* weights for grouped.c */
-    ORDER_DIRECT,            /* weights for own_direct.c */
-    ORDER_DENSE_PANELS,      /* weights for own_dense.c */
-    ORDER_DENSE_HALVES       /* the same, for products of halves */
+    ORDER_WINOGRAD_2X5,
+    ORDER_GROUPED,      /* weights for grouped.c */
+    ORDER_DIRECT,       /* weights for own_direct.c */
+    ORDER_DENSE_PANELS, /* weights for own_dense.c */
+    ORDER_DENSE_HALVES  /* the same, for products of halves */
 };
 
 /* How the elements of a tensor lie in memory. Interned: equal ones are one
@@ -142,7 +143,9 @@ struct onednn {
     struct layout *layouts[N_LAYOUT_LISTS];         /* by their shape */
     struct made_reorder *reorders[N_REORDER_LISTS]; /* of maps */
     size_t n_reorders;
-    struct kernel **kernels; /* a list for each direction and node */
+    struct made_memory *memories; /* of library.c */
+    uint64_t n_runs;              /* of primitives */
+    struct kernel **kernels;      /* a list for each direction and node */
     /* In training: of the first input of each node when it ran last. */
     const struct layout **x_layouts;
     struct packed *packed;

@@ -7,14 +7,15 @@
 
 #include <string.h>
 
-/* Winograd's F(m x m, 3 x 3) on tiles of m + 2: products a tile and pair of
+/* Winograd's F(m x m, r x r) on tiles of m + r - 1: products a tile and pair of
  * channels, and the FLOP of transforming a tile of one channel on its way in
  * and out, and of the weights of a pair of channels or of their gradient. Of 2:
  * the counts of Lavin and Gray (2015), table 1. Of 4: oneDNN's transforms, a
  * line of a tile after the other: 12 lines of 12 multiply-adds on the way in,
  * 10 of 16 FLOP on the way out. Backward to the weights, F(3 x 3, 4 x 4), the
- * gradient of the output goes in with as many as it came out. The last one is
- * ours for a stride of 2: additions alone, 10 and 7 lines of 2 and 4. */
+ * gradient of the output goes in with as many as it came out. The last two are
+ * ours: for a stride of 2, additions alone, 10 and 7 lines of 2 and 4; and of 5
+ * taps, where 8 lines of 12 FLOP come out and 11 of 54 make the weights. */
 static const struct winograd {
     const char *name; /* part of an implementation's */
     uint64_t m, products;
@@ -22,7 +23,8 @@ static const struct winograd {
     uint64_t weight_flops, gradient_flops;
 } winograds[] = {{"4x3", 4, 36, 12 * 12 * 2, 10 * 16, 9 * 15, 9 * 13},
                  {"2x3", 2, 16, 32, 24, 28, 0},
-                 {"2x3s2", 2, 25, 10 * 2, 7 * 4, 8, 0}};
+                 {"2x3s2", 2, 25, 10 * 2, 7 * 4, 8, 0},
+                 {"2x5", 2, 36, 12 * 12 * 2, 8 * 12, 11 * 54, 0}};
 
 enum { n_winograds = sizeof winograds / sizeof *winograds };
 

@@ -9,6 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Memory as the library knows it. Values lie in the same places in every
+ * iteration, and making one takes longer than a small kernel runs. */
+struct made_memory {
+    const void *native;
+    void *data;
+    dnnl_memory_t memory;
+    uint64_t run; /* that used it last */
+};
+
+enum { N_MEMORIES = 512 };
+
 enum assay_status onednn_status(dnnl_status_t status, const char *what,
                                 struct error *err)
 {
@@ -39,7 +50,12 @@ enum assay_status onednn_open(struct onednn *dn, struct error *err)
         st = onednn_status(dnnl_stream_create(&dn->stream, dn->engine,
                                               dnnl_stream_default_flags),
                            "make a stream", err);
-    return st;
+    if (st)
+        return st;
+    dn->memories = mem_zalloc(N_MEMORIES * sizeof *dn->memories);
+    return dn->memories ? ASSAY_OK
+                        : error_nomem(err, N_MEMORIES * sizeof *dn->memories,
+                                      "descriptions of memory");
 }
 
 static void forget_reorders(struct onednn *dn)
@@ -55,6 +71,10 @@ static void forget_reorders(struct onednn *dn)
 void onednn_close(struct onednn *dn)
 {
     forget_reorders(dn);
+    for (size_t i = 0; dn->memories && i < N_MEMORIES; i++)
+        dnnl_memory_destroy(dn->memories[i].memory);
+    mem_free(dn->memories);
+    dn->memories = NULL;
     if (dn->stream)
         dnnl_stream_destroy(dn->stream);
     if (dn->engine)
@@ -403,7 +423,63 @@ struct place {
     int argument; /* DNNL_ARG_... */
     const void *native;
     void *data;
+    bool is_kept; /* native stays, and nothing fills up its last block */
 };
+
+/* Making one clears what fills up the last block, which a kernel may count on:
+ * only where there is no such thing, the same one serves again. */
+static struct place place_of(int argument, const struct layout *layout,
+                             void *data)
+{
+    size_t n;
+    bool is_kept = layout && layout->native &&
+                   shape_elements(&layout->shape, &n) &&
+                   layout->bytes == n * dtype_bytes(layout->dtype);
+
+    return (struct place){argument, layout_native(layout), data, is_kept};
+}
+
+/* Where such memory is kept; NULL: nowhere, or another one that this run needs
+ * has its place. */
+static struct made_memory *memory_slot(struct onednn *dn,
+                                       const struct place *place)
+{
+    uint64_t hash = (uintptr_t)place->native * UINT64_C(0x9e3779b97f4a7c15);
+    struct made_memory *slot;
+
+    hash = (hash ^ (uintptr_t)place->data) * UINT64_C(0x9e3779b97f4a7c15);
+    slot = &dn->memories[(hash >> 32) % N_MEMORIES];
+    if (!place->is_kept)
+        return NULL;
+    if (slot->memory && slot->run == dn->n_runs &&
+        (slot->native != place->native || slot->data != place->data))
+        return NULL;
+    return slot;
+}
+
+/* *is_own: it is for this run alone. */
+static dnnl_status_t find_memory(struct onednn *dn, const struct place *place,
+                                 dnnl_memory_t *memory, bool *is_own)
+{
+    struct made_memory *slot = memory_slot(dn, place);
+    dnnl_status_t status = dnnl_success;
+
+    *is_own = !slot;
+    if (!slot)
+        return dnnl_memory_create(memory, place->native, dn->engine,
+                                  place->data);
+    if (!slot->memory || slot->native != place->native ||
+        slot->data != place->data) {
+        dnnl_memory_destroy(slot->memory);
+        *slot =
+            (struct made_memory){.native = place->native, .data = place->data};
+        status = dnnl_memory_create(&slot->memory, place->native, dn->engine,
+                                    place->data);
+    }
+    slot->run = dn->n_runs;
+    *memory = slot->memory;
+    return status;
+}
 
 static enum assay_status run_primitive(struct onednn *dn,
                                        dnnl_primitive_t primitive,
@@ -412,20 +488,23 @@ static enum assay_status run_primitive(struct onednn *dn,
 {
     dnnl_exec_arg_t list[N_ROLES] = {{0}};
     dnnl_status_t status = dnnl_success;
+    bool is_own[N_ROLES];
     size_t made = 0;
 
+    dn->n_runs++;
     for (size_t i = 0; i < n && !status; i++) {
         list[made].arg = places[i].argument;
-        status = dnnl_memory_create(&list[made].memory, places[i].native,
-                                    dn->engine, places[i].data);
+        status = find_memory(dn, &places[i], &list[made].memory, &is_own[made]);
         made += !status;
     }
     if (!status)
         status = dnnl_primitive_execute(primitive, dn->stream, (int)made, list);
     if (!status)
         status = dnnl_stream_wait(dn->stream);
-    for (size_t i = 0; i < made; i++)
-        dnnl_memory_destroy(list[i].memory);
+    for (size_t i = 0; i < made; i++) {
+        if (is_own[i])
+            dnnl_memory_destroy(list[i].memory);
+    }
     return onednn_status(status, "run a kernel", err);
 }
 
@@ -447,9 +526,7 @@ enum assay_status onednn_execute(struct onednn *dn,
         st = layout_check(arguments[i].layout, err);
         if (argument)
             places[n_places++] =
-                (struct place){.argument = argument,
-                               .native = layout_native(arguments[i].layout),
-                               .data = arguments[i].data};
+                place_of(argument, arguments[i].layout, arguments[i].data);
     }
     return st ? st : run_primitive(dn, primitive, places, n_places, err);
 }
@@ -480,15 +557,13 @@ static enum assay_status make_reorder(struct onednn *dn, const void *from,
     return st;
 }
 
-static enum assay_status
-run_reorder(struct onednn *dn, struct pool *pool, dnnl_primitive_t primitive,
-            const struct layout *scratch, const void *from, const void *data,
-            const void *to, void *out, struct error *err)
+static enum assay_status run_reorder(struct onednn *dn, struct pool *pool,
+                                     dnnl_primitive_t primitive,
+                                     const struct layout *scratch,
+                                     struct place from, struct place to,
+                                     struct error *err)
 {
-    struct place places[] = {
-        {.argument = DNNL_ARG_FROM, .native = from, .data = (void *)data},
-        {.argument = DNNL_ARG_TO, .native = to, .data = out},
-        {.argument = DNNL_ARG_SCRATCHPAD}};
+    struct place places[] = {from, to, {.argument = DNNL_ARG_SCRATCHPAD}};
     struct buffer *memory = NULL;
     enum assay_status st = ASSAY_OK;
 
@@ -516,8 +591,10 @@ static enum assay_status reorder_once(struct onednn *dn, struct pool *pool,
         make_reorder(dn, from, to, &primitive, &scratch, err);
 
     if (!st)
-        st =
-            run_reorder(dn, pool, primitive, scratch, from, data, to, out, err);
+        st = run_reorder(
+            dn, pool, primitive, scratch,
+            (struct place){DNNL_ARG_FROM, from, (void *)data, false},
+            (struct place){DNNL_ARG_TO, to, out, false}, err);
     dnnl_primitive_destroy(primitive);
     return st;
 }
@@ -593,7 +670,8 @@ enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
     if (st)
         return st;
     return made ? run_reorder(dn, pool, made->primitive, made->scratch,
-                              from->native, data, to->native, out, err)
+                              place_of(DNNL_ARG_FROM, from, (void *)data),
+                              place_of(DNNL_ARG_TO, to, out), err)
                 : reorder_once(dn, pool, from->native, data, to->native, out,
                                err);
 }

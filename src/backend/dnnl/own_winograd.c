@@ -15,11 +15,12 @@ static const struct {
     const char *name; /* oneDNN's for its own end alike */
     enum winograd_tile tile;
     enum order weights;
-    int64_t stride;
+    int64_t taps, stride;
 } kinds[] = {
-    {"winograd assay_4x3", WINOGRAD_4X3, ORDER_WINOGRAD_4X3, 1},
-    {"winograd assay_2x3", WINOGRAD_2X3, ORDER_WINOGRAD_2X3, 1},
-    {"winograd assay_2x3s2", WINOGRAD_2X3, ORDER_WINOGRAD_2X3_BY_2, 2}};
+    {"winograd assay_4x3", WINOGRAD_4, ORDER_WINOGRAD_4X3, 3, 1},
+    {"winograd assay_2x3", WINOGRAD_2, ORDER_WINOGRAD_2X3, 3, 1},
+    {"winograd assay_2x3s2", WINOGRAD_2, ORDER_WINOGRAD_2X3_BY_2, 3, 2},
+    {"winograd assay_2x5", WINOGRAD_2, ORDER_WINOGRAD_2X5, 5, 1}};
 
 enum { n_kinds = sizeof kinds / sizeof *kinds };
 
@@ -28,25 +29,25 @@ struct own_winograd {
     struct layout scratch; /* only its size counts */
 };
 
-/* A stride is for inference alone. Where there are few channels, transforms
- * take longer than what they save. */
+/* A stride and 5 taps are for inference alone. Where there are few channels,
+ * transforms take longer than what they save. */
 static bool can_do(const struct job *job, size_t kind)
 {
     enum { few_channels = 8 };
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     const int64_t *w = job->weight->shape.dims;
-    int64_t stride = kinds[kind].stride;
+    int64_t stride = kinds[kind].stride, taps = kinds[kind].taps;
 
     if (job->direction == DIRECTION_WEIGHTS || job->workspace ||
         job->node->op != &op_conv2d || attrs->groups != 1)
         return false;
     for (int i = 0; i < 2; i++) {
-        if (w[2 + i] != 3 || attrs->stride[i] != stride ||
+        if (w[2 + i] != taps || attrs->stride[i] != stride ||
             attrs->dilation[i] != 1)
             return false;
     }
-    if (stride > 1 && (job->direction != DIRECTION_FORWARD ||
-                       job->is_training || w[1] < few_channels))
+    if ((stride > 1 || taps > 3) && (job->direction != DIRECTION_FORWARD ||
+                                     job->is_training || w[1] < few_channels))
         return false;
     return winograd_lanes() > 0;
 }
@@ -98,6 +99,7 @@ static struct winograd_shape shape_of_job(const struct job *job)
         .top = is_backward ? 2 - attrs->before[0] : attrs->before[0],
         .left = is_backward ? 2 - attrs->before[1] : attrs->before[1],
         .stride = attrs->stride[0],
+        .taps = job->weight->shape.dims[2],
         .is_backward = is_backward};
 }
 

@@ -118,7 +118,8 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
                    int n_threads, size_t most_bytes, struct winograd *out)
 {
     const struct winograd_kernels *kernels = winograd_kernels();
-    int64_t side = shape->stride == 2 ? 5 : (int64_t)tile + 2, each, most;
+    int64_t side = shape->stride == 2 ? 5 : (int64_t)tile + shape->taps - 1;
+    int64_t each, most;
 
     if (!kernels)
         return false;

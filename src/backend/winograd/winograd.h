@@ -1,5 +1,5 @@
-/* backend/winograd/winograd.h - convolutions of 3x3 in float32 by Winograd's
- * algorithm, F(4x4, 3x3) and F(2x2, 3x3).
+/* backend/winograd/winograd.h - convolutions of 3x3 and 5x5 in float32 by
+ * Winograd's algorithm, F(4x4, 3x3), F(2x2, 3x3) and F(2x2, 5x5).
  *
  * With a stride of 2, even and odd rows and columns of x are maps of their own,
  * which 2 taps and 1 of each line meet: F(2, 2) of the one beside 2 products of
@@ -22,15 +22,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Outputs along one side of a tile: F(m x m, 3 x 3) reads m + 2, with a stride
- * of 2, which F(2x2) alone has, 5. */
-enum winograd_tile { WINOGRAD_2X3 = 2, WINOGRAD_4X3 = 4 };
+/* Outputs along one side of a tile: F(m x m, r x r) reads m + r - 1, with a
+ * stride of 2, which F(2x2, 3x3) alone has, 5. */
+enum winograd_tile { WINOGRAD_2 = 2, WINOGRAD_4 = 4 };
 
 struct winograd_shape {
     int64_t images, in_channels, out_channels;
     int64_t in_height, in_width, out_height, out_width;
     int64_t top, left; /* zeros before the first row and column */
     int64_t stride;    /* 1 or 2 */
+    int64_t taps;      /* down and across: 3, or 5 for tiles of 2 */
     /* From the gradient of a convolution's output to that of its input, which
      * x and y are here: its weights are those of the convolution. */
     bool is_backward;
@@ -69,7 +70,7 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
 size_t winograd_weight_bytes(const struct winograd *winograd);
 size_t winograd_scratch_bytes(const struct winograd *winograd);
 
-/* Transforms weights [o,c,3,3], or [c,o,3,3] on the way back; *packed has
+/* Transforms weights [o,c,r,r], or [c,o,r,r] on the way back; *packed has
  * winograd_weight_bytes() and depends on the tile, the processor, the channels
  * and the direction alone. */
 void winograd_pack(const struct winograd *winograd, const float *weights,

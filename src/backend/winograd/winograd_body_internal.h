@@ -84,12 +84,6 @@ PART void line_in(const vec *d, vec *t, int side)
         line_in_4(d, t);
 }
 
-/* Outputs along one side of a tile that reads so much. */
-PART int tile_of(int side)
-{
-    return side == 6 ? 4 : 2;
-}
-
 /* Transforms the tile at `from`, whose rows are row_floats apart. */
 PART void tile_in(const float *from, int64_t row_floats, float *to,
                   int64_t point_floats, int side)
@@ -299,6 +293,15 @@ PART void line_out_6(const vec *m, vec *y)
     y[3] = a * a * a * odd_a + (b * b * b * odd_b + m[5]);
 }
 
+/* The same points for 5 taps, which leave 2 outputs. */
+PART void line_out_6_to_2(const vec *m, vec *y)
+{
+    static const float a = WINOGRAD_A, b = WINOGRAD_B;
+
+    y[0] = m[0] + (m[1] + m[2]) + (m[3] + m[4]);
+    y[1] = a * (m[1] - m[2]) + (b * (m[3] - m[4]) + m[5]);
+}
+
 PART void line_out_4(const vec *m, vec *y)
 {
     y[0] = m[0] + m[1] + m[2];
@@ -311,30 +314,32 @@ PART void line_out_5(const vec *m, vec *y)
     y[1] = m[1] - m[2] + m[4];
 }
 
-PART void line_out(const vec *m, vec *y, int side)
+PART void line_out(const vec *m, vec *y, int side, int tile)
 {
-    if (side == 6)
+    if (side == 6 && tile == 4)
         line_out_6(m, y);
+    else if (side == 6)
+        line_out_6_to_2(m, y);
     else if (side == 5)
         line_out_5(m, y);
     else
         line_out_4(m, y);
 }
 
-PART void tile_out(const float *products, vec bias, vec *out, int side)
+PART void tile_out(const float *products, vec bias, vec *out, int side,
+                   int tile)
 {
-    int tile = tile_of(side);
     vec half[max_side][max_tile], line[max_side];
 
     for (int j = 0; j < side; j++) {
         for (int i = 0; i < side; i++)
             line[i] = vec_load(products + (i * side + j) * lanes);
-        line_out(line, half[j], side);
+        line_out(line, half[j], side, tile);
     }
     for (int i = 0; i < tile; i++) {
         for (int j = 0; j < side; j++)
             line[j] = half[j][i];
-        line_out(line, out + i * tile, side);
+        line_out(line, out + i * tile, side, tile);
         for (int j = 0; j < tile; j++)
             out[i * tile + j] += bias;
     }
@@ -374,12 +379,11 @@ PART vec load_bias(const struct winograd *winograd, const float *bias,
 PART void write_tiles(const struct winograd *winograd,
                       struct winograd_tiles tiles, int64_t out_block,
                       const float *products, const struct winograd_call *call,
-                      int side)
+                      int side, int tile)
 {
     const struct winograd_shape *shape = &winograd->shape;
     int64_t row_floats = shape->out_width * lanes;
     vec bias = load_bias(winograd, call->bias, out_block);
-    int tile = tile_of(side);
 
     for (int64_t t = 0; t < tiles.n; t++) {
         struct corner at = find_corner(winograd, tiles.first + t);
@@ -390,7 +394,8 @@ PART void write_tiles(const struct winograd *winograd,
         vec out[max_tile * max_tile];
 
         y += at.row * row_floats + at.column * lanes;
-        tile_out(products + t * winograd->points * lanes, bias, out, side);
+        tile_out(products + t * winograd->points * lanes, bias, out, side,
+                 tile);
         if (rows >= tile && columns >= tile)
             place_tile(out, y, tile, tile, row_floats, call, tile);
         else
@@ -403,12 +408,14 @@ static void body_write(const struct winograd *winograd,
                        struct winograd_tiles tiles, int64_t out_block,
                        const float *products, const struct winograd_call *call)
 {
-    if (winograd->side == 6)
-        write_tiles(winograd, tiles, out_block, products, call, 6);
+    if (winograd->side == 6 && winograd->tile == WINOGRAD_4)
+        write_tiles(winograd, tiles, out_block, products, call, 6, 4);
+    else if (winograd->side == 6)
+        write_tiles(winograd, tiles, out_block, products, call, 6, 2);
     else if (winograd->side == 5)
-        write_tiles(winograd, tiles, out_block, products, call, 5);
+        write_tiles(winograd, tiles, out_block, products, call, 5, 2);
     else
-        write_tiles(winograd, tiles, out_block, products, call, 4);
+        write_tiles(winograd, tiles, out_block, products, call, 4, 2);
 }
 
 #endif

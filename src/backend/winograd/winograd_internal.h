@@ -39,9 +39,9 @@ struct winograd_kernels {
 
 extern const struct winograd_kernels winograd_avx2, winograd_avx512;
 
-/* The places where F(4x4) evaluates are 0, +-a, +-b and infinity. Of the pairs
- * that are exact in binary with their squares and cubes, 5/8 and 3/2 lose the
- * fewest digits: a third of what +-1 and +-2 lose. */
+/* The places where F(4x4, 3x3) and F(2x2, 5x5) evaluate are 0, +-a, +-b and
+ * infinity. Of the pairs that are exact in binary with their squares and cubes,
+ * 5/8 and 3/2 lose the fewest digits: a third of what +-1 and +-2 lose. */
 #define WINOGRAD_A 0.625F
 #define WINOGRAD_B 1.5F
 

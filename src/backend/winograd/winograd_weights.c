@@ -5,44 +5,48 @@
 
 #include <string.h>
 
-enum { taps = 3, max_side = 6, max_lanes = 16 };
+enum { most_taps = 5, max_side = 6, max_lanes = 16 };
 
 struct weights_transform {
-    int side;
-    double rows[max_side][taps];
+    int side, taps;
+    double rows[max_side][most_taps];
 };
 
 /* With a stride of 2: the two taps that meet even lines, then the other one for
  * each output. */
 static const struct weights_transform by_2 = {
-    .side = 5, .rows = {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}}};
+    .side = 5,
+    .taps = 3,
+    .rows = {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}}};
 
 /* Row j has the powers of the finite point p_j, divided by the product of all
  * p_j - p_k; the last one is that of infinity. */
-static struct weights_transform weights_transform(enum winograd_tile tile)
+static struct weights_transform weights_transform(const struct winograd *plan)
 {
-    static const double of_2[] = {0, 1, -1};
-    static const double of_4[] = {0, (double)WINOGRAD_A, -(double)WINOGRAD_A,
+    static const double of_4[] = {0, 1, -1};
+    static const double of_6[] = {0, (double)WINOGRAD_A, -(double)WINOGRAD_A,
                                   (double)WINOGRAD_B, -(double)WINOGRAD_B};
-    struct weights_transform transform = {.side = (int)tile + 2};
-    const double *points = tile == WINOGRAD_4X3 ? of_4 : of_2;
+    struct weights_transform transform = {.side = (int)plan->side,
+                                          .taps = (int)plan->shape.taps};
+    const double *points = transform.side == max_side ? of_6 : of_4;
     int n_finite = transform.side - 1;
 
     for (int j = 0; j < n_finite; j++) {
-        double factor = 1;
+        double power = 1;
 
         for (int k = 0; k < n_finite; k++)
-            factor *= k == j ? 1 : points[j] - points[k];
-        transform.rows[j][0] = 1 / factor;
-        transform.rows[j][1] = points[j] / factor;
-        transform.rows[j][2] = points[j] * points[j] / factor;
+            power /= k == j ? 1 : points[j] - points[k];
+        for (int k = 0; k < transform.taps; k++) {
+            transform.rows[j][k] = power;
+            power *= points[j];
+        }
     }
-    transform.rows[n_finite][taps - 1] = 1;
+    transform.rows[n_finite][transform.taps - 1] = 1;
     return transform;
 }
 
 /* A tap of one input channel and all outputs of a block. */
-typedef double lanes_of_taps[taps * taps][max_lanes];
+typedef double lanes_of_taps[most_taps * most_taps][max_lanes];
 
 /* Zero where the block has fewer outputs. On the way back the channels change
  * places, and so do the taps around the middle one. */
@@ -50,8 +54,8 @@ static void weights_gather(const struct winograd *winograd,
                            const float *weights, int64_t out_block, int64_t c,
                            lanes_of_taps out)
 {
-    enum { n_taps = taps * taps };
     const struct winograd_shape *shape = &winograd->shape;
+    int64_t n_taps = shape->taps * shape->taps;
     int64_t lanes = winograd->kernels->lanes, first = out_block * lanes;
     int64_t n = shape->out_channels - first;
 
@@ -63,8 +67,20 @@ static void weights_gather(const struct winograd *winograd,
                                           : o * shape->in_channels + c) *
                           n_taps;
 
-        for (int k = 0; k < n_taps; k++)
+        for (int64_t k = 0; k < n_taps; k++)
             out[k][l] = (double)from[shape->is_backward ? n_taps - 1 - k : k];
+    }
+}
+
+/* The sum of n vectors, `step` of them apart, times a number each. */
+static void weights_sum(const double *row, int n, double (*w)[max_lanes],
+                        int step, double *sums)
+{
+    for (int l = 0; l < max_lanes; l++)
+        sums[l] = row[0] * w[0][l];
+    for (int k = 1; k < n; k++) {
+        for (int l = 0; l < max_lanes; l++)
+            sums[l] += row[k] * w[k * step][l];
     }
 }
 
@@ -72,26 +88,20 @@ static void weights_gather(const struct winograd *winograd,
 static void weights_vectors(const struct weights_transform *transform,
                             lanes_of_taps w, float (*out)[max_lanes])
 {
-    double half[max_side][taps][max_lanes];
+    double half[max_side][most_taps][max_lanes], sums[max_lanes];
+    int taps = transform->taps;
 
     for (int i = 0; i < transform->side; i++) {
-        const double *row = transform->rows[i];
-
-        for (int k = 0; k < taps; k++) {
-            for (int l = 0; l < max_lanes; l++)
-                half[i][k][l] = row[0] * w[k][l] + row[1] * w[taps + k][l] +
-                                row[2] * w[2 * taps + k][l];
-        }
+        for (int k = 0; k < taps; k++)
+            weights_sum(transform->rows[i], taps, w + k, taps, half[i][k]);
     }
     for (int i = 0; i < transform->side; i++) {
         for (int j = 0; j < transform->side; j++) {
-            const double *row = transform->rows[j];
             float *to = out[i * transform->side + j];
 
+            weights_sum(transform->rows[j], taps, half[i], 1, sums);
             for (int l = 0; l < max_lanes; l++)
-                to[l] =
-                    (float)(row[0] * half[i][0][l] + row[1] * half[i][1][l] +
-                            row[2] * half[i][2][l]);
+                to[l] = (float)sums[l];
         }
     }
 }
@@ -115,7 +125,7 @@ void winograd_pack(const struct winograd *winograd, const float *weights,
                    float *packed)
 {
     struct weights_transform transform =
-        winograd->shape.stride == 2 ? by_2 : weights_transform(winograd->tile);
+        winograd->shape.stride == 2 ? by_2 : weights_transform(winograd);
     int64_t lanes = winograd->kernels->lanes;
     int64_t channels = winograd->shape.in_channels;
 

@@ -62,6 +62,50 @@ void rank_sort(uint64_t *ranks, uint64_t *scratch, size_t n)
         memcpy(ranks, from, n * sizeof *ranks);
 }
 
+/* How many ranks that begin with `begin`, above `shift` bits and a digit, have
+ * each value of that digit. */
+enum { wide_bits = 11, wide_values = 1 << wide_bits };
+
+static void count_wide(const uint64_t *ranks, size_t n, uint64_t begin,
+                       int shift, uint32_t *counts)
+{
+    memset(counts, 0, wide_values * sizeof *counts);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t above = ranks[i] >> shift;
+
+        if (above >> wide_bits == begin)
+            counts[above & (wide_values - 1)]++;
+    }
+}
+
+/* Two digits are enough to leave out nearly all of the others. */
+size_t rank_select(uint64_t *ranks, size_t n, size_t k)
+{
+    uint32_t counts[wide_values];
+    uint64_t begin = 0; /* of the last rank that is needed */
+    size_t needed = k, kept = 0;
+    int shift = 64;
+
+    if (n <= few || k == 0 || k > n / 2)
+        return n;
+    for (int i = 0; i < 2; i++) {
+        size_t value = 0;
+
+        shift -= wide_bits;
+        count_wide(ranks, n, begin, shift, counts);
+        for (; counts[value] < needed; value++)
+            needed -= counts[value];
+        begin = begin << wide_bits | value;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t rank = ranks[i];
+
+        ranks[kept] = rank;
+        kept += rank >> shift <= begin;
+    }
+    return kept;
+}
+
 uint64_t sort_key(const struct tensor *tensor, size_t i)
 {
     static const uint64_t sign = UINT64_C(1) << 63;

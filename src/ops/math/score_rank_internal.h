@@ -36,6 +36,9 @@ static inline uint32_t rank_index(uint64_t rank)
 
 /* Sorts n ranks, best first. scratch has room for n. */
 void rank_sort(uint64_t *ranks, uint64_t *scratch, size_t n);
+/* Moves the k best of n ranks to the front, in any order and with a few others
+ * among them. How many there are is what it returns. */
+size_t rank_select(uint64_t *ranks, size_t n, size_t k);
 
 /* A number that sorts like element i of a tensor of a wide type
  * (tensor/convert.h) or bool. NaNs come last. */

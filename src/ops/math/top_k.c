@@ -53,6 +53,7 @@ static int top_k_compare(const void *a, const void *b)
 /* The line being sorted. */
 struct line {
     int64_t n, step; /* elements; how far apart they are in x */
+    int64_t k;       /* that are needed */
     struct entry *entries;
     uint64_t *ranks, *scratch;
 };
@@ -72,25 +73,28 @@ static void sort_line(const struct tensor *x, bool is_smallest, int64_t first,
 /* Faster, for float32: scores of detections are many. */
 static void rank_line(const float *x, bool is_smallest, const struct line *line)
 {
+    size_t n;
+
     for (int64_t i = 0; i < line->n; i++) {
         float score = x[i * line->step];
 
         line->ranks[i] = rank_of(is_smallest ? -score : score, (uint32_t)i);
     }
-    rank_sort(line->ranks, line->scratch, (size_t)line->n);
-    for (int64_t i = 0; i < line->n; i++)
+    n = rank_select(line->ranks, (size_t)line->n, (size_t)line->k);
+    rank_sort(line->ranks, line->scratch, n);
+    for (int64_t i = 0; i < line->k; i++)
         line->entries[i].index = rank_index(line->ranks[i]);
 }
 
 static void top_k_write_line(const struct tensor *x, int64_t first,
-                             const struct line *line, int64_t to, int64_t k,
+                             const struct line *line, int64_t to,
                              struct tensor *outputs)
 {
     size_t bytes = dtype_bytes(x->dtype);
     const char *from = tensor_data(x);
     char *values = tensor_data(&outputs[0]);
 
-    for (int64_t i = 0; i < k; i++) {
+    for (int64_t i = 0; i < line->k; i++) {
         int64_t index = line->entries[i].index, at = to + i * line->step;
 
         memcpy(values + (size_t)at * bytes,
@@ -104,7 +108,6 @@ static void sort_lines(const struct node *node, const struct tensor *x,
                        struct tensor *outputs)
 {
     const struct top_k_attrs *attrs = node->attrs;
-    int64_t k = outputs[0].shape.dims[axis];
     int64_t n = shape_span(&x->shape, 0, axis) * line->step;
 
     for (int64_t i = 0; i < n; i++) {
@@ -115,7 +118,7 @@ static void sort_lines(const struct node *node, const struct tensor *x,
             rank_line(tensor_f32(x) + first, attrs->is_smallest, line);
         else
             sort_line(x, attrs->is_smallest, first, line);
-        top_k_write_line(x, first, line, outer * k * line->step + inner, k,
+        top_k_write_line(x, first, line, outer * line->k * line->step + inner,
                          outputs);
     }
 }
@@ -138,6 +141,7 @@ static enum assay_status top_k_kernel(const struct op_context *context,
     n = (size_t)x->shape.dims[axis];
     line = (struct line){.n = (int64_t)n,
                          .step = shape_span(&x->shape, axis + 1, x->shape.rank),
+                         .k = outputs[0].shape.dims[axis],
                          .entries = mem_array(n, sizeof *line.entries),
                          .ranks = mem_array(n, sizeof *line.ranks),
                          .scratch = mem_array(n, sizeof *line.scratch)};

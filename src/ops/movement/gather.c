@@ -28,6 +28,26 @@ static enum assay_status index_resolve(int64_t index, int64_t size,
                      (long long)index, (long long)size);
 }
 
+/* Coordinates and scores are short: a call of memcpy() takes longer than such a
+ * copy. */
+static inline void copy_slice(char *write, const char *read, size_t slice)
+{
+    switch (slice) {
+    case 4:
+        memcpy(write, read, 4);
+        break;
+    case 8:
+        memcpy(write, read, 8);
+        break;
+    case 16:
+        memcpy(write, read, 16);
+        break;
+    default:
+        memcpy(write, read, slice);
+        break;
+    }
+}
+
 /* ---- Gather: whole slices along an axis -------------------------------- */
 
 static enum assay_status gather_infer(const struct node *node,
@@ -101,7 +121,7 @@ static enum assay_status gather_kernel(const struct op_context *context,
 
             st = index_resolve(indices[i], x->dims[axis], &at, err);
             if (!st)
-                memcpy(write, read + (size_t)at * slice, slice);
+                copy_slice(write, read + (size_t)at * slice, slice);
         }
         read += (size_t)x->dims[axis] * slice;
     }
@@ -382,10 +402,8 @@ static enum assay_status gather_nd_kernel(const struct op_context *context,
             int64_t start;
 
             st = slice_start(x, &strides, batch, tuple, depth, &start, err);
-            if (!st && slice == sizeof(float))
-                memcpy(write, read + (size_t)start * bytes, sizeof(float));
-            else if (!st)
-                memcpy(write, read + (size_t)start * bytes, slice);
+            if (!st)
+                copy_slice(write, read + (size_t)start * bytes, slice);
             write += slice;
         }
     }
