@@ -6,6 +6,7 @@
 #define BACKEND_VECTORS_AVX2_INTERNAL_H
 
 #include <immintrin.h>
+#include <stdint.h>
 
 typedef __m256 vec;
 
@@ -18,6 +19,14 @@ enum { lanes = 8 };
 #define vec_max   _mm256_max_ps
 #define vec_fma   _mm256_fmadd_ps
 #define vec_sqrt  _mm256_sqrt_ps
+/* The first n elements, fewer than a vector's, and zeros. */
+static inline vec vec_load_first(const float *from, int64_t n)
+{
+    __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+
+    return _mm256_maskload_ps(
+        from, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), numbers));
+}
 /* Elements of x by their numbers. */
 typedef __m256i vec_numbers;
 #define vec_pick(x, numbers)   _mm256_permutevar8x32_ps((x), (numbers))

@@ -13,6 +13,9 @@ enum { lanes = 16 };
 
 #define vec_load  _mm512_loadu_ps
 #define vec_store _mm512_storeu_ps
+/* The first n elements, fewer than a vector's, and zeros. */
+#define vec_load_first(from, n)                                                \
+    _mm512_maskz_loadu_ps((__mmask16)((1U << (n)) - 1), (from))
 #define vec_splat _mm512_set1_ps
 #define vec_min   _mm512_min_ps
 #define vec_max   _mm512_max_ps

@@ -27,6 +27,7 @@
     X(op_asinh)                                                                \
     X(op_atan)                                                                 \
     X(op_atanh)                                                                \
+    X(op_attention)                                                            \
     X(op_avg_pool2d)                                                           \
     X(op_avg_pool_nd)                                                          \
     X(op_batch_norm)                                                           \

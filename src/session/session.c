@@ -8,6 +8,7 @@
 #include "ops/ops.h"
 #include "passes/channel_picks.h"
 #include "passes/fuse.h"
+#include "passes/fuse_attention.h"
 #include "passes/fuse_dense.h"
 #include "passes/integers.h"
 #include "passes/merge_heads.h"
@@ -44,6 +45,8 @@ static enum assay_status settle_graph(const struct session_options *options,
         st = integers_fuse(session->graph, session->pool, err);
     if (!st && session_device(options)->space->is_host)
         st = fuse_dense(session->graph, err);
+    if (!st && session_device(options)->space->is_host)
+        st = fuse_attention(session->graph, err);
     if (!st && session_device(options)->space->is_host)
         st = merge_heads(session->graph, session->pool, err);
     if (!st && session_device(options)->space->is_host)

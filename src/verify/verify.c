@@ -9,6 +9,7 @@
 #include "ops/sequence/packed_list.h"
 #include "passes/channel_picks.h"
 #include "passes/fuse.h"
+#include "passes/fuse_attention.h"
 #include "passes/fuse_dense.h"
 #include "passes/integers.h"
 #include "passes/merge_heads.h"
@@ -224,6 +225,9 @@ static enum assay_status verify_open_model(struct subject *subject,
     if (!st && !options->is_plain &&
         (!options->device || options->device->space->is_host))
         st = fuse_dense(subject->graph, err);
+    if (!st && !options->is_plain &&
+        (!options->device || options->device->space->is_host))
+        st = fuse_attention(subject->graph, err);
     if (!st && !options->is_plain &&
         (!options->device || options->device->space->is_host))
         st = merge_heads(subject->graph, subject->pool, err);

@@ -12,6 +12,7 @@
 #include "ops/norm/group_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
+#include "ops/product/attention.h"
 #include "ops/product/dense.h"
 #include "ops/product/matmul.h"
 
@@ -252,6 +253,34 @@ static enum assay_status add_dense(struct case_builder *b,
     return st ? st : case_append(b, &op_dense, &attrs, inputs, DENSE_INPUTS, y);
 }
 
+/* q [n,c,h,w], k [n,c,w,a] and v [n,c,a,o]. k=2: with a summand for each head
+ * and a mask for each of n; k=3: one k and v for all heads. */
+static enum assay_status add_attention(struct case_builder *b,
+                                       const struct op_case *c, uint32_t x,
+                                       struct tensor *second, uint32_t *y)
+{
+    int64_t m = (int64_t)c->a, heads = c->k == 3 ? 1 : c->c;
+    struct shape k = shape_of(4, c->n, heads, c->w, m);
+    struct shape v = shape_of(4, c->n, heads, m, c->o);
+    struct shape plus = shape_of(4, (int64_t)1, c->c, c->h, m);
+    struct shape mask = shape_of(4, c->n, (int64_t)1, c->h, m);
+    uint32_t inputs[ATTENTION_INPUTS] = {x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE,
+                                         GRAPH_NONE};
+    enum assay_status st =
+        case_parameter(b, "k", &k, -1, 1, &inputs[ATTENTION_K]);
+
+    (void)second;
+    if (!st)
+        st = case_parameter(b, "v", &v, -1, 1, &inputs[ATTENTION_V]);
+    if (!st && c->k == 2)
+        st = case_parameter(b, "plus", &plus, -2, 2, &inputs[ATTENTION_PLUS]);
+    if (!st && c->k == 2)
+        st = case_parameter(b, "mask", &mask, -2, 2, &inputs[ATTENTION_MASK]);
+    return st ? st
+              : case_append(b, &op_attention, NULL, inputs, ATTENTION_INPUTS,
+                            y);
+}
+
 /* a [n,c], b [c,o]; k=2: both transposed; c is a row. */
 static enum assay_status add_gemm(struct case_builder *b,
                                   const struct op_case *c, uint32_t x,
@@ -315,6 +344,7 @@ static enum assay_status add_dropout(struct case_builder *b,
 }
 
 const struct case_maker case_math[] = {
+    {"attention", add_attention},
     {"sub", add_binary},
     {"times", add_binary},
     {"div", add_binary},

@@ -147,6 +147,26 @@ void direct_respond(const struct direct_responses *responses);
 /* Of lines of n numbers, at least 1. Only where direct_lanes() is not 0. */
 void direct_softmax(const float *x, float *y, int64_t lines, int64_t n);
 
+/* y [batch,heads,n,e] = softmax(q k + plus + mask) v for each head, where q is
+ * [n,d], k [d,m] and v [m,e]. */
+struct direct_summand {
+    const float *at; /* [n,m]; NULL: none */
+    int64_t batch_step, head_step;
+};
+
+struct direct_attention {
+    const float *q, *k, *v;
+    struct direct_summand plus, mask;
+    float *y;
+    float *scratch; /* direct_attention_scratch() bytes */
+    int64_t batch, heads, n, d, m, e;
+};
+
+/* Whether there is a kernel for so many columns of v. */
+bool direct_attention_takes(int64_t e);
+size_t direct_attention_scratch(int64_t d, int64_t m, int64_t e);
+void direct_attention_run(const struct direct_attention *attention);
+
 /* (x - mean) / deviation * scale + bias of lines of n numbers, at least 1. */
 struct direct_norm {
     const float *scale, *bias; /* bias NULL: none */

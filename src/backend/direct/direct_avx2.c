@@ -26,5 +26,6 @@ const struct direct_kernels direct_avx2 = {.name = "avx2",
                                            .multiply = body_multiply,
                                            .respond = body_respond,
                                            .softmax = body_softmax,
+                                           .attend = body_attend,
                                            .norm = body_norm,
                                            .stem = body_stem};

@@ -55,6 +55,51 @@ static void body_softmax(const float *x, float *y, int64_t n)
     memcpy(y + whole, ends, (size_t)rest * sizeof *y);
 }
 
+/* n numbers of a line, or as many as a vector has; the others are 0. */
+PART vec attend_load(const float *x, int64_t n)
+{
+    return n < lanes ? vec_load_first(x, n) : vec_load(x);
+}
+
+/* 0 for the first n numbers, minus infinity for the others. */
+PART vec attend_end(int64_t n)
+{
+    float end[lanes];
+
+    for (int i = 0; i < lanes; i++)
+        end[i] = i < n ? 0 : -INFINITY;
+    return vec_load(end);
+}
+
+static void body_attend(float *x, const float *plus, const float *mask,
+                        int64_t n)
+{
+    vec most = vec_splat(-INFINITY), sums = vec_splat(0), largest, inverse;
+
+    for (int64_t i = 0; i < n; i += lanes) {
+        vec v = attend_load(x + i, n - i);
+
+        if (plus)
+            v += attend_load(plus + i, n - i);
+        if (mask)
+            v += attend_load(mask + i, n - i);
+        if (n - i < lanes)
+            v += attend_end(n - i);
+        vec_store(x + i, v);
+        most = vec_max(most, v);
+    }
+    largest = vec_splat(vec_largest(most));
+    for (int64_t i = 0; i < n; i += lanes) {
+        vec e = softmax_exp(vec_load(x + i) - largest);
+
+        vec_store(x + i, e);
+        sums += e;
+    }
+    inverse = vec_splat(1 / vec_total(sums));
+    for (int64_t i = 0; i < n; i += lanes)
+        vec_store(x + i, vec_load(x + i) * inverse);
+}
+
 /* ---- norm ---------------------------------------------------------------- */
 
 /* Two sums at once: one would wait for itself. */

@@ -51,6 +51,7 @@ static const struct {
     {&op_batch_norm_training, forward_batch_norm_training, 0},
     {&op_local_response_norm, forward_local_response_norm, 0},
     {&op_softmax, forward_softmax, 0},
+    {&op_attention, forward_attention, 0},
     {&op_layer_norm, forward_layer_norm, 0},
     {&op_resize_nearest, forward_resize_nearest, 0},
     {&op_resize, forward_resize, 0},
@@ -223,6 +224,8 @@ static int64_t dnnl_work(const struct node *node,
     if (found == n_kernels || inputs[0]->dtype != DTYPE_F32)
         return much;
     input = kernels[found].weight_input;
+    if (node->op == &op_attention)
+        return 2 * results * attention_columns(inputs);
     if (input == 0)
         return work_of_element *
                (results + (int64_t)tensor_elements(inputs[0]));

@@ -1,0 +1,144 @@
+/* backend/direct/direct_attention.c - see direct.h: attention, head by head.
+ *
+ * Scores of a few rows at a time stay in the nearest caches: they are made by
+ * the product with k, become shares in place, and are multiplied with v. */
+#include "backend/direct/direct_internal.h"
+
+#include <omp.h>
+#include <string.h>
+
+/* Rows whose scores are there at once: whole tiles of 12. */
+enum { attention_rows = 36 };
+
+/* What a thread works with. */
+struct attention_place {
+    float *k, *v, *scores;
+    int64_t width; /* of a row of scores */
+};
+
+static int64_t attention_panel(void)
+{
+    return DIRECT_PANEL * direct_kernels()->lanes;
+}
+
+/* Columns, filled up to whole vectors. */
+static int64_t attention_width(int64_t m)
+{
+    int64_t lanes = direct_kernels()->lanes;
+
+    return (m + lanes - 1) / lanes * lanes;
+}
+
+bool direct_attention_takes(int64_t e)
+{
+    return direct_dense_takes(e);
+}
+
+static int64_t place_floats(int64_t d, int64_t m, int64_t e)
+{
+    return attention_width(m) * (d + attention_rows) + m * e;
+}
+
+size_t direct_attention_scratch(int64_t d, int64_t m, int64_t e)
+{
+    return (size_t)(omp_get_max_threads() * place_floats(d, m, e)) *
+           sizeof(float);
+}
+
+/* A matrix of n columns to panels of as many as fill `width`. */
+static void attention_pack(const float *from, int64_t rows, int64_t n,
+                           int64_t width, float *to)
+{
+    int64_t panel = attention_panel();
+
+    for (int64_t at = 0; at < width; at += panel) {
+        int64_t wide = width - at < panel ? width - at : panel;
+        int64_t there = n - at < wide ? n - at : wide;
+
+        for (int64_t i = 0; i < rows; i++, to += wide) {
+            memcpy(to, from + i * n + at, (size_t)there * sizeof *to);
+            for (int64_t j = there; j < wide; j++)
+                to[j] = 0;
+        }
+    }
+}
+
+/* Some rows of x, of `depth` numbers each, by packed weights. */
+static void attention_multiply(const float *x, int64_t x_step, int64_t rows,
+                               int64_t depth, const float *weights, float *y,
+                               int64_t width)
+{
+    static const struct activation nothing = {0};
+    static const float zeros[DIRECT_PANEL * DIRECT_MOST_LANES];
+    const struct direct_kernels *kernels = direct_kernels();
+    int64_t panel = attention_panel();
+
+    for (int64_t at = 0; at < width; at += panel)
+        kernels->rows(&(struct direct_pixels){
+            .x = x,
+            .weights = weights + at * depth,
+            .bias = zeros,
+            .y = y + at,
+            .n = rows,
+            .n_blocks = width - at < panel ? 1 : DIRECT_PANEL,
+            .in_channels = depth,
+            .x_plane = kernels->lanes,
+            .x_step = x_step,
+            .y_plane = kernels->lanes,
+            .y_step = width,
+            .then = &nothing});
+}
+
+static const float *summand_of(const struct direct_summand *summand,
+                               int64_t batch, int64_t head)
+{
+    return summand->at ? summand->at + batch * summand->batch_step +
+                             head * summand->head_step
+                       : NULL;
+}
+
+static void run_head(const struct direct_attention *a, int64_t item,
+                     const struct attention_place *place)
+{
+    const float *plus = summand_of(&a->plus, item / a->heads, item % a->heads);
+    const float *mask = summand_of(&a->mask, item / a->heads, item % a->heads);
+    const float *q = a->q + item * a->n * a->d;
+    float *y = a->y + item * a->n * a->e;
+
+    attention_pack(a->k + item * a->d * a->m, a->d, a->m, place->width,
+                   place->k);
+    attention_pack(a->v + item * a->m * a->e, a->m, a->e, a->e, place->v);
+    for (int64_t first = 0; first < a->n; first += attention_rows) {
+        int64_t left = a->n - first;
+        int64_t rows = left < attention_rows ? left : attention_rows;
+
+        attention_multiply(q + first * a->d, a->d, rows, a->d, place->k,
+                           place->scores, place->width);
+        for (int64_t i = 0; i < rows; i++)
+            direct_kernels()->attend(place->scores + i * place->width,
+                                     plus ? plus + (first + i) * a->m : NULL,
+                                     mask ? mask + (first + i) * a->m : NULL,
+                                     a->m);
+        attention_multiply(place->scores, place->width, rows, a->m, place->v,
+                           y + first * a->e, a->e);
+    }
+}
+
+void direct_attention_run(const struct direct_attention *a)
+{
+    int64_t items = a->batch * a->heads, width = attention_width(a->m);
+    int64_t floats = place_floats(a->d, a->m, a->e);
+
+#pragma omp parallel for schedule(                                             \
+    static) if (items * a->n * a->m * (a->d + a->e) > DIRECT_FEW_PRODUCTS)
+    for (int64_t i = 0; i < items; i++) {
+        float *at = a->scratch + omp_get_thread_num() * floats;
+        struct attention_place place = {.k = at,
+                                        .v = at + width * a->d,
+                                        .scores =
+                                            at + width * a->d + a->m * a->e,
+                                        .width = width};
+
+        run_head(a, i, &place);
+    }
+}
