@@ -6,12 +6,8 @@
 #include "observe/shortage.h"
 #include "ops/detection/rpn_nms.h"
 #include "ops/ops.h"
-#include "passes/channel_picks.h"
 #include "passes/fuse.h"
-#include "passes/fuse_attention.h"
-#include "passes/fuse_dense.h"
-#include "passes/integers.h"
-#include "passes/merge_heads.h"
+#include "passes/fuse_host.h"
 
 #include <assay/span.h>
 
@@ -42,15 +38,8 @@ static enum assay_status settle_graph(const struct session_options *options,
         return ASSAY_OK;
     st = fuse_graph(session->graph, session->pool, err);
     if (!st && session_device(options)->space->is_host)
-        st = integers_fuse(session->graph, session->pool, err);
-    if (!st && session_device(options)->space->is_host)
-        st = fuse_dense(session->graph, err);
-    if (!st && session_device(options)->space->is_host)
-        st = fuse_attention(session->graph, err);
-    if (!st && session_device(options)->space->is_host)
-        st = merge_heads(session->graph, session->pool, err);
-    if (!st && session_device(options)->space->is_host)
-        st = channel_picks_fuse(session->graph, session->pool, err);
+        st = fuse_for_host(session->graph, session->pool,
+                           options->precision == PRECISION_BF16, err);
     return st;
 }
 

@@ -7,12 +7,8 @@
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
 #include "ops/sequence/packed_list.h"
-#include "passes/channel_picks.h"
 #include "passes/fuse.h"
-#include "passes/fuse_attention.h"
-#include "passes/fuse_dense.h"
-#include "passes/integers.h"
-#include "passes/merge_heads.h"
+#include "passes/fuse_host.h"
 #include "tensor/convert.h"
 
 #include <math.h>
@@ -221,19 +217,7 @@ static enum assay_status verify_open_model(struct subject *subject,
         st = fuse_graph(subject->graph, subject->pool, err);
     if (!st && !options->is_plain &&
         (!options->device || options->device->space->is_host))
-        st = integers_fuse(subject->graph, subject->pool, err);
-    if (!st && !options->is_plain &&
-        (!options->device || options->device->space->is_host))
-        st = fuse_dense(subject->graph, err);
-    if (!st && !options->is_plain &&
-        (!options->device || options->device->space->is_host))
-        st = fuse_attention(subject->graph, err);
-    if (!st && !options->is_plain &&
-        (!options->device || options->device->space->is_host))
-        st = merge_heads(subject->graph, subject->pool, err);
-    if (!st && !options->is_plain &&
-        (!options->device || options->device->space->is_host))
-        st = channel_picks_fuse(subject->graph, subject->pool, err);
+        st = fuse_for_host(subject->graph, subject->pool, false, err);
     return st ? st
               : engine_new(subject->graph, subject->pool, &engine,
                            &subject->engine, err);

@@ -162,8 +162,7 @@ struct direct_attention {
     int64_t batch, heads, n, d, m, e;
 };
 
-/* Whether there is a kernel for so many columns of v. */
-bool direct_attention_takes(int64_t e);
+/* Only where direct_lanes() is not 0. */
 size_t direct_attention_scratch(int64_t d, int64_t m, int64_t e);
 void direct_attention_run(const struct direct_attention *attention);
 

@@ -13,7 +13,9 @@ enum { attention_rows = 36 };
 /* What a thread works with. */
 struct attention_place {
     float *k, *v, *scores;
+    float *rows;   /* of y, where these do not end with a vector */
     int64_t width; /* of a row of scores */
+    int64_t e_width;
 };
 
 static int64_t attention_panel(void)
@@ -29,14 +31,23 @@ static int64_t attention_width(int64_t m)
     return (m + lanes - 1) / lanes * lanes;
 }
 
-bool direct_attention_takes(int64_t e)
-{
-    return direct_dense_takes(e);
-}
-
 static int64_t place_floats(int64_t d, int64_t m, int64_t e)
 {
-    return attention_width(m) * (d + attention_rows) + m * e;
+    return attention_width(m) * (d + attention_rows) +
+           attention_width(e) * (m + attention_rows);
+}
+
+static struct attention_place place_at(const struct direct_attention *a,
+                                       float *at)
+{
+    struct attention_place place = {.k = at,
+                                    .width = attention_width(a->m),
+                                    .e_width = attention_width(a->e)};
+
+    place.v = place.k + place.width * a->d;
+    place.scores = place.v + place.e_width * a->m;
+    place.rows = place.scores + place.width * attention_rows;
+    return place;
 }
 
 size_t direct_attention_scratch(int64_t d, int64_t m, int64_t e)
@@ -97,6 +108,20 @@ static const float *summand_of(const struct direct_summand *summand,
                        : NULL;
 }
 
+/* The scores of some rows by v. */
+static void attention_gather(const struct direct_attention *a,
+                             const struct attention_place *place, int64_t rows,
+                             float *y)
+{
+    bool is_whole = place->e_width == a->e;
+
+    attention_multiply(place->scores, place->width, rows, a->m, place->v,
+                       is_whole ? y : place->rows, place->e_width);
+    for (int64_t i = 0; !is_whole && i < rows; i++)
+        memcpy(y + i * a->e, place->rows + i * place->e_width,
+               (size_t)a->e * sizeof *y);
+}
+
 static void run_head(const struct direct_attention *a, int64_t item,
                      const struct attention_place *place)
 {
@@ -107,7 +132,8 @@ static void run_head(const struct direct_attention *a, int64_t item,
 
     attention_pack(a->k + item * a->d * a->m, a->d, a->m, place->width,
                    place->k);
-    attention_pack(a->v + item * a->m * a->e, a->m, a->e, a->e, place->v);
+    attention_pack(a->v + item * a->m * a->e, a->m, a->e, place->e_width,
+                   place->v);
     for (int64_t first = 0; first < a->n; first += attention_rows) {
         int64_t left = a->n - first;
         int64_t rows = left < attention_rows ? left : attention_rows;
@@ -119,25 +145,20 @@ static void run_head(const struct direct_attention *a, int64_t item,
                                      plus ? plus + (first + i) * a->m : NULL,
                                      mask ? mask + (first + i) * a->m : NULL,
                                      a->m);
-        attention_multiply(place->scores, place->width, rows, a->m, place->v,
-                           y + first * a->e, a->e);
+        attention_gather(a, place, rows, y + first * a->e);
     }
 }
 
 void direct_attention_run(const struct direct_attention *a)
 {
-    int64_t items = a->batch * a->heads, width = attention_width(a->m);
+    int64_t items = a->batch * a->heads;
     int64_t floats = place_floats(a->d, a->m, a->e);
 
 #pragma omp parallel for schedule(                                             \
     static) if (items * a->n * a->m * (a->d + a->e) > DIRECT_FEW_PRODUCTS)
     for (int64_t i = 0; i < items; i++) {
-        float *at = a->scratch + omp_get_thread_num() * floats;
-        struct attention_place place = {.k = at,
-                                        .v = at + width * a->d,
-                                        .scores =
-                                            at + width * a->d + a->m * a->e,
-                                        .width = width};
+        struct attention_place place =
+            place_at(a, a->scratch + omp_get_thread_num() * floats);
 
         run_head(a, i, &place);
     }

@@ -75,7 +75,7 @@ static bool attention_plan(const struct onednn *dn, const struct job *job,
                                    .d = dim_from_end(q, 1),
                                    .m = dim_from_end(k, 1),
                                    .e = dim_from_end(v, 1)};
-    return direct_attention_takes(a->e) &&
+    return direct_lanes() &&
            find_summand(inputs[ATTENTION_PLUS], a, &a->plus) &&
            find_summand(inputs[ATTENTION_MASK], a, &a->mask);
 }
