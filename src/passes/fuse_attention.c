@@ -20,8 +20,8 @@ struct attention {
 
 /* The node that makes a value for this reader alone, added to the parts; else
  * GRAPH_NONE. */
-static uint32_t take_part(const struct graph *graph, struct attention *a,
-                          uint32_t value, const struct op_class *op)
+static uint32_t attention_part(const struct graph *graph, struct attention *a,
+                               uint32_t value, const struct op_class *op)
 {
     uint32_t maker = fuse_sole_maker(graph, value, op);
 
@@ -82,7 +82,7 @@ static bool take_mask(const struct graph *graph, struct attention *a,
 {
     enum { rank = 4 };
     struct attention tried = *a;
-    uint32_t outer = take_part(graph, &tried, *value, &op_reshape), inner;
+    uint32_t outer = attention_part(graph, &tried, *value, &op_reshape), inner;
     struct shape after, before, mask;
     uint32_t at;
 
@@ -90,7 +90,7 @@ static bool take_mask(const struct graph *graph, struct attention *a,
         return false;
     at = graph_node(graph, outer)->inputs[0];
     tried.mask = take_summand(graph, &tried, rank + 1, &at);
-    inner = take_part(graph, &tried, at, &op_reshape);
+    inner = attention_part(graph, &tried, at, &op_reshape);
     if (tried.mask == GRAPH_NONE || inner == GRAPH_NONE ||
         !reshape_target(graph, inner, &before) || after.rank != rank ||
         before.rank != rank + 1 || before.dims[0] != 1)
@@ -122,7 +122,7 @@ static bool find_attention(const struct graph *graph, size_t at,
     bool has_mask;
 
     *a = (struct attention){.plus = GRAPH_NONE, .mask = GRAPH_NONE};
-    maker = take_part(graph, a, node->inputs[0], &op_softmax);
+    maker = attention_part(graph, a, node->inputs[0], &op_softmax);
     if (maker == GRAPH_NONE)
         return false;
     softmax = graph_node(graph, maker)->attrs;
@@ -131,7 +131,7 @@ static bool find_attention(const struct graph *graph, size_t at,
     value = graph_node(graph, maker)->inputs[0];
     has_mask = take_mask(graph, a, &value);
     a->plus = take_summand(graph, a, 4, &value);
-    maker = take_part(graph, a, value, &op_matmul);
+    maker = attention_part(graph, a, value, &op_matmul);
     if (maker == GRAPH_NONE || (has_mask && a->plus == GRAPH_NONE))
         return false;
     a->q = graph_node(graph, maker)->inputs[0];

@@ -1,5 +1,5 @@
-/* The ops of an attention become one, with the same results and the names of
- * all that it stands for; what others read stays. */
+/* The ops of an attention become one, with the same results; what others read
+ * stays. */
 #include "passes/fuse_attention.h"
 
 #include "ops/math/softmax.h"

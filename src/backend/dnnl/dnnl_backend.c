@@ -8,6 +8,7 @@
 #include "ops/convolution/conv2d.h"
 #include "ops/convolution/conv_transpose2d.h"
 #include "ops/ops.h"
+#include "ops/product/attention.h"
 #include "ops/product/dense.h"
 #include "ops/product/linear.h"
 
@@ -212,6 +213,11 @@ static int64_t dnnl_depth(const struct node *node, const struct tensor *weight)
                     : (int64_t)tensor_elements(weight) / weight->shape.dims[0];
 }
 
+static int64_t dnnl_columns(const struct shape *shape)
+{
+    return shape->rank > 0 ? shape->dims[shape->rank - 1] : 1;
+}
+
 /* Products, or what takes as long. Unknown is much. */
 static int64_t dnnl_work(const struct node *node,
                          const struct tensor *const *inputs, int64_t results)
@@ -224,8 +230,8 @@ static int64_t dnnl_work(const struct node *node,
     if (found == n_kernels || inputs[0]->dtype != DTYPE_F32)
         return much;
     input = kernels[found].weight_input;
-    if (node->op == &op_attention)
-        return 2 * results * attention_columns(inputs);
+    if (node->op == &op_attention) /* k has as many columns as v has rows */
+        return 2 * results * dnnl_columns(&inputs[ATTENTION_K]->shape);
     if (input == 0)
         return work_of_element *
                (results + (int64_t)tensor_elements(inputs[0]));

@@ -594,9 +594,6 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_pick_channels, forward_dropout, forward_transpose, forward_gather,
     forward_softmax, forward_layer_norm, forward_attention;
 
-/* own_attention.c: the length of the second product's sums. */
-int64_t attention_columns(const struct tensor *const *inputs);
-
 /* lines.c: not the means and deviations that a LayerNorm may make too. */
 bool lines_make_all(const struct node *node);
 

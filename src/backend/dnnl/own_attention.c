@@ -5,13 +5,6 @@
 #include "backend/direct/direct.h"
 #include "ops/product/attention.h"
 
-int64_t attention_columns(const struct tensor *const *inputs)
-{
-    const struct shape *k = &inputs[ATTENTION_K]->shape;
-
-    return k->rank > 0 ? k->dims[k->rank - 1] : 1;
-}
-
 /* A dimension counted from the end; 1 where there are fewer. */
 static int64_t dim_from_end(const struct shape *shape, int i)
 {
@@ -31,9 +24,9 @@ static bool has_heads_of(const struct shape *q, const struct shape *other)
 }
 
 /* Where the summand of each head is; false if it is not there as a matrix. */
-static bool find_summand(const struct tensor *summand,
-                         const struct direct_attention *a,
-                         struct direct_summand *out)
+static bool attention_summand(const struct tensor *summand,
+                              const struct direct_attention *a,
+                              struct direct_summand *out)
 {
     const struct shape *shape;
     int64_t heads, batch;
@@ -76,8 +69,8 @@ static bool attention_plan(const struct onednn *dn, const struct job *job,
                                    .m = dim_from_end(k, 1),
                                    .e = dim_from_end(v, 1)};
     return direct_lanes() &&
-           find_summand(inputs[ATTENTION_PLUS], a, &a->plus) &&
-           find_summand(inputs[ATTENTION_MASK], a, &a->mask);
+           attention_summand(inputs[ATTENTION_PLUS], a, &a->plus) &&
+           attention_summand(inputs[ATTENTION_MASK], a, &a->mask);
 }
 
 enum assay_status forward_attention(struct onednn *dn, struct job *job,
