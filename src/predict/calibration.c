@@ -17,6 +17,9 @@ static const double normal_quantile = 1.645; /* of that coverage */
  * many levels this counts as. */
 static const double usual_deviation[N_TARGETS] = {0.055, 0.027};
 static const double n_usual = 2;
+/* Of a GPU's pool, which most sizes are exact of and a few far off, as much as
+ * its rows are taken to be (memory_row_deviation()). */
+static const double usual_of_pool = 0.05;
 
 enum {
     most_folds = 5, /* of levels */
@@ -287,6 +290,13 @@ static double width_of_scores(struct score *scores, size_t n, enum sight sight,
     return width * sqrt(1 + 1 / n_groups);
 }
 
+static double usual_of(const struct data_points *points)
+{
+    return points->target == TARGET_MEMORY && points->multiprocessors > 0
+               ? usual_of_pool
+               : usual_deviation[points->target];
+}
+
 static enum assay_status
 set_width(struct calibration *own, const struct trials *trials,
           enum sight sight, const struct data_points *points, struct error *err)
@@ -299,9 +309,8 @@ set_width(struct calibration *own, const struct trials *trials,
     if (!scores)
         return error_nomem(err, trials->n * sizeof *scores, "intervals");
     n = take_scores(trials, own, is_doubtful, scores, &n_groups);
-    own->width = width_of_scores(
-        scores, n, sight, is_doubtful ? 1 : usual_deviation[points->target],
-        n_groups);
+    own->width = width_of_scores(scores, n, sight,
+                                 is_doubtful ? 1 : usual_of(points), n_groups);
     mem_free(scores);
     return ASSAY_OK;
 }

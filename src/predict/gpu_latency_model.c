@@ -37,6 +37,7 @@ enum parameter {
     LAUNCH_NORM,
     LAUNCH_OTHER,
     LAUNCH_TENSOR,
+    LAUNCH_RAGGED,
     LAUNCH_STEP,
     N_PARAMETERS
 };
@@ -80,6 +81,10 @@ static const struct prior gpu_priors[] = {
     [LAUNCH_OTHER] = {"launch_other", "ms per op", 0.25, 0.4, ON_ALL},
     [LAUNCH_TENSOR] = {"launch_tensor", "ms per tensor of parameters", 0.05,
                        0.7, ON_ALL},
+    /* About what launching the kernel itself takes, a third of a
+     * convolution's. */
+    [LAUNCH_RAGGED] = {"launch_ragged", "ms per kernel that copies", 0.3, 0.7,
+                       ON_ALL},
     [LAUNCH_STEP] = {"launch_step", "ms", 3, 0.7, ON_ALL},
 };
 
@@ -118,6 +123,7 @@ static bool gpu_is_scaled(size_t parameter, size_t scale)
     case LAUNCH_NORM:
     case LAUNCH_OTHER:
     case LAUNCH_TENSOR:
+    case LAUNCH_RAGGED:
     case LAUNCH_STEP:
         return scale == SCALE_LAUNCH;
     case BY_INPUT:
@@ -139,6 +145,7 @@ static bool gpu_is_scaled(size_t parameter, size_t scale)
 
 static const double tile = 128;     /* rows of a tile */
 static const double deepest = 2048; /* products of a tile; more are shared */
+static const double n_copies = 2;   /* to a layout with padding, and back */
 
 /* ---- networks as the model sees them ------------------------------------- */
 
@@ -176,6 +183,7 @@ struct gpu_network {
     struct gpu_pass *passes; /* NULL: computed one by one */
     size_t n_passes;
     double n_kernels, n_norms, n_others, n_tensors;
+    double n_ragged; /* kernels of convolutions that need copies */
     double norms, elementwise, max_pool; /* elements moved per image */
     double images;    /* elements sent from the host, per image */
     double thin;      /* pixels per element of maps */
@@ -325,6 +333,24 @@ static void count_ragged(struct gpu_network *network)
         network->thin = network->odd = network->even = 0;
 }
 
+/* Channels that do not come in fours are copied to a layout where they do, by
+ * kernels of their own, which tensor cores are then fed from. */
+static bool is_copied_first(const struct gpu_pass *pass)
+{
+    return pass->rate != DEPTHWISE &&
+           (pass->alignment == BY_2 || pass->alignment == BY_1);
+}
+
+static void count_copies(struct gpu_network *network)
+{
+    for (size_t i = 0; i < network->n_passes; i++) {
+        struct gpu_pass pass = network_pass(network, i);
+
+        network->n_ragged += is_copied_first(&pass);
+    }
+    network->n_kernels += n_copies * network->n_ragged;
+}
+
 /* Stores the passes in *passes, which must have room for them; NULL: does
  * not. */
 static void gpu_network_fill(struct gpu_network *network,
@@ -341,6 +367,7 @@ static void gpu_network_fill(struct gpu_network *network,
     network->passes = passes;
     count_between(network);
     count_ragged(network);
+    count_copies(network);
     if (physical->is_own && description->n_convs) {
         const struct conv_row *first = description->convs;
 
@@ -423,7 +450,8 @@ static double network_ms(const struct gpu_network *network, const double *q,
                   q[LAUNCH_CONV] * (double)network->description->n_convs +
                   q[LAUNCH_NORM] * network->n_norms +
                   q[LAUNCH_OTHER] * network->n_others +
-                  q[LAUNCH_TENSOR] * network->n_tensors;
+                  q[LAUNCH_TENSOR] * network->n_tensors +
+                  q[LAUNCH_RAGGED] * network->n_ragged;
 
     for (size_t i = 0; i < network->n_passes; i++) {
         struct gpu_pass pass = network_pass(network, i);
@@ -552,6 +580,7 @@ const struct physical_class gpu_latency_class = {
     .priors = gpu_priors,
     .n_parameters = N_PARAMETERS,
     .n_fitted = N_PARAMETERS,
+    .lacked = LAUNCH_RAGGED,
     .fit = gpu_latency_fit,
     .predict = gpu_latency_predict,
     .demand = gpu_latency_predict,

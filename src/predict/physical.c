@@ -30,13 +30,18 @@ static bool points_are_walked(const struct data_points *points)
 
 struct physical physical_for(const struct data_points *points)
 {
-    return (struct physical){.target = points->target,
-                             .stage = points->stage,
-                             .multiprocessors = points->multiprocessors,
-                             .is_fused = points->is_fused &&
-                                         points->stage == STAGE_INFERENCE,
-                             .is_own = points->is_fused,
-                             .is_walked = points_are_walked(points)};
+    struct physical made = {.target = points->target,
+                            .stage = points->stage,
+                            .multiprocessors = points->multiprocessors,
+                            .is_fused = points->is_fused &&
+                                        points->stage == STAGE_INFERENCE,
+                            .is_own = points->is_fused,
+                            .is_walked = points_are_walked(points)};
+    size_t lacked = physical_class(&made)->lacked;
+
+    if (lacked)
+        made.log_value[lacked] = log(1e-9);
+    return made;
 }
 
 size_t physical_count(const struct physical *physical)

@@ -25,6 +25,9 @@ static const double about_share = 0.5;
 struct physical_class {
     const struct prior *priors;
     size_t n_parameters, n_fitted; /* the others, at the end, are facts */
+    /* A parameter that fingerprints of earlier versions lack, of which there is
+     * then next to nothing; 0: none. */
+    size_t lacked;
     enum assay_status (*fit)(struct physical *physical,
                              const struct data_points *points,
                              double n_effective, const struct physical *about,

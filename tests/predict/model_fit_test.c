@@ -707,3 +707,59 @@ TEST(gradients_are_added_where_branches_read_one_map)
     /* Without concatenations the additions are layers that are counted. */
     CHECK_NEAR(elementwise_ms(convs, 4, 0, STAGE_TRAINING), 0, 0.01);
 }
+
+/* ---- launches on a GPU --------------------------------------------------- */
+
+/* A GPU on which copies for convolutions take a ms each to launch, nothing
+ * runs for long, and factors are one. */
+static struct physical slow_copies(enum stage stage, bool is_own)
+{
+    struct physical physical = {.target = TARGET_LATENCY,
+                                .stage = stage,
+                                .multiprocessors = 132,
+                                .is_own = is_own};
+
+    for (size_t i = 0; i < physical_count(&physical); i++) {
+        const char *name = physical_name(&physical, i);
+
+        physical.log_value[i] =
+            strcmp(name, "launch_ragged") == 0 ? 0 : log(1e-9);
+    }
+    return physical;
+}
+
+static double copies_ms(int64_t channels, enum stage stage, bool is_own)
+{
+    const struct conv_row convs[] = {CONV_1X1(3, channels, 8, false),
+                                     CONV_1X1(channels, channels, 8, false)};
+    struct description network = {0};
+    struct physical physical = slow_copies(stage, is_own);
+    double ms;
+
+    for (size_t i = 0; i < 2; i++)
+        CHECK_INT(description_add_conv(&network, &convs[i], NULL), ASSAY_OK);
+    ms = physical_predict(&physical, &network, 1);
+    description_release(&network);
+    return ms;
+}
+
+/* Two convolutions are two kernels, and in training three more: both by
+ * weights, one by input. This program's engine pads in inference. */
+TEST(channels_that_do_not_come_in_fours_need_more_launches)
+{
+    CHECK_NEAR(copies_ms(45, STAGE_TRAINING, true), 5, 0.01);
+    CHECK_NEAR(copies_ms(46, STAGE_TRAINING, true), 5, 0.01);
+    CHECK_NEAR(copies_ms(44, STAGE_TRAINING, true), 0, 0.01);
+    CHECK_NEAR(copies_ms(45, STAGE_INFERENCE, true), 0, 0.01);
+    CHECK_NEAR(copies_ms(45, STAGE_INFERENCE, false), 2, 0.01);
+    CHECK_NEAR(copies_ms(45, STAGE_TRAINING, false), 5, 0.01);
+}
+
+TEST(a_fingerprint_from_before_launches_of_copies_has_none)
+{
+    struct data_points points = {.target = TARGET_LATENCY,
+                                 .multiprocessors = 132};
+    struct physical physical = physical_for(&points);
+
+    CHECK(parameter_of(&physical, "launch_ragged") < 1e-6);
+}
