@@ -3,6 +3,7 @@
 
 #include "backend/cuda/cuda_gate.h"
 #include "backend/cuda/cuda_ops.h"
+#include "backend/cuda/cuda_plan.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/ops.h"
@@ -177,9 +178,10 @@ static enum assay_status back_zeros(struct cuda_call *call,
     return st;
 }
 
-/* ---- ops that know float32 only ------------------------------------------ */
+/* ---- ops that know float32 only, or no padding --------------------------- */
 
-/* The tensors of a pass in float32, for as long as a kernel is queued. */
+/* The tensors of a pass as an op knows them, for as long as a kernel is
+ * queued. */
 struct widened {
     struct tensor inputs[most_widened], outputs[most_widened];
     struct tensor dy[most_widened];
@@ -187,37 +189,47 @@ struct widened {
     struct op_backward pass;
 };
 
-static bool is_narrow(const struct tensor *x)
+static bool is_strange(const struct cuda_back_op *op, const struct tensor *x)
 {
-    return x && x->buffer && x->dtype == DTYPE_F32 &&
-           cuda_stored(x) != DTYPE_F32;
+    if (!x || !x->buffer || x->dtype != DTYPE_F32)
+        return false;
+    return (cuda_stored(x) != DTYPE_F32 && !op->takes_any) ||
+           (cuda_is_padded(x) && !cuda_takes_padded(op->op));
 }
 
-static bool has_narrow(const struct node *node, const struct op_backward *pass)
+static bool has_strange(const struct cuda_back_op *op, const struct node *node,
+                        const struct op_backward *pass)
 {
     for (size_t i = 0; i < node->n_inputs; i++) {
-        if (is_narrow(pass->inputs[i]))
+        if (is_strange(op, pass->inputs[i]))
             return true;
     }
     for (size_t i = 0; i < node->n_outputs; i++) {
-        if (is_narrow(&pass->outputs[i]) || is_narrow(pass->dy[i]))
+        if (is_strange(op, &pass->outputs[i]) || is_strange(op, pass->dy[i]))
             return true;
     }
     return false;
 }
 
 /* To be released; shapes without data stay what they are. */
-static enum assay_status widen(struct cuda_call *call, const struct tensor *x,
-                               struct tensor *out)
+static enum assay_status widen(struct cuda_call *call,
+                               const struct cuda_back_op *op,
+                               const struct tensor *x, struct tensor *out)
 {
-    if (is_narrow(x))
-        return cuda_in_layout(call, x, cuda_layout(cuda_order(x), DTYPE_F32),
-                              out);
-    *out = x && x->buffer ? tensor_share(x) : x ? *x : (struct tensor){0};
-    return ASSAY_OK;
+    enum cuda_order order;
+
+    if (!is_strange(op, x)) {
+        *out = x && x->buffer ? tensor_share(x) : x ? *x : (struct tensor){0};
+        return ASSAY_OK;
+    }
+    order = cuda_is_padded(x) ? CUDA_CHANNELS_LAST : cuda_order(x);
+    return cuda_in_layout(
+        call, x, cuda_layout(order, op->takes_any ? cuda_stored(x) : DTYPE_F32),
+        out);
 }
 
 static enum assay_status widened_fill(struct cuda_call *call,
+                                      const struct cuda_back_op *op,
                                       const struct op_backward *pass,
                                       struct widened *wide)
 {
@@ -226,13 +238,13 @@ static enum assay_status widened_fill(struct cuda_call *call,
 
     wide->pass = *pass;
     for (size_t i = 0; !st && i < node->n_inputs; i++) {
-        st = widen(call, pass->inputs[i], &wide->inputs[i]);
+        st = widen(call, op, pass->inputs[i], &wide->inputs[i]);
         wide->input_list[i] = pass->inputs[i] ? &wide->inputs[i] : NULL;
     }
     for (size_t i = 0; !st && i < node->n_outputs; i++) {
-        st = widen(call, &pass->outputs[i], &wide->outputs[i]);
+        st = widen(call, op, &pass->outputs[i], &wide->outputs[i]);
         if (!st)
-            st = widen(call, pass->dy[i], &wide->dy[i]);
+            st = widen(call, op, pass->dy[i], &wide->dy[i]);
         wide->dy_list[i] = pass->dy[i] ? &wide->dy[i] : NULL;
     }
     wide->pass.inputs = wide->input_list;
@@ -257,7 +269,7 @@ static enum assay_status back_widened(struct cuda_call *call,
 {
     struct widened wide = {0};
     struct cuda_call own = *call;
-    enum assay_status st = widened_fill(call, pass, &wide);
+    enum assay_status st = widened_fill(call, op, pass, &wide);
 
     own.inputs = wide.input_list;
     if (!st)
@@ -270,9 +282,8 @@ static enum assay_status back_run(struct cuda_call *call,
                                   const struct cuda_back_op *op,
                                   const struct op_backward *pass)
 {
-    return op->takes_any || !has_narrow(call->node, pass)
-               ? op->run(call, pass)
-               : back_widened(call, op, pass);
+    return has_strange(op, call->node, pass) ? back_widened(call, op, pass)
+                                             : op->run(call, pass);
 }
 
 enum assay_status cuda_run_backward(struct backend *backend,
@@ -307,8 +318,8 @@ enum assay_status cuda_accumulate(struct backend *backend,
 {
     struct cuda *cuda = (struct cuda *)backend;
     struct cuda_call call = {.cuda = cuda, .context = context, .err = err};
-    struct tensor term = {0}, made = {0};
-    int64_t n = (int64_t)tensor_elements(sum);
+    struct tensor term = {0}, made = {0}, all = cuda_as_stored(sum);
+    int64_t n = (int64_t)tensor_elements(&all);
     enum assay_status st = cuda_enter(cuda->device, err);
     cu_pointer a, b, y;
     int has_relu = 0;

@@ -54,14 +54,15 @@ enum assay_status cuda_pass_between(struct cuda_call *call,
                                     const struct tensor *dy, float low,
                                     float high, struct tensor *out);
 
-/* ---- cuda_pool.c, cuda_max_pool.c
- * ----------------------------------------------------------
+/* ---- cuda_pool.c, cuda_max_pool.c -----------------------------------------
  */
 
 cuda_back cuda_back_pool2d, cuda_back_max_pool2d;
 /* Of a maximum in each window, for a backward pass: a byte for each, in the
- * order of a map whose channels are last. 0: nobody asks for them. */
-enum assay_status cuda_save_places(struct cuda_call *call, cu_pointer *places);
+ * order of a map that has these channels, which are last. 0: nobody asks for
+ * them. */
+enum assay_status cuda_save_places(struct cuda_call *call, int64_t channels,
+                                   cu_pointer *places);
 
 /* ---- cuda_conv_backward.c -------------------------------------------------
  */
@@ -73,10 +74,11 @@ bool cuda_can_back_transposed(const struct cuda *cuda, const struct node *node);
  */
 
 cuda_back cuda_back_batch_norm, cuda_back_batch_norm_training;
-/* sums[c] of x, which lies as [rows,c]; dense, to be released. */
+/* Of the first channels of x, `real` of them, which lies as [rows,c]; dense, to
+ * be released. */
 enum assay_status cuda_channel_sums(struct cuda_call *call, cu_pointer x,
                                     enum dtype stored, int64_t rows, int64_t c,
-                                    struct tensor *out);
+                                    int64_t real, struct tensor *out);
 
 /* ---- cuda_dropout.c -------------------------------------------------------
  */

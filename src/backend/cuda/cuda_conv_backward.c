@@ -62,7 +62,8 @@ static enum assay_status back_weight(struct cuda_call *call,
     enum assay_status st = cuda_tensor_new(call, shape, NULL, dw);
 
     at.w = cuda_at(dw);
-    is_packed = is_packed || stored != DTYPE_F32 || wide != shape->dims[1];
+    is_packed = is_packed || stored != DTYPE_F32 || wide != shape->dims[1] ||
+                job.o != shape->dims[0];
     if (!st && is_packed) {
         st = cuda_scratch(call, n * dtype_bytes(stored), &packed);
         if (!st)
@@ -119,48 +120,36 @@ static void job_strip(struct cuda_job *job)
     job->relu_limit = job->slope = 0;
 }
 
-/* x as the gradient of the weights reads it: with the channels of the job. */
-static enum assay_status conv_bring_x(struct cuda_call *call,
-                                      const struct layout *layout,
-                                      struct cuda_job *job, struct tensor *out)
-{
-    if (!cuda_conv_is_narrow(job))
-        return cuda_in_layout(call, call->inputs[X], layout, out);
-    job->c = cuda_padded(job->c, layout->stored);
-    return cuda_in_layout(call, call->inputs[X],
-                          cuda_layout(CUDA_CHANNELS_PADDED, layout->stored),
-                          out);
-}
-
 enum assay_status cuda_back_conv2d(struct cuda_call *call,
                                    const struct op_backward *pass)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(call->node);
     const struct tensor *scale = conv2d_scale(call->node, pass->inputs);
     const int64_t *w = pass->inputs[WEIGHT]->shape.dims;
-    const struct layout *layout = cuda_own_layout(call->cuda, 4);
-    struct cuda_job job = cuda_conv_job(call, layout, &pass->dy[0]->shape);
+    const struct layout *of_x = cuda_own_layout(call->cuda, 4), *of_y = of_x;
+    struct cuda_job job = cuda_conv_job(call, of_x, &pass->dy[0]->shape);
     struct cuda_operands at = {0};
     struct tensor dy = {0}, x = {0};
-    enum assay_status st = before_relu(call, pass, layout, attrs->has_relu,
-                                       attrs->relu_limit, &dy);
+    enum assay_status st;
 
+    cuda_conv_pad(call, &job, &of_x, &of_y);
+    st = before_relu(call, pass, of_y, attrs->has_relu, attrs->relu_limit, &dy);
     job_strip(&job);
     at.y = cuda_at(&dy);
     if (!st && op_wants(pass, X))
-        st = cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE,
-                         cuda_packing(PACKED_WEIGHT, layout->stored), &at.w);
+        st = cuda_conv_weight(call, &job, &at.w);
     if (!st && op_wants(pass, X))
-        st = back_data(call, pass, job, at, layout);
+        st = back_data(call, pass, job, at, of_x);
     if (!st && op_wants(pass, WEIGHT))
-        st = conv_bring_x(call, layout, &job, &x);
+        st = cuda_in_layout(call, call->inputs[X], of_x, &x);
     at.x = cuda_at(&x);
     if (!st && op_wants(pass, WEIGHT))
         st = back_weight(call, pass, job, at,
                          scale || (w[1] > 1 && w[2] * w[3] > 1), scale);
     if (!st && op_wants(pass, BIAS))
-        st = cuda_channel_sums(call, at.y, layout->stored,
-                               job.n * job.oh * job.ow, job.o, &pass->dx[BIAS]);
+        st =
+            cuda_channel_sums(call, at.y, of_y->stored, job.n * job.oh * job.ow,
+                              job.o, w[0], &pass->dx[BIAS]);
     if (!st && op_wants(pass, CONV2D_RESIDUAL))
         pass->dx[CONV2D_RESIDUAL] = tensor_share(&dy);
     tensor_release(&x);
@@ -194,7 +183,7 @@ enum assay_status cuda_back_linear(struct cuda_call *call,
     if (!st && op_wants(pass, WEIGHT))
         st = back_weight(call, pass, job, at, false, NULL);
     if (!st && op_wants(pass, BIAS))
-        st = cuda_channel_sums(call, at.y, stored, job.n, job.o,
+        st = cuda_channel_sums(call, at.y, stored, job.n, job.o, job.o,
                                &pass->dx[BIAS]);
     tensor_release(&x);
     tensor_release(&dy);
@@ -306,7 +295,7 @@ enum assay_status cuda_back_conv_transpose2d(struct cuda_call *call,
         st = back_turned_weight(call, pass, job, at);
     if (!st && op_wants(pass, BIAS))
         st = cuda_channel_sums(call, cuda_at(&dy), layout->stored,
-                               rows * w[2] * w[3], w[1], &pass->dx[BIAS]);
+                               rows * w[2] * w[3], w[1], w[1], &pass->dx[BIAS]);
     buffer_release(windows);
     tensor_release(&x);
     tensor_release(&dy);

@@ -151,11 +151,9 @@ static bool conv_is_depthwise(const struct cuda_job *job)
     return job->groups > 1 && job->groups == job->c && job->groups == job->o;
 }
 
-/* x and y padded where they are to be, and the job with those channels. x stays
- * padded if it is; what a depthwise convolution makes is padded as x is. */
-static void conv_pad(const struct cuda_call *call, struct cuda_job *job,
-                     const struct layout **x_layout,
-                     const struct layout **y_layout)
+void cuda_conv_pad(const struct cuda_call *call, struct cuda_job *job,
+                   const struct layout **x_layout,
+                   const struct layout **y_layout)
 {
     const struct tensor *x = call->inputs[CONV2D_X];
     enum dtype stored = (enum dtype)job->stored, made = (enum dtype)job->made;
@@ -176,15 +174,21 @@ static void conv_pad(const struct cuda_call *call, struct cuda_job *job,
         job->groups = job->c;
 }
 
+enum assay_status cuda_conv_weight(struct cuda_call *call,
+                                   const struct cuda_job *job, cu_pointer *out)
+{
+    struct packing packing = {PACKED_WEIGHT, (enum dtype)job->stored, job->o,
+                              job->c / job->groups};
+
+    return cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE, packing, out);
+}
+
 static enum assay_status conv_bring_parameters(struct cuda_call *call,
                                                const struct cuda_job *job,
                                                struct cuda_operands *at)
 {
-    struct packing weight = {PACKED_WEIGHT, (enum dtype)job->stored, job->o,
-                             job->c / job->groups};
     struct packing bias = {PACKED_ROWS, (enum dtype)job->made, job->o, 1};
-    enum assay_status st =
-        cuda_packed(call, CONV2D_WEIGHT, CONV2D_SCALE, weight, &at->w);
+    enum assay_status st = cuda_conv_weight(call, job, &at->w);
 
     return st ? st : cuda_packed(call, CONV2D_BIAS, 0, bias, &at->bias);
 }
@@ -200,7 +204,7 @@ enum assay_status cuda_run_conv2d(struct cuda_call *call)
     if (!job.has_residual && !conv2d_attrs(call->node)->activation)
         job.made = (int64_t)stored_of(made_layout(call, x_layout));
     y_layout = cuda_layout(x_layout->order, (enum dtype)job.made);
-    conv_pad(call, &job, &x_layout, &y_layout);
+    cuda_conv_pad(call, &job, &x_layout, &y_layout);
     st = cuda_output(call, 0, y_layout);
     if (!st && tensor_elements(&call->outputs[0])) {
         st = tensors_bring(call, x_layout, y_layout, call->inputs[CONV2D_X],

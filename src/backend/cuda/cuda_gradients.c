@@ -2,6 +2,7 @@
  * element by element, or only move. */
 #include "backend/cuda/cuda_backward.h"
 
+#include "backend/cuda/cuda_plan.h"
 #include "backend/cuda/cuda_walk.h"
 #include "ops/math/clip.h"
 #include "ops/math/unary_math.h"
@@ -45,6 +46,14 @@ static enum assay_status both_bring(struct cuda_call *call,
     return st;
 }
 
+/* Elements of either, padding too. */
+static int64_t both_elements(const struct both *both)
+{
+    struct tensor all = cuda_as_stored(&both->dy);
+
+    return (int64_t)tensor_elements(&all);
+}
+
 static void both_release(struct both *both)
 {
     tensor_release(&both->dy);
@@ -58,8 +67,8 @@ enum assay_status cuda_pass_between(struct cuda_call *call,
                                     float high, struct tensor *out)
 {
     struct both both = {0};
-    int64_t n = (int64_t)tensor_elements(dy);
     enum assay_status st = both_bring(call, layout, y, dy, &both);
+    int64_t n = st ? 0 : both_elements(&both);
     cu_pointer of, from, to;
     char name[CUDA_NAME];
 
@@ -130,9 +139,9 @@ enum assay_status cuda_back_activation(struct cuda_call *call,
         which < slopes_by_output ? &pass->outputs[0] : pass->inputs[0];
     struct both both = {0};
     float alpha = slope_number(call->node);
-    int64_t n = (int64_t)tensor_elements(read);
     enum assay_status st =
         both_bring(call, read->layout, read, pass->dy[0], &both);
+    int64_t n = st ? 0 : both_elements(&both);
     cu_pointer of, dy, dx;
     char name[CUDA_NAME];
 
@@ -162,7 +171,42 @@ enum assay_status cuda_back_add(struct cuda_call *call,
     return ASSAY_OK;
 }
 
-/* A part of dy for each input, stored as dy is. */
+/* Channels of maps, which lie as rows in memory. */
+static enum assay_status take_channels(struct cuda_call *call,
+                                       struct cuda_view from,
+                                       const struct tensor *dx)
+{
+    const int64_t *dims = dx->shape.dims;
+    struct tensor all = cuda_as_stored(dx);
+    struct cuda_rows rows = {.rows = dims[0] * dims[2] * dims[3],
+                             .c = dims[1],
+                             .wide = all.shape.dims[1],
+                             .in_x = from.strides[3],
+                             .in_y = all.shape.dims[1]};
+
+    return cuda_copy_rows(call, &rows, dtype_bytes(cuda_stored(dx)), from.data,
+                          cuda_at(dx));
+}
+
+/* As dy is stored; where the input was padded, so is its gradient. */
+static const struct layout *part_layout(const struct cuda_call *call,
+                                        const struct tensor *dy, int axis,
+                                        size_t i, int64_t channels)
+{
+    enum dtype stored = cuda_stored(dy);
+    struct cuda_rows rows = {.wide = cuda_padded(channels, stored)};
+    bool is_padded;
+
+    if (cuda_order(dy) == CUDA_ROWS)
+        return dy->layout;
+    is_padded =
+        axis == 1 && cuda_are_short_rows(&rows, dtype_bytes(stored)) &&
+        cuda_pads_value(call->cuda, call->node->inputs[i], channels, stored);
+    return cuda_layout(is_padded ? CUDA_CHANNELS_PADDED : CUDA_CHANNELS_LAST,
+                       stored);
+}
+
+/* A part of dy for each input. */
 enum assay_status cuda_back_concat(struct cuda_call *call,
                                    const struct op_backward *pass)
 {
@@ -173,12 +217,17 @@ enum assay_status cuda_back_concat(struct cuda_call *call,
 
     for (size_t i = 0; !st && i < call->node->n_inputs; i++) {
         const struct shape *shape = &pass->inputs[i]->shape;
+        struct tensor *dx = &pass->dx[i];
 
         if (op_wants(pass, i))
-            st = cuda_tensor_new(call, shape, dy->layout, &pass->dx[i]);
-        if (!st && op_wants(pass, i) && tensor_elements(&pass->dx[i]))
-            st = cuda_copy_view(call, shape->rank, shape->dims, from,
-                                cuda_view_of(&pass->dx[i]));
+            st = cuda_tensor_new(call, shape,
+                                 part_layout(call, dy, axis, i, shape->dims[1]),
+                                 dx);
+        if (!st && op_wants(pass, i) && tensor_elements(dx))
+            st = cuda_is_padded(dx)
+                     ? take_channels(call, from, dx)
+                     : cuda_copy_view(call, shape->rank, shape->dims, from,
+                                      cuda_view_of(dx));
         from.data += (cu_pointer)(shape->dims[axis] * from.strides[axis]) *
                      dtype_bytes(cuda_stored(dy));
     }

@@ -170,6 +170,14 @@ static enum assay_status layout_pad(struct cuda_call *call,
                               cuda_view_of(from), cuda_view_of(to));
     if (cuda_order(from) == CUDA_ROWS)
         return layout_widen(call, from, to);
+    if (cuda_stored(from) == cuda_stored(to)) {
+        struct cuda_rows rows = {n / in_y, c < in_y ? c : in_y, in_y, in_x,
+                                 in_y};
+        size_t bytes = dtype_bytes(cuda_stored(to));
+
+        if (cuda_are_short_rows(&rows, bytes))
+            return cuda_copy_rows(call, &rows, bytes, x, y);
+    }
     snprintf(name, sizeof name, "pad_%s_%s", stored_name(cuda_stored(from)),
              stored_name(cuda_stored(to)));
     return CUDA_LAUNCH(call, "reorder", name,

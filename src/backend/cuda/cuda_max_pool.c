@@ -62,7 +62,7 @@ enum assay_status cuda_run_max_pool2d(struct cuda_call *call)
     shape.dims[1] = all.shape.dims[1];
     if (!max_pool_has_packs(&all.shape, &shape, all.layout) || x % 16)
         return cuda_run_pool2d(call);
-    st = cuda_save_places(call, &places);
+    st = cuda_save_places(call, all.shape.dims[1], &places);
     if (!st)
         st = cuda_output(call, 0, input->layout);
     made = cuda_as_stored(&call->outputs[0]);
@@ -76,23 +76,30 @@ enum assay_status cuda_run_max_pool2d(struct cuda_call *call)
                     x, y, places);
 }
 
+/* Stored as in the forward pass, where the places say what was padded. */
 enum assay_status cuda_back_max_pool2d(struct cuda_call *call,
                                        const struct op_backward *pass)
 {
     const struct shape *shape = &pass->inputs[0]->shape;
     const struct layout *layout = cuda_own_layout(call->cuda, 4);
-    struct max_pool pool = max_pool_of(call->node, shape, &pass->dy[0]->shape);
-    struct tensor own;
+    struct shape from = *shape, to = pass->dy[0]->shape;
+    struct max_pool pool;
+    struct tensor own, made;
     cu_pointer dy, dx, places = cuda_at(pass->saved);
     char name[CUDA_NAME];
     enum assay_status st;
 
-    if (!max_pool_has_packs(shape, &pass->dy[0]->shape, layout))
+    from.dims[1] = to.dims[1] = pass->saved->shape.dims[1];
+    if (!max_pool_has_packs(&from, &to, layout))
         return cuda_back_pool2d(call, pass);
+    if (from.dims[1] != shape->dims[1])
+        layout = cuda_layout(CUDA_CHANNELS_PADDED, layout->stored);
     st = cuda_in_layout(call, pass->dy[0], layout, &own);
     if (!st)
         st = cuda_tensor_new(call, shape, layout, &pass->dx[0]);
-    pool.n = max_pool_packs(&pass->dx[0]);
+    made = cuda_as_stored(&pass->dx[0]);
+    pool = max_pool_of(call->node, &from, &to);
+    pool.n = max_pool_packs(&made);
     dy = cuda_at(&own);
     dx = cuda_at(&pass->dx[0]);
     cuda_kernel_name(name, "max_pool_back", layout->stored);

@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda_backward.h"
 
 #include "backend/cuda/cuda_ops.h"
+#include "backend/cuda/cuda_plan.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/norm/normalize.h"
 #include "ops/ops.h"
@@ -17,7 +18,7 @@ enum { lanes = 32, lines = 8, finish_threads = 1024 };
 /* As kernels/channels.cu has it. */
 struct rows_of {
     int64_t rows;
-    int c;
+    int c, real;
 };
 
 struct division {
@@ -37,18 +38,18 @@ static int channels_together(enum dtype stored, int64_t c)
 
 /* As many blocks as run at once: none comes late, and goes along the map after
  * the others. */
-static struct division norm_divide(const struct cuda_call *call,
-                                   enum dtype stored, int64_t rows, int64_t c)
+static struct division divide_rows(const struct cuda_call *call,
+                                   enum dtype stored, struct rows_of map)
 {
     enum { blocks_at_once = 4 }; /* on a multiprocessor */
-    struct division by = {.map = {.rows = rows, .c = (int)c}, .stored = stored};
+    struct division by = {.map = map, .stored = stored};
     const struct cuda_device *device = call->cuda->device;
     int64_t most = blocks_at_once * (int64_t)device->n_multiprocessors;
-    int64_t across, down;
+    int64_t across, down, c = map.c;
 
     by.width = channels_together(stored, c);
     across = (c + (int64_t)lanes * by.width - 1) / ((int64_t)lanes * by.width);
-    down = (rows + lines - 1) / lines;
+    down = (map.rows + lines - 1) / lines;
     if (down > (most + across - 1) / across)
         down = (most + across - 1) / across;
     by.n_blocks = (int)down;
@@ -82,10 +83,11 @@ static enum assay_status take_sums(struct cuda_call *call,
 
 enum assay_status cuda_channel_sums(struct cuda_call *call, cu_pointer x,
                                     enum dtype stored, int64_t rows, int64_t c,
-                                    struct tensor *out)
+                                    int64_t real, struct tensor *out)
 {
-    struct division by = norm_divide(call, stored, rows, c);
-    struct shape shape = shape_of(1, c);
+    struct rows_of map = {rows, (int)c, (int)real};
+    struct division by = divide_rows(call, stored, map);
+    struct shape shape = shape_of(1, real);
     struct buffer *scratch = NULL;
     cu_pointer sums, y;
     char name[CUDA_NAME];
@@ -99,7 +101,7 @@ enum assay_status cuda_channel_sums(struct cuda_call *call, cu_pointer x,
                          by.grid, by.map, x, sums);
     if (!st)
         st = CUDA_LAUNCH(call, "channels", "plain_finish", by.finish, sums,
-                         by.n_blocks, by.map.c, y);
+                         by.n_blocks, by.map.c, by.map.real, y);
     buffer_release(scratch);
     return st;
 }
@@ -117,12 +119,24 @@ static struct shape map_shape(const struct shape *x)
                     (int64_t)1);
 }
 
+/* How all maps of a norm are stored: as its output is to be. */
+static const struct layout *norm_layout(const struct cuda_call *call,
+                                        const struct shape *shape)
+{
+    const struct layout *own = cuda_own_layout(call->cuda, 4);
+    struct tensor y = {.dtype = DTYPE_F32, .shape = *shape, .layout = own};
+
+    return call->node->op == &op_batch_norm_training && cuda_pads_map(call, &y)
+               ? cuda_layout(CUDA_CHANNELS_PADDED, own->stored)
+               : own;
+}
+
 /* As [n,h,w,c]; to be released. */
 static enum assay_status as_map(struct cuda_call *call, const struct tensor *x,
                                 struct tensor *out)
 {
     struct shape shape = map_shape(&x->shape);
-    const struct layout *layout = cuda_own_layout(call->cuda, 4);
+    const struct layout *layout = norm_layout(call, &x->shape);
     struct tensor dense, flat;
     enum assay_status st;
 
@@ -144,7 +158,7 @@ static enum assay_status new_map(struct cuda_call *call, const struct shape *of,
 {
     struct shape shape = of->rank == 4 ? *of : map_shape(of);
 
-    return cuda_tensor_new(call, &shape, cuda_own_layout(call->cuda, 4), out);
+    return cuda_tensor_new(call, &shape, norm_layout(call, of), out);
 }
 
 /* Takes the map over, also on failure. */
@@ -176,6 +190,16 @@ static int64_t rows_in(const struct shape *x)
     return shape.dims[0] * shape.dims[2];
 }
 
+static struct division norm_divide(const struct cuda_call *call,
+                                   const struct tensor *map)
+{
+    struct tensor all = cuda_as_stored(map);
+    struct rows_of rows = {rows_in(&map->shape), (int)all.shape.dims[1],
+                           (int)map->shape.dims[1]};
+
+    return divide_rows(call, cuda_stored(map), rows);
+}
+
 /* ---- forward ------------------------------------------------------------- */
 
 static enum assay_status norm_find_moments(struct cuda_call *call,
@@ -183,11 +207,10 @@ static enum assay_status norm_find_moments(struct cuda_call *call,
                                            const struct tensor *saved)
 {
     const struct normalize_attrs *attrs = call->node->attrs;
-    int64_t rows = rows_in(&map->shape), c = map->shape.dims[1];
-    struct division by = norm_divide(call, cuda_stored(map), rows, c);
+    struct division by = norm_divide(call, map);
     struct buffer *scratch = NULL;
     cu_pointer x = cuda_at(map), to = cuda_at(saved), sums;
-    double n = (double)rows;
+    double n = (double)by.map.rows;
     float eps = attrs->eps;
     char name[CUDA_NAME];
     enum assay_status st = take_sums(call, &by, &scratch, &sums);
@@ -198,7 +221,8 @@ static enum assay_status norm_find_moments(struct cuda_call *call,
     if (!st)
         st = CUDA_LAUNCH(call, "channels",
                          cuda_kernel_name(name, "moments_finish", by.stored),
-                         by.finish, sums, by.n_blocks, by.map.c, n, x, eps, to);
+                         by.finish, sums, by.n_blocks, by.map.c, by.map.real, n,
+                         x, eps, to);
     buffer_release(scratch);
     return st;
 }
@@ -261,8 +285,7 @@ static enum assay_status write_norm(struct cuda_call *call,
                                     const struct tensor *to)
 {
     const struct normalize_attrs *attrs = call->node->attrs;
-    struct division by = norm_divide(call, cuda_stored(map),
-                                     rows_in(&map->shape), map->shape.dims[1]);
+    struct division by = norm_divide(call, map);
     cu_pointer x = cuda_at(map), residual = cuda_at(plus), y = cuda_at(to);
     cu_pointer saved = cuda_at(kept);
     cu_pointer weight = cuda_at(call->inputs[BATCH_NORM_WEIGHT]);
@@ -395,15 +418,14 @@ static enum assay_status step_sums(struct norm_step *step)
 {
     struct cuda_call *call = step->call;
     const struct op_backward *pass = step->pass;
-    int64_t rows = rows_in(&step->dy.shape), c = step->dy.shape.dims[1];
-    struct division by = norm_divide(call, cuda_stored(&step->dy), rows, c);
-    struct shape shape = shape_of(2, (int64_t)2, c);
+    struct division by = norm_divide(call, &step->dy);
+    struct shape shape = shape_of(2, (int64_t)2, step->dy.shape.dims[1]);
     cu_pointer x = cuda_at(&step->x), y = cuda_at(&step->y);
     cu_pointer dy = cuda_at(&step->dy), saved = cuda_at(&step->saved);
     cu_pointer weight = cuda_at(pass->inputs[BATCH_NORM_WEIGHT]);
     cu_pointer bias = cuda_at(pass->inputs[BATCH_NORM_BIAS]);
     cu_pointer sums, means, passed, of[2] = {0};
-    double n = (double)rows;
+    double n = (double)by.map.rows;
     struct tensor gated = {0};
     struct buffer *scratch = NULL;
     char name[CUDA_NAME];
@@ -423,7 +445,8 @@ static enum assay_status step_sums(struct norm_step *step)
                          bias, sums, passed);
     if (!st)
         st = CUDA_LAUNCH(call, "channels", "slopes_finish", by.finish, sums,
-                         by.n_blocks, by.map.c, n, saved, of[0], of[1], means);
+                         by.n_blocks, by.map.c, by.map.real, n, saved, of[0],
+                         of[1], means);
     buffer_release(scratch);
     if (!st && gated.buffer) {
         tensor_release(&step->dy);
@@ -440,8 +463,7 @@ static enum assay_status step_spread(struct norm_step *step,
 {
     struct cuda_call *call = step->call;
     const struct op_backward *pass = step->pass;
-    int64_t rows = rows_in(&step->dy.shape), c = step->dy.shape.dims[1];
-    struct division by = norm_divide(call, cuda_stored(&step->dy), rows, c);
+    struct division by = norm_divide(call, &step->dy);
     cu_pointer x = cuda_at(&step->x), y = cuda_at(&step->y);
     cu_pointer dy = cuda_at(&step->dy), saved = cuda_at(&step->saved);
     cu_pointer weight = cuda_at(pass->inputs[BATCH_NORM_WEIGHT]);

@@ -13,7 +13,7 @@ bool cuda_takes_padded(const struct op_class *op)
         &op_relu,       &op_clip,
         &op_sigmoid,    &op_hard_sigmoid,
         &op_silu,       &op_hard_swish,
-        &op_leaky_relu};
+        &op_leaky_relu, &op_batch_norm_training};
 
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
         if (takers[i] == op)
@@ -22,7 +22,6 @@ bool cuda_takes_padded(const struct op_class *op)
     return false;
 }
 
-/* In inference, where what follows a convolution is part of it. */
 enum assay_status cuda_find_padded(struct cuda *cuda, struct error *err)
 {
     const struct graph *graph = cuda->graph;
@@ -31,7 +30,7 @@ enum assay_status cuda_find_padded(struct cuda *cuda, struct error *err)
     cuda->pads = mem_array(n, sizeof *cuda->pads);
     if (!cuda->pads)
         return error_nomem(err, n * sizeof *cuda->pads, "a backend");
-    if (cuda->options.is_training || cuda->options.is_plain)
+    if (cuda->options.is_plain)
         return ASSAY_OK;
     for (size_t i = 0; i < n; i++)
         cuda->pads[i] = graph_use_count(graph, (uint32_t)i) > 0;
@@ -61,9 +60,15 @@ bool cuda_pads_output(const struct cuda_call *call, const struct cuda_job *job)
            is_worth_padding(job->o, (enum dtype)job->made);
 }
 
+bool cuda_pads_value(const struct cuda *cuda, uint32_t value, int64_t channels,
+                     enum dtype stored)
+{
+    return cuda->pads[value] && is_worth_padding(channels, stored);
+}
+
 bool cuda_pads_map(const struct cuda_call *call, const struct tensor *y)
 {
     return y->dtype == DTYPE_F32 && y->shape.rank == 4 &&
-           call->cuda->pads[call->node->outputs[0]] &&
-           is_worth_padding(y->shape.dims[1], cuda_stored(y));
+           cuda_pads_value(call->cuda, call->node->outputs[0], y->shape.dims[1],
+                           cuda_stored(y));
 }

@@ -80,6 +80,14 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
 /* Whether it reads too few channels for tensor cores, as of photographs: it is
  * faster with a padded copy. */
 bool cuda_conv_is_narrow(const struct cuda_job *job);
+/* x and y padded where they are to be, and the job with those channels. x stays
+ * padded if it is; what a depthwise convolution makes is padded as x is. */
+void cuda_conv_pad(const struct cuda_call *call, struct cuda_job *job,
+                   const struct layout **x_layout,
+                   const struct layout **y_layout);
+/* The weights, with the channels of the job. */
+enum assay_status cuda_conv_weight(struct cuda_call *call,
+                                   const struct cuda_job *job, cu_pointer *out);
 /* y[rows,columns] = x[rows,summed] w[columns,summed]^T */
 struct cuda_job cuda_product_job(const struct cuda_call *call,
                                  enum dtype stored, int64_t rows,
@@ -95,6 +103,9 @@ enum assay_status cuda_find_padded(struct cuda *cuda, struct error *err);
  * padded yet, and any map that has its layout, without padding. */
 bool cuda_pads_output(const struct cuda_call *call, const struct cuda_job *job);
 bool cuda_pads_map(const struct cuda_call *call, const struct tensor *y);
+/* The same of a value that somebody else makes. */
+bool cuda_pads_value(const struct cuda *cuda, uint32_t value, int64_t channels,
+                     enum dtype stored);
 /* Chooses a plan and queues it. */
 enum assay_status cuda_job_do(struct cuda_call *call,
                               const struct cuda_job *job,

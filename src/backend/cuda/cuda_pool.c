@@ -68,18 +68,21 @@ static struct pool2d pool2d_over(const struct node *node,
     return pool;
 }
 
-enum assay_status cuda_save_places(struct cuda_call *call, cu_pointer *places)
+enum assay_status cuda_save_places(struct cuda_call *call, int64_t channels,
+                                   cu_pointer *places)
 {
     const struct op_context *context = call->context;
+    struct shape shape = call->outputs[0].shape;
     enum assay_status st = ASSAY_OK;
 
     *places = 0;
     if (!context->saved || call->node->op != &op_max_pool2d ||
         !cuda_can_backward(&call->cuda->base, call->node))
         return ASSAY_OK;
+    shape.dims[1] = channels;
     if (!context->is_again)
-        st = tensor_new(context->pool, DTYPE_U8, &call->outputs[0].shape,
-                        context->saved, call->err);
+        st = tensor_new(context->pool, DTYPE_U8, &shape, context->saved,
+                        call->err);
     *places = cuda_at(context->saved);
     return st;
 }
@@ -123,7 +126,8 @@ enum assay_status cuda_run_pool2d(struct cuda_call *call)
 {
     struct tensor own = {0}, x, y;
     cu_pointer places;
-    enum assay_status st = cuda_save_places(call, &places);
+    enum assay_status st =
+        cuda_save_places(call, call->outputs[0].shape.dims[1], &places);
 
     if (!st)
         st = cuda_in_layout(call, call->inputs[0],

@@ -1,7 +1,11 @@
 /* backend/cuda/cuda_walk.c - see cuda_walk.h. */
 #include "backend/cuda/cuda_walk.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* With a share of a block, 16 elements for each of 256 threads, below 2^16. */
+enum { longest_row = 1 << 15 };
 
 /* ---- views --------------------------------------------------------------- */
 
@@ -156,6 +160,36 @@ const char *cuda_computed_in(enum dtype dtype)
 
 /* ---- copies -------------------------------------------------------------- */
 
+bool cuda_are_short_rows(const struct cuda_rows *rows, size_t bytes)
+{
+    return rows->wide > 1 && rows->wide <= longest_row &&
+           (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+}
+
+enum assay_status cuda_copy_rows(struct cuda_call *call,
+                                 const struct cuda_rows *rows, size_t bytes,
+                                 cu_pointer x, cu_pointer y)
+{
+    struct {
+        int64_t n;
+        uint32_t c, wide, reciprocal;
+        int64_t in_x, in_y;
+    } given = {.n = rows->rows * rows->wide,
+               .c = (uint32_t)rows->c,
+               .wide = (uint32_t)rows->wide,
+               .in_x = rows->in_x,
+               .in_y = rows->in_y};
+    char name[CUDA_NAME];
+
+    if (!given.n)
+        return ASSAY_OK;
+    given.reciprocal = (uint32_t)((0x100000000 + given.wide - 1) / given.wide);
+    snprintf(name, sizeof name, "copy_rows_%zu", bytes);
+    return CUDA_LAUNCH(call, "move", name,
+                       cuda_grid_for(call->cuda->device, (size_t)given.n, 16),
+                       given, x, y);
+}
+
 /* How many neighbouring elements can be moved as one: all strides but the last
  * ones, the length of rows and the addresses are multiples of it. */
 static int together(const struct cuda_walk *walk, const struct cuda_view *from,
@@ -202,6 +236,14 @@ enum assay_status cuda_copy_view(struct cuda_call *call, int rank,
             to.strides[i] /= n;
         }
         bytes *= n;
+    }
+    if (walk.rank == 2 && from.strides[1] == 1 && to.strides[1] == 1) {
+        struct cuda_rows rows = {walk.dims[0], walk.dims[1], walk.dims[1],
+                                 from.strides[0], to.strides[0]};
+
+        if (cuda_are_short_rows(&rows, (size_t)bytes))
+            return cuda_copy_rows(call, &rows, (size_t)bytes, from.data,
+                                  to.data);
     }
     return CUDA_LAUNCH(call, "move", "copy",
                        cuda_grid_for(device, (size_t)walk.n, 2), walk, from, to,

@@ -47,6 +47,18 @@ enum assay_status cuda_copy_view(struct cuda_call *call, int rank,
                                  const int64_t *dims, struct cuda_view from,
                                  struct cuda_view to);
 
+/* Rows of c elements that become rows of `wide`, with zeros after them; from
+ * one row to the next there are in_x and in_y elements. */
+struct cuda_rows {
+    int64_t rows, c, wide, in_x, in_y;
+};
+
+/* Whether there is a kernel for short rows of elements of that size. */
+bool cuda_are_short_rows(const struct cuda_rows *rows, size_t bytes);
+enum assay_status cuda_copy_rows(struct cuda_call *call,
+                                 const struct cuda_rows *rows, size_t bytes,
+                                 cu_pointer x, cu_pointer y);
+
 /* A few numbers of the host's, for a kernel to read: the last thing to do about
  * a shape. */
 enum assay_status cuda_put_numbers(struct cuda_call *call,

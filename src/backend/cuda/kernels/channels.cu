@@ -1,6 +1,7 @@
 /* backend/cuda/kernels/channels.cu - sums over all places of a map, one for
  * each channel, and the norms that are made of them. Maps are [rows,c], their
- * channels last.
+ * channels last. Of a padded map only the first channels, `real` of them, have
+ * parameters and statistics; the others become 0.
  *
  * A block of 256 threads has 32 lanes of V channels and 8 lines; blocks go
  * along the channels in x, along the rows in y. What each block found is added
@@ -12,7 +13,7 @@ enum { LANES = 32, LINES = 8, FINISH_LINES = 32 };
 
 struct rows_of {
     int64_t rows;
-    int c;
+    int c, real;
 };
 
 /* The rows of a thread: all blocks go along the map side by side. Sums go up,
@@ -152,13 +153,13 @@ __device__ void plain_sums_kernel(const rows_of &m, const T *x, float *sums)
 FOR_WIDTHS(plain_sums, (rows_of m, const T *x, float *sums), (m, x, sums))
 
 extern "C" __global__ void plain_finish(const float *sums, int n_blocks, int c,
-                                        float *y)
+                                        int real, float *y)
 {
     int channel = blockIdx.x * LANES + threadIdx.x % LANES;
     double a, b;
 
     take_sums(sums, n_blocks, c, channel, &a, &b);
-    if (threadIdx.x < LANES && channel < c)
+    if (threadIdx.x < LANES && channel < real)
         y[channel] = (float)a;
 }
 
@@ -189,30 +190,30 @@ __device__ void moments_kernel(const rows_of &m, const T *x, float *sums)
 
 FOR_WIDTHS(moments, (rows_of m, const T *x, float *sums), (m, x, sums))
 
-/* saved [3,c]: means, 1 / deviations, variances. The running ones may be 0. */
+/* saved [3,real]: means, 1 / deviations, variances. The running ones may be 0. */
 template <typename T>
 __device__ void moments_finish_kernel(const float *sums, int n_blocks, int c,
-                                      double n, const T *x, float eps,
-                                      float *saved)
+                                      int real, double n, const T *x,
+                                      float eps, float *saved)
 {
     int channel = blockIdx.x * LANES + threadIdx.x % LANES;
     double a, b, mean, variance;
 
     take_sums(sums, n_blocks, c, channel, &a, &b);
-    if (threadIdx.x >= LANES || channel >= c)
+    if (threadIdx.x >= LANES || channel >= real)
         return;
     mean = a / n;
     variance = b / n - mean * mean;
     variance = variance < 0 ? 0 : variance;
     saved[channel] = (float)(mean + load(x[channel]));
-    saved[c + channel] = (float)(1 / sqrt(variance + (double)eps));
-    saved[2 * c + channel] = (float)variance;
+    saved[real + channel] = (float)(1 / sqrt(variance + (double)eps));
+    saved[2 * real + channel] = (float)variance;
 }
 
 FOR_STORED(moments_finish,
-           (const float *sums, int n_blocks, int c, double n, const T *x,
-            float eps, float *saved),
-           (sums, n_blocks, c, n, x, eps, saved))
+           (const float *sums, int n_blocks, int c, int real, double n,
+            const T *x, float eps, float *saved),
+           (sums, n_blocks, c, real, n, x, eps, saved))
 
 /* The new running mean and variance; where they are not asked for, 0. */
 extern "C" __global__ void run_on(const float *saved, int c, float keep,
@@ -244,14 +245,17 @@ extern "C" __global__ void save_given(const float *mean, const float *variance,
 template <int V> struct affine {
     float mean[V], scale[V], shift[V];
 
-    __device__ affine(const share &s, int c, const float *saved,
+    __device__ affine(const share &s, int real, const float *saved,
                       const float *weight, const float *bias)
     {
-        for (int v = 0; v < V && s.is_inside; v++) {
-            mean[v] = saved[s.first + v];
-            scale[v] = saved[c + s.first + v] * (weight ? weight[s.first + v]
-                                                        : 1.0f);
-            shift[v] = bias ? bias[s.first + v] : 0;
+        for (int v = 0; v < V; v++) {
+            int at = s.first + v;
+            bool is_real = at < real;
+
+            mean[v] = is_real ? saved[at] : 0;
+            scale[v] = is_real ? saved[real + at] * (weight ? weight[at] : 1.0f)
+                               : 0;
+            shift[v] = is_real && bias ? bias[at] : 0;
         }
     }
 
@@ -268,7 +272,7 @@ __device__ void norm_kernel(const rows_of &m, const T *x, const T *residual,
                             int has_relu, float limit)
 {
     share s = share_of<V>(m, true);
-    affine<V> by(s, m.c, saved, weight, bias);
+    affine<V> by(s, m.real, saved, weight, bias);
 
     for (; s.left > 0; s.left--, s.row += s.step) {
         int64_t at = s.row * m.c + s.first;
@@ -319,7 +323,7 @@ __device__ void slopes_kernel(const rows_of &m, const gate &g, const T *x,
                               const float *bias, float *sums, T *gated)
 {
     share s = share_of<V>(m, false);
-    affine<V> by(s, m.c, saved, weight, bias);
+    affine<V> by(s, m.real, saved, weight, bias);
     float a[V] = {0}, b[V] = {0};
 
     for (; s.left > 0; s.left--, s.row += s.step) {
@@ -353,27 +357,27 @@ FOR_WIDTHS(slopes,
             float *sums, T *gated),
            (m, g, x, y, dy, saved, weight, bias, sums, gated))
 
-/* Gradients of weight and bias, where asked for, and in means [2,c] what is
+/* Gradients of weight and bias, where asked for, and in means [2,real] what is
  * taken off each slope: the mean, and what goes along with x. */
 extern "C" __global__ void slopes_finish(const float *sums, int n_blocks, int c,
-                                         double n, const float *saved,
-                                         float *of_weight, float *of_bias,
-                                         float *means)
+                                         int real, double n,
+                                         const float *saved, float *of_weight,
+                                         float *of_bias, float *means)
 {
     int channel = blockIdx.x * LANES + threadIdx.x % LANES;
     double a, b, factor;
 
     take_sums(sums, n_blocks, c, channel, &a, &b);
-    if (threadIdx.x >= LANES || channel >= c)
+    if (threadIdx.x >= LANES || channel >= real)
         return;
-    factor = saved[c + channel];
+    factor = saved[real + channel];
     b *= factor;
     if (of_weight)
         of_weight[channel] = (float)b;
     if (of_bias)
         of_bias[channel] = (float)a;
     means[channel] = (float)(a / n);
-    means[c + channel] = (float)(b / n) * (float)factor;
+    means[real + channel] = (float)(b / n) * (float)factor;
 }
 
 /* means 0: the statistics were given. dx may be dy. */
@@ -384,12 +388,12 @@ __device__ void norm_back_kernel(const rows_of &m, const gate &g,
                                  const float *bias, const float *means, T *dx)
 {
     share s = share_of<V>(m, true);
-    affine<V> by(s, m.c, saved, weight, bias);
+    affine<V> by(s, m.real, saved, weight, bias);
     float of_mean[V] = {0}, of_x[V] = {0};
 
-    for (int v = 0; v < V && s.is_inside && means; v++) {
+    for (int v = 0; v < V && s.first + v < m.real && means; v++) {
         of_mean[v] = means[s.first + v];
-        of_x[v] = means[m.c + s.first + v];
+        of_x[v] = means[m.real + s.first + v];
     }
     for (; s.left > 0; s.left--, s.row += s.step) {
         int64_t at = s.row * m.c + s.first;

@@ -33,6 +33,59 @@ extern "C" __global__ void copy(walk w, view from, view to, int bytes)
     }
 }
 
+/* ---- short rows ------------------------------------------------------------ */
+
+/* Rows of c elements as rows of `wide`, with zeros after them. A block counts
+ * the elements from the first row of its share on, so the numbers it divides
+ * are below 2^16, where the product with 2^32 / wide, rounded up, is exact. */
+struct short_rows {
+    int64_t n; /* elements of y */
+    uint32_t c, wide, reciprocal;
+    int64_t in_x, in_y; /* from one row to the next */
+};
+
+enum { ROW_ELEMENTS = 16 }; /* of a thread */
+
+template <typename T>
+__device__ void copy_rows(const short_rows &rows, const T *__restrict__ x,
+                          T *__restrict__ y)
+{
+    uint32_t share = ROW_ELEMENTS * blockDim.x;
+
+    for (int64_t at = (int64_t)blockIdx.x * share; at < rows.n;
+         at += (int64_t)gridDim.x * share) {
+        int64_t row = at / rows.wide;
+        uint32_t first = (uint32_t)(at - row * rows.wide);
+        int64_t left = rows.n - at;
+
+#pragma unroll
+        for (int k = 0; k < ROW_ELEMENTS; k++) {
+            uint32_t i = threadIdx.x + k * blockDim.x;
+            uint32_t from = (first + i) * (uint64_t)rows.reciprocal >> 32;
+            uint32_t column = first + i - from * rows.wide;
+
+            if (i < left)
+                y[(row + from) * rows.in_y + column] =
+                    column < rows.c ? x[(row + from) * rows.in_x + column]
+                                    : T();
+        }
+    }
+}
+
+#define COPY_ROWS(bytes, T)                                                    \
+    extern "C" __global__ void copy_rows_##bytes(short_rows rows, const T *x,  \
+                                                 T *y)                         \
+    {                                                                          \
+        copy_rows(rows, x, y);                                                 \
+    }
+
+COPY_ROWS(2, uint16_t)
+COPY_ROWS(4, uint32_t)
+COPY_ROWS(8, uint64_t)
+COPY_ROWS(16, sixteen)
+
+/* ---- other types ----------------------------------------------------------- */
+
 extern "C" __global__ void copy_converted(walk w, view from, view to)
 {
     const view *const views[2] = {&from, &to};
@@ -45,6 +98,8 @@ extern "C" __global__ void copy_converted(walk w, view from, view to)
                                                     from.type));
     }
 }
+
+/* ---- numbers of the host ---------------------------------------------------- */
 
 struct numbers {
     int64_t of[32];
