@@ -73,8 +73,9 @@ static const struct prior gpu_priors[] = {
      * have nothing to load, addresses. */
     [NARROW] = {"narrow", "channels", 32, 0.4, ON_ALL},
     [PARAMETERS] = {"parameters", "ms per M parameters", 0.005, 0.5, ON_ALL},
-    /* This program's engine is given images in the host's memory. */
-    [IMAGES] = {"images", "ms per G elements", 80, 0.5, ON_ALL},
+    /* This program's engine gives them a fourth channel: three are read and
+     * four written. */
+    [IMAGES] = {"images", "ms per G elements", 2.3, 0.5, ON_ALL},
     [KERNEL] = {"kernel", "ms per kernel", 0.1, 0.5, ON_ALL},
     [LAUNCH_CONV] = {"launch_conv", "ms per convolution", 1, 0.4, ON_ALL},
     [LAUNCH_NORM] = {"launch_norm", "ms per norm", 0.5, 0.4, ON_ALL},
@@ -185,10 +186,9 @@ struct gpu_network {
     double n_kernels, n_norms, n_others, n_tensors;
     double n_ragged; /* kernels of convolutions that need copies */
     double norms, elementwise, max_pool; /* elements moved per image */
-    double images;    /* elements sent from the host, per image */
-    double thin;      /* pixels per element of maps */
-    double odd, even; /* shares of maps that end within 16 and 8 bytes */
-    double dense, dense_weights; /* multiply-adds per image; elements */
+    double images;                       /* elements, per image */
+    double thin;                         /* pixels per element of maps */
+    double dense, dense_weights;         /* multiply-adds per image; elements */
     const struct physical *physical;
 };
 
@@ -255,7 +255,7 @@ static size_t passes_of_network(const struct description *description,
     return stage == STAGE_INFERENCE ? n : n ? 3 * n - 1 : 0;
 }
 
-/* This program's engine pads channels in inference. */
+/* This program's engine pads channels. */
 static int64_t whole_fours(int64_t channels)
 {
     return (channels + 3) / 4 * 4;
@@ -274,8 +274,7 @@ static struct gpu_pass network_pass(const struct gpu_network *network, size_t i)
     if (network->passes)
         return network->passes[i];
     own = network->description->convs[conv];
-    if (physical->is_own && physical->stage == STAGE_INFERENCE &&
-        own.groups == 1) {
+    if (physical->is_own && own.groups == 1) {
         own.out = whole_fours(own.out);
         own.in = conv == 0 ? own.in : whole_fours(own.in);
     }
@@ -312,25 +311,20 @@ static void count_between(struct gpu_network *network)
     network->n_kernels += passes * (network->n_norms + network->n_others);
 }
 
-static void count_ragged(struct gpu_network *network)
+/* Only this program's maps have the channels of a pixel beside each other. */
+static double thin_of(const struct gpu_network *network)
 {
     const struct description *own = network->description;
-    double all = 0, pixels = 0, of[N_ALIGNMENTS] = {0};
+    double all = 0, pixels = 0;
 
-    for (size_t i = 0; i < own->n_convs; i++) {
+    for (size_t i = 0; network->physical->is_own && i < own->n_convs; i++) {
         const struct conv_row *conv = &own->convs[i];
-        double elements = (double)conv->out * (double)conv_out(conv, 0) *
-                          (double)conv_out(conv, 1);
+        double of_conv = (double)(conv_out(conv, 0) * conv_out(conv, 1));
 
-        of[alignment_of(conv->out)] += elements;
-        all += elements;
-        pixels += elements / (double)conv->out;
+        all += (double)conv->out * of_conv;
+        pixels += of_conv;
     }
-    network->odd = of[BY_1] / fmax(all, 1);
-    network->even = of[BY_2] / fmax(all, 1);
-    network->thin = pixels / fmax(all, 1);
-    if (!network->physical->is_own)
-        network->thin = network->odd = network->even = 0;
+    return pixels / fmax(all, 1);
 }
 
 /* Channels that do not come in fours are copied to a layout where they do, by
@@ -366,7 +360,7 @@ static void gpu_network_fill(struct gpu_network *network,
         passes[i] = network_pass(network, i);
     network->passes = passes;
     count_between(network);
-    count_ragged(network);
+    network->thin = thin_of(network);
     count_copies(network);
     if (physical->is_own && description->n_convs) {
         const struct conv_row *first = description->convs;
@@ -442,8 +436,6 @@ static double network_ms(const struct gpu_network *network, const double *q,
 {
     bool is_training = network->physical->stage == STAGE_TRAINING;
     double passes = is_training ? 3 : 1;
-    double ragged = 1 + network->odd * (q[RAGGED] - 1) +
-                    network->even * (sqrt(q[RAGGED]) - 1);
     double wider = 1 + q[NARROW] * network->thin;
     double device = q[KERNEL] * network->n_kernels;
     double host = q[LAUNCH_STEP] +
@@ -461,7 +453,7 @@ static double network_ms(const struct gpu_network *network, const double *q,
     device +=
         (q[NORMS] * network->norms + q[ELEMENTWISE] * network->elementwise +
          q[MAX_POOL] * network->max_pool) *
-        ragged * wider * batch * 1e-9;
+        wider * batch * 1e-9;
     device += q[IMAGES] * network->images * batch * 1e-9;
     device += passes *
               rounded_max(q[RATE_1X1] * network->dense * tiled(batch),

@@ -162,7 +162,7 @@ static int64_t whole_lanes(int64_t channels)
     return (channels + wide - 1) / wide * wide;
 }
 
-/* Maps in inference have whole lanes of channels, but for one channel. */
+/* Maps have whole lanes of channels, but for one channel. */
 static enum assay_status hollow_map(struct hollow_call *call,
                                     const struct tensor *like,
                                     struct tensor *out)
@@ -170,7 +170,7 @@ static enum assay_status hollow_map(struct hollow_call *call,
     struct shape shape = like->shape, stored = shape;
     enum assay_status st;
 
-    if (!call->hollow->is_training && shape.rank == 4 && shape.dims[1] > 1)
+    if (shape.rank == 4 && shape.dims[1] > 1)
         stored.dims[1] = whole_lanes(shape.dims[1]);
     st = tensor_new(call->context->pool, like->dtype, &stored, out, call->err);
     out->shape = shape;

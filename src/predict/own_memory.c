@@ -138,21 +138,19 @@ static enum assay_status own_walk_start(struct own_walk *walk, bool is_training,
 
 /* ---- steps --------------------------------------------------------------- */
 
-/* Images that nobody looks at, and in training labels and a seed. */
+/* Images in the device's memory, and in training labels and a seed. */
 static enum assay_status own_walk_inputs(struct own_walk *walk,
                                          const struct shape *image,
                                          int64_t batch, struct error *err)
 {
     struct shape shape = *image;
-    size_t n = graph_input_count(walk->graph), elements = 0;
-    enum assay_status st = ASSAY_OK;
+    size_t n = graph_input_count(walk->graph);
+    enum assay_status st;
 
     walk_inputs_free(walk);
     shape.dims[0] = batch;
-    (void)shape_elements(&shape, &elements);
-    walk->inputs[0] = (struct tensor){.dtype = DTYPE_F32, .shape = shape};
-    st = buffer_wrap(walk->zeros, elements * sizeof(float), NULL, NULL,
-                     &walk->inputs[0].buffer, err);
+    st = tensor_new(engine_pool(walk->engine), DTYPE_F32, &shape,
+                    &walk->inputs[0], err);
     for (size_t i = 1; !st && i < n; i++) {
         shape = shape_of(1, i == 1 ? batch : 1);
         st = tensor_new(walk->pool, DTYPE_I64, &shape, &walk->inputs[i], err);
