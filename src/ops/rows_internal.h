@@ -16,7 +16,7 @@ static inline void rows_copy_known(char *to, size_t to_step, const char *from,
 
 /* Copies n rows of so many bytes; the steps are bytes from one row to the next.
  * Coordinates and scores are short: a call of memcpy() takes longer than such a
- * copy, so the usual sizes are constants. */
+ * copy, so the usual lengths are constants that the compiler sees. */
 static inline void rows_copy(char *to, size_t to_step, const char *from,
                              size_t from_step, size_t bytes, size_t n)
 {

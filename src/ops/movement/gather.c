@@ -16,12 +16,20 @@
 enum gather_input { GATHER_X, GATHER_INDICES };
 enum scatter_input { SCATTER_X, SCATTER_INDICES, SCATTER_UPDATES };
 
-/* An index counted from 0; ASSAY_BAD_INPUT if it is outside. */
+/* An index counted from 0; -1 if it is outside. */
+static inline int64_t index_place(int64_t index, int64_t size)
+{
+    int64_t place = index < 0 ? index + size : index;
+
+    return place >= 0 && place < size ? place : -1;
+}
+
+/* The same; ASSAY_BAD_INPUT if it is outside. */
 static enum assay_status index_resolve(int64_t index, int64_t size,
                                        int64_t *resolved, struct error *err)
 {
-    *resolved = index < 0 ? index + size : index;
-    if (*resolved >= 0 && *resolved < size)
+    *resolved = index_place(index, size);
+    if (*resolved >= 0)
         return ASSAY_OK;
     *resolved = 0; /* callers compute an offset from it */
     return error_set(err, ASSAY_BAD_INPUT,
@@ -29,22 +37,23 @@ static enum assay_status index_resolve(int64_t index, int64_t size,
                      (long long)index, (long long)size);
 }
 
+/* Copies all n slices, or those before an index that is outside: how many. */
 static inline size_t pick_known(const char *read, int64_t size,
                                 const int64_t *indices, size_t n, char *write,
                                 size_t slice)
 {
     for (size_t i = 0; i < n; i++) {
-        int64_t at = indices[i] + (indices[i] < 0 ? size : 0);
+        int64_t at = index_place(indices[i], size);
 
-        if (at < 0 || at >= size)
+        if (at < 0)
             return i;
         memcpy(write + i * slice, read + (size_t)at * slice, slice);
     }
     return n;
 }
 
-/* Copies the slices that n indices into an axis of `size` name. Loops for the
- * usual sizes have the size as a constant. */
+/* Copies the slices of so many bytes that n indices into an axis of `size`
+ * name. The usual lengths are constants, as in rows_copy(). */
 static enum assay_status pick_slices(const char *read, int64_t size,
                                      const int64_t *indices, size_t n,
                                      char *write, size_t slice,
@@ -123,7 +132,7 @@ static enum assay_status gather_kernel(const struct op_context *context,
     size_t n = tensor_elements(inputs[GATHER_INDICES]), slice, whole;
     const char *read = tensor_data(inputs[GATHER_X]);
     char *write = tensor_data(&outputs[0]);
-    int64_t outer, at;
+    int64_t outer;
     int axis;
     enum assay_status st = axis_resolve(attrs->axis, x->rank, &axis, err);
 
@@ -134,7 +143,9 @@ static enum assay_status gather_kernel(const struct op_context *context,
             dtype_bytes(outputs[0].dtype);
     whole = (size_t)x->dims[axis] * slice;
     outer = shape_span(x, 0, axis);
-    if (n == 1 && outer) {
+    if (n == 1 && outer) { /* the slices lie at equal distances */
+        int64_t at;
+
         st = index_resolve(indices[0], x->dims[axis], &at, err);
         if (!st)
             rows_copy(write, slice, read + (size_t)at * slice, whole, slice,
@@ -405,7 +416,7 @@ static enum assay_status gather_nd_kernel(const struct op_context *context,
     const struct shape *indices = &inputs[GATHER_INDICES]->shape;
     int batch = (int)attrs->batch_dims;
     int depth = (int)indices->dims[indices->rank - 1];
-    int64_t tuples = shape_span(indices, batch, indices->rank - 1);
+    size_t tuples = (size_t)shape_span(indices, batch, indices->rank - 1);
     size_t bytes = dtype_bytes(outputs[0].dtype);
     size_t slice = (size_t)shape_span(x, batch + depth, x->rank) * bytes;
     size_t whole = (size_t)shape_span(x, batch, x->rank) * bytes;
@@ -416,22 +427,22 @@ static enum assay_status gather_nd_kernel(const struct op_context *context,
     enum assay_status st = ASSAY_OK;
 
     (void)context;
-    for (int64_t b = 0; b < shape_span(x, 0, batch); b++, read += whole) {
-        if (!st && depth == 1) {
-            st = pick_slices(read, x->dims[batch], tuple, (size_t)tuples, write,
-                             slice, err);
-            tuple += tuples;
-            write += (size_t)tuples * slice;
-            continue;
-        }
-        for (int64_t i = 0; !st && i < tuples; i++, tuple += depth) {
+    for (int64_t b = 0; !st && b < shape_span(x, 0, batch); b++) {
+        if (depth == 1)
+            st = pick_slices(read, x->dims[batch], tuple, tuples, write, slice,
+                             err);
+        for (size_t i = 0; depth > 1 && !st && i < tuples; i++) {
             int64_t start;
 
-            st = slice_start(x, &strides, batch, tuple, depth, &start, err);
+            st = slice_start(x, &strides, batch, tuple + i * (size_t)depth,
+                             depth, &start, err);
             if (!st)
-                memcpy(write, read + (size_t)start * bytes, slice);
-            write += slice;
+                rows_copy(write + i * slice, slice,
+                          read + (size_t)start * bytes, slice, slice, 1);
         }
+        read += whole;
+        tuple += tuples * (size_t)depth;
+        write += tuples * slice;
     }
     return st;
 }
