@@ -132,6 +132,41 @@ TEST(channels_are_concatenated_image_by_image)
     op_release(x, 3);
 }
 
+/* Pieces of 1 to 32 bytes per row. */
+TEST(rows_that_were_cut_into_short_pieces_are_joined_again)
+{
+    enum { rows = 3, width = 10, n = 4 };
+    static const int64_t widths[n] = {1, 4, 2, 3}, first[n] = {0, 1, 5, 7};
+    static const enum dtype dtypes[] = {DTYPE_U8, DTYPE_F32, DTYPE_I64};
+    struct concat_attrs attrs = {.axis = -1};
+    uint8_t whole[rows * width * sizeof(int64_t)];
+
+    for (size_t i = 0; i < sizeof whole; i++)
+        whole[i] = (uint8_t)i;
+    for (size_t t = 0; t < 3; t++) {
+        size_t bytes = dtype_bytes(dtypes[t]);
+        struct tensor x[n], y;
+        const struct tensor *inputs[n];
+
+        for (size_t i = 0; i < n; i++) {
+            size_t piece = (size_t)widths[i] * bytes;
+
+            x[i] = op_tensor(dtypes[t], dims(3, rows, 1, widths[i], 0), NULL);
+            inputs[i] = &x[i];
+            for (size_t r = 0; r < rows; r++)
+                memcpy((char *)tensor_data(&x[i]) + r * piece,
+                       whole + (r * width + (size_t)first[i]) * bytes, piece);
+        }
+        CHECK_STATUS(
+            op_run(&op_concat, &attrs, op_ways[OP_REFERENCE], inputs, n, &y, 1),
+            ASSAY_OK, &op_err);
+        CHECK_INT(y.shape.dims[2], width);
+        CHECK(memcmp(tensor_data(&y), whole, rows * width * bytes) == 0);
+        tensor_release(&y);
+        op_release(x, n);
+    }
+}
+
 TEST(tensors_that_cannot_be_joined_are_named)
 {
     struct concat_attrs attrs = {.axis = 1};

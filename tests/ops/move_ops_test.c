@@ -132,6 +132,7 @@ TEST(every_op_that_takes_indices_names_one_that_is_outside)
     CHECK_STR(op_err.text, "index 3 is outside an axis of 3 elements");
     CHECK_STATUS(run(&op_gather, &gather, below, 2, &y), ASSAY_BAD_INPUT,
                  &op_err);
+    CHECK_STR(op_err.text, "index -4 is outside an axis of 3 elements");
     CHECK_STATUS(run(&op_gather_elements, &gather, two, 2, &y), ASSAY_BAD_INPUT,
                  &op_err);
     CHECK_STATUS(run(&op_gather_nd, &gather, nd, 2, &y), ASSAY_BAD_INPUT,
@@ -149,25 +150,149 @@ TEST(every_op_that_takes_indices_names_one_that_is_outside)
     op_release((struct tensor[]){x, update, index, before, tuple}, 5);
 }
 
-TEST(slices_of_every_length_are_gathered_from_their_places)
+TEST(gathering_names_the_first_of_several_indices_that_is_outside)
 {
-    enum { outer = 3, size = 5 };
-    static const int64_t picked[] = {4, 0, -2}, places[] = {4, 0, 3};
-    struct tensor indices = list(3, picked);
+    static const int64_t above[] = {0, 2, 3, 4}, below[] = {-3, -1, -4, 9};
+    static const int64_t early[] = {0, 3, -4, 1, 0, 1, 2, -3};
+    struct tensor x = op_tensor(DTYPE_F32, dims(3, 2, 3, 1, 0), NULL), y;
+    struct tensor high = list(4, above), low = list(4, below);
+    struct tensor batches = integers(early, dims(3, 2, 4, 1, 0));
+    struct gather_attrs attrs = {.axis = 1}, batched = {.batch_dims = 1};
+
+    CHECK_STATUS(run(&op_gather, &attrs,
+                     (const struct tensor *const[]){&x, &high}, 2, &y),
+                 ASSAY_BAD_INPUT, &op_err);
+    CHECK_STR(op_err.text, "index 3 is outside an axis of 3 elements");
+    CHECK_STATUS(run(&op_gather, &attrs,
+                     (const struct tensor *const[]){&x, &low}, 2, &y),
+                 ASSAY_BAD_INPUT, &op_err);
+    CHECK_STR(op_err.text, "index -4 is outside an axis of 3 elements");
+    CHECK_STATUS(run(&op_gather_nd, &batched,
+                     (const struct tensor *const[]){&x, &batches}, 2, &y),
+                 ASSAY_BAD_INPUT, &op_err);
+    CHECK_STR(op_err.text, "index 3 is outside an axis of 3 elements");
+    op_release((struct tensor[]){x, high, low, batches}, 4);
+}
+
+TEST(an_empty_map_has_nothing_that_an_index_could_miss)
+{
+    static const int64_t zeros[] = {0, 0};
+    struct tensor x = op_tensor(DTYPE_F32, dims(3, 0, 0, 4, 0), NULL), y;
     struct gather_attrs attrs = {.axis = 1};
 
-    for (int64_t slice = 1; slice <= 6; slice++) {
-        struct tensor y, x = counted(DTYPE_F32, dims(3, outer, size, slice, 0));
+    for (int64_t n = 1; n <= 2; n++) {
+        struct tensor indices = list((size_t)n, zeros);
+        struct shape want = dims(3, 0, n, 4, 0);
         const struct tensor *inputs[] = {&x, &indices};
 
         CHECK_STATUS(run(&op_gather, &attrs, inputs, 2, &y), ASSAY_OK, &op_err);
-        for (int64_t i = 0; i < outer * 3 * slice; i++) {
-            int64_t from =
-                (i / slice / 3 * size + places[i / slice % 3]) * slice +
-                i % slice;
+        CHECK(shape_equal(&y.shape, &want));
+        op_release((struct tensor[]){indices, y}, 2);
+    }
+    tensor_release(&x);
+}
 
-            CHECK(tensor_f32(&y)[i] == tensor_f32(&x)[from]);
-        }
+/* Types of 1, 1, 4 and 8 bytes; the kernel of Gather gets uint8 widened. */
+static const enum dtype gathered_types[] = {DTYPE_BOOL, DTYPE_U8, DTYPE_F32,
+                                            DTYPE_I64};
+enum { N_GATHERED_TYPES = 4, LONGEST_SLICE = 6 };
+
+/* Checks slice `at` of y, which is slice `place` of x. */
+static void check_slice(const struct tensor *y, size_t at,
+                        const struct tensor *x, size_t place, int64_t slice)
+{
+    size_t bytes = (size_t)slice * dtype_bytes(x->dtype);
+    const char *got = tensor_data(y), *want = tensor_data(x);
+
+    CHECK(memcmp(got + at * bytes, want + place * bytes, bytes) == 0);
+}
+
+TEST(slices_of_every_length_are_gathered_from_their_places)
+{
+    enum { outer = 3, size = 5, n = 3 };
+    static const int64_t picked[] = {4, 0, -2};
+    static const size_t places[] = {4, 0, 3};
+    struct tensor indices = list(n, picked);
+    struct gather_attrs attrs = {.axis = 1};
+
+    for (size_t k = 0; k < N_GATHERED_TYPES * LONGEST_SLICE; k++) {
+        int64_t slice = (int64_t)(k % LONGEST_SLICE) + 1;
+        struct tensor y, x = counted(gathered_types[k / LONGEST_SLICE],
+                                     dims(3, outer, size, slice, 0));
+        const struct tensor *inputs[] = {&x, &indices};
+
+        CHECK_STATUS(run(&op_gather, &attrs, inputs, 2, &y), ASSAY_OK, &op_err);
+        for (size_t i = 0; i < outer * n; i++)
+            check_slice(&y, i, &x, i / n * size + places[i % n], slice);
+        op_release((struct tensor[]){x, y}, 2);
+    }
+    tensor_release(&indices);
+}
+
+TEST(one_index_gathers_its_slice_from_every_row)
+{
+    enum { outer = 3, size = 5 };
+    static const int64_t picked[] = {3, -5, -1};
+    static const size_t places[] = {3, 0, 4};
+    struct gather_attrs attrs = {.axis = 1};
+
+    for (size_t k = 0; k < N_GATHERED_TYPES * LONGEST_SLICE * 3; k++) {
+        int64_t slice = (int64_t)(k / 3 % LONGEST_SLICE) + 1;
+        struct tensor index = integers(&picked[k % 3], dims(0, 0, 0, 0, 0)), y;
+        struct tensor x = counted(gathered_types[k / 3 / LONGEST_SLICE],
+                                  dims(3, outer, size, slice, 0));
+        struct shape want = dims(2, outer, slice, 0, 0);
+        const struct tensor *inputs[] = {&x, &index};
+
+        CHECK_STATUS(run(&op_gather, &attrs, inputs, 2, &y), ASSAY_OK, &op_err);
+        CHECK(shape_equal(&y.shape, &want));
+        for (size_t i = 0; i < outer; i++)
+            check_slice(&y, i, &x, i * size + places[k % 3], slice);
+        op_release((struct tensor[]){x, index, y}, 3);
+    }
+}
+
+TEST(gather_nd_takes_from_each_batch_what_its_own_indices_name)
+{
+    enum { batches = 3, size = 5, n = 2 };
+    static const int64_t picked[] = {4, 0, -2, 1, -5, -1};
+    static const size_t places[] = {4, 0, 3, 1, 0, 4};
+    struct tensor indices = integers(picked, dims(3, batches, n, 1, 0));
+    struct gather_attrs attrs = {.batch_dims = 1};
+
+    for (size_t k = 0; k < N_GATHERED_TYPES * LONGEST_SLICE; k++) {
+        int64_t slice = (int64_t)(k % LONGEST_SLICE) + 1;
+        struct tensor y, x = counted(gathered_types[k / LONGEST_SLICE],
+                                     dims(3, batches, size, slice, 0));
+        const struct tensor *inputs[] = {&x, &indices};
+
+        CHECK_STATUS(run(&op_gather_nd, &attrs, inputs, 2, &y), ASSAY_OK,
+                     &op_err);
+        for (size_t i = 0; i < batches * n; i++)
+            check_slice(&y, i, &x, i / n * size + places[i], slice);
+        op_release((struct tensor[]){x, y}, 2);
+    }
+    tensor_release(&indices);
+}
+
+TEST(gather_nd_takes_slices_that_tuples_name)
+{
+    enum { batches = 2, rows = 3, size = 4, n = 2 };
+    static const int64_t picked[] = {2, -1, 0, 1, -3, 0, -1, -2};
+    static const size_t places[] = {2 * size + 3, 1, 0, 2 * size + 2};
+    struct tensor indices = integers(picked, dims(3, batches, n, 2, 0));
+    struct gather_attrs attrs = {.batch_dims = 1};
+
+    for (size_t k = 0; k < N_GATHERED_TYPES * LONGEST_SLICE; k++) {
+        int64_t slice = (int64_t)(k % LONGEST_SLICE) + 1;
+        struct tensor y, x = counted(gathered_types[k / LONGEST_SLICE],
+                                     dims(4, batches, rows, size, slice));
+        const struct tensor *inputs[] = {&x, &indices};
+
+        CHECK_STATUS(run(&op_gather_nd, &attrs, inputs, 2, &y), ASSAY_OK,
+                     &op_err);
+        for (size_t i = 0; i < batches * n; i++)
+            check_slice(&y, i, &x, i / n * rows * size + places[i], slice);
         op_release((struct tensor[]){x, y}, 2);
     }
     tensor_release(&indices);

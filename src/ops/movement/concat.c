@@ -7,6 +7,7 @@
 #include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
+#include "ops/rows_internal.h"
 #include "ops/shape_rules.h"
 
 #include <string.h>
@@ -80,8 +81,8 @@ static enum assay_status concat_forward(const struct op_context *context,
         size_t bytes = run_bytes(inputs[i], axis);
         const char *from = tensor_data(inputs[i]);
 
-        for (size_t k = 0; bytes && k < n; k++)
-            memcpy(to + k * stride, from + k * bytes, bytes);
+        if (bytes)
+            rows_copy(to, stride, from, bytes, bytes, n);
         to += bytes;
     }
     return ASSAY_OK;

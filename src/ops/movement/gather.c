@@ -6,6 +6,7 @@
 #include "ops/int_list_internal.h"
 #include "ops/onnx_sink.h"
 #include "ops/ops.h"
+#include "ops/rows_internal.h"
 #include "ops/shape_rules.h"
 #include "ops/strided_internal.h"
 #include "ops/widen_internal.h"
@@ -15,12 +16,20 @@
 enum gather_input { GATHER_X, GATHER_INDICES };
 enum scatter_input { SCATTER_X, SCATTER_INDICES, SCATTER_UPDATES };
 
-/* An index counted from 0; ASSAY_BAD_INPUT if it is outside. */
+/* An index counted from 0; -1 if it is outside. */
+static inline int64_t index_place(int64_t index, int64_t size)
+{
+    int64_t place = index < 0 ? index + size : index;
+
+    return place >= 0 && place < size ? place : -1;
+}
+
+/* The same; ASSAY_BAD_INPUT if it is outside. */
 static enum assay_status index_resolve(int64_t index, int64_t size,
                                        int64_t *resolved, struct error *err)
 {
-    *resolved = index < 0 ? index + size : index;
-    if (*resolved >= 0 && *resolved < size)
+    *resolved = index_place(index, size);
+    if (*resolved >= 0)
         return ASSAY_OK;
     *resolved = 0; /* callers compute an offset from it */
     return error_set(err, ASSAY_BAD_INPUT,
@@ -28,24 +37,40 @@ static enum assay_status index_resolve(int64_t index, int64_t size,
                      (long long)index, (long long)size);
 }
 
-/* Coordinates and scores are short: a call of memcpy() takes longer than such a
- * copy. */
-static inline void copy_slice(char *write, const char *read, size_t slice)
+/* Copies all n slices, or those before an index that is outside: how many. */
+static inline size_t pick_known(const char *read, int64_t size,
+                                const int64_t *indices, size_t n, char *write,
+                                size_t slice)
 {
-    switch (slice) {
-    case 4:
-        memcpy(write, read, 4);
-        break;
-    case 8:
-        memcpy(write, read, 8);
-        break;
-    case 16:
-        memcpy(write, read, 16);
-        break;
-    default:
-        memcpy(write, read, slice);
-        break;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = index_place(indices[i], size);
+
+        if (at < 0)
+            return i;
+        memcpy(write + i * slice, read + (size_t)at * slice, slice);
     }
+    return n;
+}
+
+/* Copies the slices of so many bytes that n indices into an axis of `size`
+ * name. The usual lengths are constants, as in rows_copy(). */
+static enum assay_status pick_slices(const char *read, int64_t size,
+                                     const int64_t *indices, size_t n,
+                                     char *write, size_t slice,
+                                     struct error *err)
+{
+    size_t done;
+    int64_t at;
+
+    if (slice == 4)
+        done = pick_known(read, size, indices, n, write, 4);
+    else if (slice == 8)
+        done = pick_known(read, size, indices, n, write, 8);
+    else if (slice == 16)
+        done = pick_known(read, size, indices, n, write, 16);
+    else
+        done = pick_known(read, size, indices, n, write, slice);
+    return done == n ? ASSAY_OK : index_resolve(indices[done], size, &at, err);
 }
 
 /* ---- Gather: whole slices along an axis -------------------------------- */
@@ -104,9 +129,10 @@ static enum assay_status gather_kernel(const struct op_context *context,
     const struct gather_attrs *attrs = node->attrs;
     const struct shape *x = &inputs[GATHER_X]->shape;
     const int64_t *indices = tensor_data(inputs[GATHER_INDICES]);
-    size_t n = tensor_elements(inputs[GATHER_INDICES]), slice;
+    size_t n = tensor_elements(inputs[GATHER_INDICES]), slice, whole;
     const char *read = tensor_data(inputs[GATHER_X]);
     char *write = tensor_data(&outputs[0]);
+    int64_t outer;
     int axis;
     enum assay_status st = axis_resolve(attrs->axis, x->rank, &axis, err);
 
@@ -115,16 +141,20 @@ static enum assay_status gather_kernel(const struct op_context *context,
         return st;
     slice = (size_t)shape_span(x, axis + 1, x->rank) *
             dtype_bytes(outputs[0].dtype);
-    for (int64_t outer = 0; outer < shape_span(x, 0, axis); outer++) {
-        for (size_t i = 0; !st && i < n; i++, write += slice) {
-            int64_t at;
+    whole = (size_t)x->dims[axis] * slice;
+    outer = shape_span(x, 0, axis);
+    if (n == 1 && outer) { /* the slices lie at equal distances */
+        int64_t at;
 
-            st = index_resolve(indices[i], x->dims[axis], &at, err);
-            if (!st)
-                copy_slice(write, read + (size_t)at * slice, slice);
-        }
-        read += (size_t)x->dims[axis] * slice;
+        st = index_resolve(indices[0], x->dims[axis], &at, err);
+        if (!st)
+            rows_copy(write, slice, read + (size_t)at * slice, whole, slice,
+                      (size_t)outer);
+        return st;
     }
+    for (int64_t o = 0; !st && o < outer;
+         o++, read += whole, write += n * slice)
+        st = pick_slices(read, x->dims[axis], indices, n, write, slice, err);
     return st;
 }
 
@@ -386,7 +416,7 @@ static enum assay_status gather_nd_kernel(const struct op_context *context,
     const struct shape *indices = &inputs[GATHER_INDICES]->shape;
     int batch = (int)attrs->batch_dims;
     int depth = (int)indices->dims[indices->rank - 1];
-    int64_t tuples = shape_span(indices, batch, indices->rank - 1);
+    size_t tuples = (size_t)shape_span(indices, batch, indices->rank - 1);
     size_t bytes = dtype_bytes(outputs[0].dtype);
     size_t slice = (size_t)shape_span(x, batch + depth, x->rank) * bytes;
     size_t whole = (size_t)shape_span(x, batch, x->rank) * bytes;
@@ -397,15 +427,22 @@ static enum assay_status gather_nd_kernel(const struct op_context *context,
     enum assay_status st = ASSAY_OK;
 
     (void)context;
-    for (int64_t b = 0; b < shape_span(x, 0, batch); b++, read += whole) {
-        for (int64_t i = 0; !st && i < tuples; i++, tuple += depth) {
+    for (int64_t b = 0; !st && b < shape_span(x, 0, batch); b++) {
+        if (depth == 1)
+            st = pick_slices(read, x->dims[batch], tuple, tuples, write, slice,
+                             err);
+        for (size_t i = 0; depth > 1 && !st && i < tuples; i++) {
             int64_t start;
 
-            st = slice_start(x, &strides, batch, tuple, depth, &start, err);
+            st = slice_start(x, &strides, batch, tuple + i * (size_t)depth,
+                             depth, &start, err);
             if (!st)
-                copy_slice(write, read + (size_t)start * bytes, slice);
-            write += slice;
+                rows_copy(write + i * slice, slice,
+                          read + (size_t)start * bytes, slice, slice, 1);
         }
+        read += whole;
+        tuple += tuples * (size_t)depth;
+        write += tuples * slice;
     }
     return st;
 }
