@@ -188,7 +188,9 @@ struct gpu_network {
     double norms, elementwise, max_pool; /* elements moved per image */
     double images;                       /* elements, per image */
     double thin;                         /* pixels per element of maps */
-    double dense, dense_weights;         /* multiply-adds per image; elements */
+    double pieces; /* elements that are appended to others one at a time, as
+                      channels do not come in fours; moved per image */
+    double dense, dense_weights; /* multiply-adds per image; elements */
     const struct physical *physical;
 };
 
@@ -261,12 +263,18 @@ static int64_t whole_fours(int64_t channels)
     return (channels + 3) / 4 * 4;
 }
 
-/* The first convolution has no gradient of its input. */
+/* The convolution of a kernel. The first one has no gradient of its input. */
+static size_t pass_conv(const struct gpu_network *network, size_t i)
+{
+    size_t n = network->description->n_convs;
+
+    return i < 2 * n ? i % n : i - 2 * n + 1;
+}
+
 static struct gpu_pass network_pass(const struct gpu_network *network, size_t i)
 {
     const struct physical *physical = network->physical;
-    size_t n = network->description->n_convs;
-    size_t conv = i < 2 * n ? i % n : i - 2 * n + 1;
+    size_t n = network->description->n_convs, conv = pass_conv(network, i);
     enum pass pass = i < n ? FORWARD : i < 2 * n ? WEIGHTS : INPUT;
 
     struct conv_row own;
@@ -327,21 +335,48 @@ static double thin_of(const struct gpu_network *network)
     return pixels / fmax(all, 1);
 }
 
-/* Channels that do not come in fours are copied to a layout where they do, by
- * kernels of their own, which tensor cores are then fed from. */
-static bool is_copied_first(const struct gpu_pass *pass)
+/* The parts of a concatenation are taken for as ragged as all outputs of
+ * convolutions. */
+static double ragged_pieces(const struct gpu_network *network)
 {
-    return pass->rate != DEPTHWISE &&
-           (pass->alignment == BY_2 || pass->alignment == BY_1);
+    const struct description *own = network->description;
+    double all = 0, ragged = 0;
+
+    for (size_t i = 0; network->physical->is_own && i < own->n_convs; i++) {
+        const struct conv_row *conv = &own->convs[i];
+        double elements =
+            (double)conv->out * (double)(conv_out(conv, 0) * conv_out(conv, 1));
+
+        all += elements;
+        ragged += alignment_of(conv->out) > BY_4 ? elements : 0;
+    }
+    return ragged / fmax(all, 1) * own->counts.concat_elements *
+           (network->physical->stage == STAGE_TRAINING ? 4 : 2);
+}
+
+/* What channels that do not come in fours cost beside the kernel of a
+ * convolution: PyTorch's copies of maps to a layout where they do, and of this
+ * program's engine, whose maps have it anyway, in training the weights that are
+ * padded anew in each step and their gradients that are cut. */
+static bool needs_copies(const struct gpu_network *network, size_t i)
+{
+    const struct conv_row *conv =
+        &network->description->convs[pass_conv(network, i)];
+    bool is_first = conv == network->description->convs;
+
+    return !conv_is_depthwise(conv) &&
+           (alignment_of(conv->out) > BY_4 ||
+            (!is_first && alignment_of(conv->in) > BY_4));
 }
 
 static void count_copies(struct gpu_network *network)
 {
-    for (size_t i = 0; i < network->n_passes; i++) {
-        struct gpu_pass pass = network_pass(network, i);
+    const struct physical *physical = network->physical;
 
-        network->n_ragged += is_copied_first(&pass);
-    }
+    if (physical->is_own && physical->stage == STAGE_INFERENCE)
+        return;
+    for (size_t i = 0; i < network->n_passes; i++)
+        network->n_ragged += needs_copies(network, i);
     network->n_kernels += n_copies * network->n_ragged;
 }
 
@@ -361,6 +396,7 @@ static void gpu_network_fill(struct gpu_network *network,
     network->passes = passes;
     count_between(network);
     network->thin = thin_of(network);
+    network->pieces = ragged_pieces(network);
     count_copies(network);
     if (physical->is_own && description->n_convs) {
         const struct conv_row *first = description->convs;
@@ -450,10 +486,11 @@ static double network_ms(const struct gpu_network *network, const double *q,
 
         device += pass_ms(&pass, q, batch);
     }
-    device +=
-        (q[NORMS] * network->norms + q[ELEMENTWISE] * network->elementwise +
-         q[MAX_POOL] * network->max_pool) *
-        wider * batch * 1e-9;
+    device += (q[NORMS] * network->norms +
+               q[ELEMENTWISE] *
+                   (network->elementwise + (q[RAGGED] - 1) * network->pieces) +
+               q[MAX_POOL] * network->max_pool) *
+              wider * batch * 1e-9;
     device += q[IMAGES] * network->images * batch * 1e-9;
     device += passes *
               rounded_max(q[RATE_1X1] * network->dense * tiled(batch),
