@@ -14,6 +14,7 @@
 #include <unistd.h>
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <emmintrin.h>
 #endif
 
 bool processor_name(const char *root, char *name, size_t size)
@@ -188,6 +189,23 @@ const char *processor_simd(void)
                                         [PROCESSOR_AMX] = "AVX-512, AMX"};
 
     return names[processor_level()];
+}
+
+void processor_evict(const void *data, size_t bytes)
+{
+#ifdef __x86_64__
+    enum { cache_line = 64 };
+    const char *at = data;
+
+    for (size_t i = 0; i < bytes; i += cache_line)
+        _mm_clflush(at + i);
+    if (bytes > 0)
+        _mm_clflush(at + bytes - 1);
+    _mm_mfence();
+#else
+    (void)data;
+    (void)bytes;
+#endif
 }
 
 static int count_allowed(void)

@@ -48,6 +48,10 @@ void processor_limit(enum processor_level most);
 /* The level's name: "AVX-512"; NULL: plain. */
 const char *processor_simd(void);
 
+/* Takes this memory out of the processor's caches, where it can be asked to:
+ * the next read comes from memory. The contents stay. */
+void processor_evict(const void *data, size_t bytes);
+
 /* How many processors this process may use: fewer than the machine has if
  * taskset or a container limits it; a limit of 1.5 counts as 2. At least 1. */
 int processor_count(void);

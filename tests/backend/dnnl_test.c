@@ -340,7 +340,7 @@ TEST(choices_are_remembered_and_used_again)
     run_and_explain(&options, "block.conv1", &first);
     CHECK_HAS(str_text(&first), ", measured, ");
     CHECK_INT(file_read(path, 1 << 20, &file, &err), ASSAY_OK);
-    CHECK_HAS(str_text(&file), "assay kernel choices 3\n");
+    CHECK_HAS(str_text(&file), "assay kernel choices 4\n");
     onednn_version(library, sizeof library);
     CHECK_HAS(str_text(&file), "2 threads, oneDNN ");
     CHECK_HAS(str_text(&file), library);
@@ -366,11 +366,11 @@ TEST(a_file_of_choices_that_is_damaged_is_replaced)
     static const char *const damaged[] = {
         "",
         "something else\n",
-        "assay kernel choices 3",
-        "assay kernel choices 3\nno tabs\n",
-        "assay kernel choices 3\na\tb\tdirect x 1\na\tc\tdirect y\n",
-        "assay kernel choices 3\na\tb\tdirect x nan\n",
-        "assay kernel choices 3\na\tb\tdirect x 1"};
+        "assay kernel choices 4",
+        "assay kernel choices 4\nno tabs\n",
+        "assay kernel choices 4\na\tb\tdirect x 1\na\tc\tdirect y\n",
+        "assay kernel choices 4\na\tb\tdirect x nan\n",
+        "assay kernel choices 4\na\tb\tdirect x 1"};
     const char *path = test_path("damaged.txt");
     struct engine_options options = choosing_options(path);
 

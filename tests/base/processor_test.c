@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 TEST(only_allowed_processors_count)
 {
@@ -131,4 +133,21 @@ TEST(a_level_has_a_name_and_never_exceeds_the_hardware)
         else
             CHECK(processor_simd() == NULL);
     }
+}
+
+TEST(eviction_stays_inside_the_memory_and_keeps_what_it_holds)
+{
+    static const size_t lengths[] = {0, 1, 63, 64, 65, 1000};
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(pages != MAP_FAILED);
+    memset(pages, 7, page);
+    CHECK_INT(mprotect(pages + page, page, PROT_NONE), 0);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        processor_evict(pages + page - lengths[i], lengths[i]);
+    for (size_t i = 0; i < page; i++)
+        CHECK_INT(pages[i], 7);
+    munmap(pages, 2 * page);
 }

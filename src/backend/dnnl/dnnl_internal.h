@@ -486,6 +486,9 @@ enum assay_status parts_run_to_weights(struct onednn *dn, const struct job *job,
 enum assay_status packed_get(struct onednn *dn, const struct job *job,
                              const struct kernel *kernel, struct buffer **held,
                              void **data, struct error *err);
+/* Takes what the job's kernel reads of them out of the processor's caches. */
+void packed_evict(struct onednn *dn, const struct job *job,
+                  const struct kernel *kernel);
 /* Drops what was packed from the index on, for other kernels than this. */
 void packed_drop(struct onednn *dn, size_t from, const struct kernel *winner);
 /* Drops all. */

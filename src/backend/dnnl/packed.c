@@ -5,6 +5,7 @@
  * when it has run, which takes as long and no memory that lasts. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "base/processor.h"
 #include "base/vec.h"
 
 /* What is worth a detour. */
@@ -192,6 +193,20 @@ enum assay_status packed_get(struct onednn *dn, const struct job *job,
     if (!st)
         *data = buffer_data(*held);
     return st;
+}
+
+void packed_evict(struct onednn *dn, const struct job *job,
+                  const struct kernel *kernel)
+{
+    struct packed wanted = {.value = job->weight_value,
+                            .scale_value = job->scale_value,
+                            .layout = kernel->weights};
+    const struct packed *found = job->weight ? find_packed(dn, &wanted) : NULL;
+
+    if (found)
+        processor_evict(buffer_data(found->buffer), kernel->weights->bytes);
+    else if (job->weight && !dn->options.is_training)
+        processor_evict(tensor_data(job->weight), tensor_bytes(job->weight));
 }
 
 void packed_drop(struct onednn *dn, size_t from, const struct kernel *winner)
