@@ -46,6 +46,9 @@ static inline vec vec_scale(vec x, vec n)
     return x * _mm256_castsi256_ps(_mm256_slli_epi32(bits, 23));
 }
 
+/* Asks for a cache line that is read soon, for the second cache. */
+#define vec_fetch(at) _mm_prefetch((const char *)(at), _MM_HINT_T1)
+
 /* The sum of the halves, again and again down to four numbers. */
 static inline __m128 vec_fold(vec x)
 {

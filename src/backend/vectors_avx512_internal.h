@@ -34,6 +34,9 @@ typedef __m512i vec_numbers;
 /* x * 2^n for whole n. */
 #define vec_scale _mm512_scalef_ps
 
+/* Asks for a cache line that is read soon, for the second cache. */
+#define vec_fetch(at) _mm_prefetch((const char *)(at), _MM_HINT_T1)
+
 /* The sum of the halves, again and again down to four numbers. */
 static inline __m128 vec_fold(vec x)
 {

@@ -150,7 +150,7 @@ PART void fetch_ahead(struct ahead *ahead)
     enum { line_bytes = 64 };
 
     for (int64_t i = 0; i < ahead->lines; i++, ahead->from += line_bytes)
-        _mm_prefetch(ahead->from, _MM_HINT_T1);
+        vec_fetch(ahead->from);
 }
 
 /* Of pixels from `at` on; their number is a constant, so that the sums stay in

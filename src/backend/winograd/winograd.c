@@ -76,42 +76,78 @@ static int64_t product_floats(const struct winograd *winograd)
            winograd->kernels->lanes;
 }
 
-/* Divides the tiles evenly, into as many blocks as keep all threads busy. Whole
- * thirds of a group are multiplied. */
-static void divide_tiles(struct winograd *winograd, int64_t most)
+/* Divides the tiles evenly into so many blocks. Whole thirds of a group are
+ * multiplied. */
+static void divide_tiles(struct winograd *winograd, int64_t n)
 {
-    int64_t third = winograd->kernels->group / 3;
-    int64_t n = winograd_ceil_div(winograd->n_tiles, most);
-
-    winograd->is_shared = n < 2 * (int64_t)winograd->n_threads;
-    if (!winograd->is_shared)
-        n = winograd_round_up(n, winograd->n_threads);
-    winograd->block_tiles =
-        winograd_round_up(winograd_ceil_div(winograd->n_tiles, n), third);
+    winograd->block_tiles = winograd_round_up(
+        winograd_ceil_div(winograd->n_tiles, n), winograd->kernels->group / 3);
     winograd->n_blocks =
         winograd_ceil_div(winograd->n_tiles, winograd->block_tiles);
     winograd->point_floats = point_floats(winograd);
 }
 
-/* Output blocks at a time: as many as the caches have room for, and where
- * threads share the tiles, so few that each of them has several groups. */
-static void divide_outputs(struct winograd *winograd)
+static void divide_outputs(struct winograd *winograd, int64_t group_blocks)
+{
+    winograd->group_blocks = group_blocks;
+    winograd->n_groups = winograd_ceil_div(winograd->out_blocks, group_blocks);
+}
+
+/* Output blocks at a time: as many as the caches have room for. */
+static int64_t most_outputs(const struct winograd *winograd)
 {
     int64_t each = winograd->block_tiles * winograd->points *
                    winograd->kernels->lanes * (int64_t)sizeof(float);
-    int64_t n =
-        clamp(products_bytes / each, WINOGRAD_PANEL, winograd->out_blocks);
 
-    if (winograd->is_shared) {
-        int64_t wanted = winograd_ceil_div(4 * (int64_t)winograd->n_threads,
-                                           winograd->n_blocks);
-        int64_t few = winograd_ceil_div(winograd->out_blocks, wanted);
+    return winograd_round_up(
+        clamp(products_bytes / each, WINOGRAD_PANEL, winograd->out_blocks),
+        WINOGRAD_PANEL);
+}
 
-        n = n < few ? n : few;
+/* What the last thread is done with, in tiles times panels, where all share the
+ * tiles: to read the weights of a panel takes as long as some tiles. */
+static int64_t shared_work(const struct winograd *winograd)
+{
+    enum { tiles_of_weights = 6 };
+    int64_t jobs = winograd->n_blocks * winograd->n_groups;
+
+    return winograd_ceil_div(jobs, winograd->n_threads) *
+           (winograd->group_blocks / WINOGRAD_PANEL) *
+           (winograd->block_tiles + tiles_of_weights);
+}
+
+/* At least n blocks of tiles, and so many groups of outputs, that all threads
+ * are done at the same time. */
+static void divide_shared(struct winograd *winograd, int64_t n)
+{
+    int64_t end = n + 2 * (int64_t)winograd->n_threads;
+    struct winograd best = {.n_blocks = 0};
+
+    for (; n < end; n++) {
+        divide_tiles(winograd, n);
+        for (int64_t most = most_outputs(winograd); most > 0;
+             most -= WINOGRAD_PANEL) {
+            divide_outputs(winograd, most);
+            if (!best.n_blocks || shared_work(winograd) < shared_work(&best))
+                best = *winograd;
+        }
     }
-    winograd->group_blocks = winograd_round_up(n, WINOGRAD_PANEL);
-    winograd->n_groups =
-        winograd_ceil_div(winograd->out_blocks, winograd->group_blocks);
+    *winograd = best;
+}
+
+/* In blocks of that many tiles at most: one after the other for each thread if
+ * there are several for each. */
+static void divide(struct winograd *winograd, int64_t most_tiles_at_once)
+{
+    int64_t n = winograd_ceil_div(winograd->n_tiles, most_tiles_at_once);
+
+    winograd->is_shared = n < 2 * (int64_t)winograd->n_threads;
+    if (winograd->is_shared) {
+        divide_shared(winograd, n);
+        return;
+    }
+    divide_tiles(winograd, winograd_round_up(n, winograd->n_threads));
+    divide_outputs(winograd, most_outputs(winograd));
 }
 
 bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
@@ -140,8 +176,7 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
     most = clamp(tiles_bytes / each, least_tiles, most_tiles);
     most = winograd_round_up(most, kernels->group);
     do {
-        divide_tiles(out, most);
-        divide_outputs(out);
+        divide(out, most);
         most -= kernels->group;
     } while (most > 0 && winograd_scratch_bytes(out) > most_bytes);
     return true;

@@ -174,17 +174,30 @@ static void body_read(const struct winograd *winograd,
 
 /* ---- products ------------------------------------------------------------ */
 
+/* The weights of a point and one or two output blocks, and how far it is to
+ * those that are read next, 0 after the last. Where a model has more of them
+ * than the caches hold they come from memory: in time if they are asked for
+ * while these are multiplied. */
+struct panel {
+    const float *weights;
+    int64_t next;
+};
+
 /* Adds up one vector of channels, or what there is of the last one. */
-PART void add_channels(const float *transformed, const float *weights,
+PART void add_channels(const float *transformed, struct panel panel,
                        int64_t n_channels, vec (*sums)[WINOGRAD_PANEL],
                        int n_tiles, int n_blocks)
 {
     for (int64_t c = 0; c < n_channels; c++) {
+        const float *weights = panel.weights + c * n_blocks * lanes;
         vec w[WINOGRAD_PANEL];
 
 #pragma GCC unroll 2
-        for (int b = 0; b < n_blocks; b++)
-            w[b] = vec_load(weights + (c * n_blocks + b) * lanes);
+        for (int b = 0; b < n_blocks; b++) {
+            w[b] = vec_load(weights + b * lanes);
+            if (panel.next)
+                vec_fetch(weights + b * lanes + panel.next);
+        }
 #pragma GCC unroll 12
         for (int t = 0; t < n_tiles; t++) {
             vec x = vec_splat(transformed[t * lanes + c]);
@@ -199,7 +212,7 @@ PART void add_channels(const float *transformed, const float *weights,
 /* The products of a group of tiles with one or two output blocks, which stay
  * in registers until all channels are added up. */
 PART void multiply_group(const struct winograd *winograd,
-                         const float *transformed, const float *weights,
+                         const float *transformed, struct panel panel,
                          float *to, int n_tiles, int n_blocks)
 {
     vec sums[group][WINOGRAD_PANEL];
@@ -212,11 +225,11 @@ PART void multiply_group(const struct winograd *winograd,
             sums[t][b] = vec_splat(0);
     }
     for (; left >= lanes; left -= lanes) {
-        add_channels(transformed, weights, lanes, sums, n_tiles, n_blocks);
+        add_channels(transformed, panel, lanes, sums, n_tiles, n_blocks);
         transformed += group * lanes;
-        weights += lanes * n_blocks * lanes;
+        panel.weights += lanes * n_blocks * lanes;
     }
-    add_channels(transformed, weights, left, sums, n_tiles, n_blocks);
+    add_channels(transformed, panel, left, sums, n_tiles, n_blocks);
 #pragma GCC unroll 12
     for (int t = 0; t < n_tiles; t++) {
 #pragma GCC unroll 2
@@ -229,32 +242,33 @@ PART void multiply_group(const struct winograd *winograd,
 
 /* A last group may hold fewer tiles: thirds of one are left out. */
 PART void multiply_tiles(const struct winograd *winograd, int64_t n_tiles,
-                         const float *transformed, const float *weights,
+                         const float *transformed, struct panel panel,
                          float *to, int n_blocks)
 {
     enum { third = group / 3 };
 
     if (n_tiles > 2 * third)
-        multiply_group(winograd, transformed, weights, to, group, n_blocks);
+        multiply_group(winograd, transformed, panel, to, group, n_blocks);
     else if (n_tiles > third)
-        multiply_group(winograd, transformed, weights, to, 2 * third, n_blocks);
+        multiply_group(winograd, transformed, panel, to, 2 * third, n_blocks);
     else
-        multiply_group(winograd, transformed, weights, to, third, n_blocks);
+        multiply_group(winograd, transformed, panel, to, third, n_blocks);
 }
 
-/* All tiles with one panel of the weights of a point. */
+/* All tiles; the first ones ask for the next weights. */
 static void multiply_panel(const struct winograd *winograd, int64_t n_tiles,
-                           const float *transformed, const float *weights,
-                           float *to, int n_blocks)
+                           const float *transformed, struct panel panel,
+                           float *to, int64_t n_blocks)
 {
     for (int64_t t = 0; t < n_tiles; t += group) {
         if (n_blocks == WINOGRAD_PANEL)
-            multiply_tiles(winograd, n_tiles - t, transformed, weights, to,
+            multiply_tiles(winograd, n_tiles - t, transformed, panel, to,
                            WINOGRAD_PANEL);
         else
-            multiply_tiles(winograd, n_tiles - t, transformed, weights, to, 1);
+            multiply_tiles(winograd, n_tiles - t, transformed, panel, to, 1);
         transformed += winograd->in_blocks * group * lanes;
         to += group * winograd->points * lanes;
+        panel.next = 0;
     }
 }
 
@@ -264,18 +278,25 @@ static void body_multiply(const struct winograd *winograd,
                           const float *weights, float *products)
 {
     int64_t block_floats = winograd->shape.in_channels * lanes;
+    int64_t point_floats = winograd->out_blocks * block_floats;
 
     for (int64_t p = 0; p < winograd->points; p++) {
-        const float *of_point =
-            weights + (p * winograd->out_blocks + out_block) * block_floats;
+        for (int64_t b = 0; b < n_blocks; b += WINOGRAD_PANEL) {
+            int64_t left = n_blocks - b;
+            struct panel panel = {.weights = weights + p * point_floats +
+                                             (out_block + b) * block_floats};
 
-        for (int64_t b = 0; b < n_blocks; b += WINOGRAD_PANEL)
+            if (left > WINOGRAD_PANEL)
+                panel.next = WINOGRAD_PANEL * block_floats;
+            else if (p + 1 < winograd->points)
+                panel.next = point_floats - b * block_floats;
             multiply_panel(
                 winograd, tiles.n, transformed + p * winograd->point_floats,
-                of_point + b * block_floats,
+                panel,
                 products +
                     (b * winograd->block_tiles * winograd->points + p) * lanes,
-                n_blocks - b < WINOGRAD_PANEL ? 1 : WINOGRAD_PANEL);
+                left < WINOGRAD_PANEL ? left : WINOGRAD_PANEL);
+        }
     }
 }
 
