@@ -87,7 +87,8 @@ enum assay_status summary_drawing(const struct summary *summary,
 }
 
 /* "recording cost +0.2 %", or that it is below what the pairs of iterations can
- * show. If they disagree by more than that, nothing is known. */
+ * show. If they disagree by more than that, its interval, or nothing if that
+ * may include 0. */
 static void summary_stages_add_cost(const struct run *run, struct line *line)
 {
     static const double worth_telling = 0.02;
@@ -95,7 +96,7 @@ static void summary_stages_add_cost(const struct run *run, struct line *line)
     double cost = run_fact_number(run, "recording.cost_share");
     double low = run_fact_number(run, "recording.cost_low");
     double high = run_fact_number(run, "recording.cost_high");
-    char text[UNITS_MAX];
+    char text[UNITS_MAX], most[UNITS_MAX];
 
     if (isnan(pairs))
         return;
@@ -108,6 +109,9 @@ static void summary_stages_add_cost(const struct run *run, struct line *line)
     else if (fabs(low) <= worth_telling && fabs(high) <= worth_telling)
         line_printf(line, "recording cost below %s",
                     units_percent(text, fmax(high, 0.001), 0));
+    else if (low > worth_telling)
+        line_printf(line, "recording cost %s to %s",
+                    units_percent(text, low, 1), units_percent(most, high, 1));
     else
         line_printf(line, "recording cost unknown (too noisy)");
 }

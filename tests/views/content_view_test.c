@@ -132,8 +132,10 @@ TEST(a_recording_cost_that_is_not_known_is_called_unknown)
     check_cost("0.002", "-0.011", "0.013", "9", "recording cost below 1.3 %\n");
     check_cost("-0.14", "-0.29", "0.35", "9",
                "recording cost unknown (too noisy)\n");
-    check_cost("0.087", "0.04", "0.35", "9",
+    check_cost("0.087", "0.01", "0.35", "9",
                "recording cost unknown (too noisy)\n");
+    check_cost("0.11", "0.082", "0.13", "9",
+               "recording cost +8.2 % to +13 %\n");
     check_cost("0.002", "0.001", "0.003", "3",
                "recording cost unknown (too few iterations)\n");
 }
