@@ -214,29 +214,48 @@ static void read_load(struct steady *steady, double *values)
     steady->last = now;
 }
 
-struct steady_sample steady_read(struct steady *steady)
+/* What costs little to read. */
+static void read_usage(double *values)
 {
-    struct steady_sample sample = {.processor = sched_getcpu()};
     struct rusage usage;
 
-    for (int i = 0; i < N_STEADY; i++)
-        sample.values[i] = NAN;
-    if (getrusage(RUSAGE_SELF, &usage) == 0) {
-        sample.values[STEADY_VOLUNTARY] = (double)usage.ru_nvcsw;
-        sample.values[STEADY_INVOLUNTARY] = (double)usage.ru_nivcsw;
-        sample.values[STEADY_FAULTS] = (double)usage.ru_minflt;
-        sample.values[STEADY_MAJOR_FAULTS] = (double)usage.ru_majflt;
-        sample.values[STEADY_CPU] =
-            to_ms(usage.ru_utime) + to_ms(usage.ru_stime);
-    }
-    sample.values[STEADY_MIGRATIONS] = read_migrations(steady->migrations);
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return;
+    values[STEADY_VOLUNTARY] = (double)usage.ru_nvcsw;
+    values[STEADY_INVOLUNTARY] = (double)usage.ru_nivcsw;
+    values[STEADY_FAULTS] = (double)usage.ru_minflt;
+    values[STEADY_MAJOR_FAULTS] = (double)usage.ru_majflt;
+    values[STEADY_CPU] = to_ms(usage.ru_utime) + to_ms(usage.ru_stime);
+}
+
+/* The counter of migrations interrupts every processor that a thread of ours is
+ * on, and the rest are files. */
+static void read_files(struct steady *steady, struct steady_sample *sample)
+{
+    sample->processor = sched_getcpu();
+    sample->values[STEADY_MIGRATIONS] = read_migrations(steady->migrations);
     find_threads(steady);
-    sample.n_waits = steady->n_waits;
+    sample->n_waits = steady->n_waits;
     for (size_t i = 0; i < steady->n_waits; i++)
-        sample.waits_ms[i] = read_wait_ms(steady->waits[i]);
-    read_load(steady, sample.values);
-    sample.values[STEADY_FREQUENCY] = read_frequency(sample.processor);
-    return sample;
+        sample->waits_ms[i] = read_wait_ms(steady->waits[i]);
+    read_load(steady, sample->values);
+    sample->values[STEADY_FREQUENCY] = read_frequency(sample->processor);
+}
+
+struct steady_sample steady_read(struct steady *steady)
+{
+    static const int64_t fresh_ns = 1000000;
+    struct steady_sample *sample = &steady->sample;
+    int64_t now_ns = clock_monotonic_ns();
+
+    if (!steady->read_ns || now_ns - steady->read_ns >= fresh_ns) {
+        for (int i = 0; i < N_STEADY; i++)
+            sample->values[i] = NAN;
+        read_files(steady, sample);
+        steady->read_ns = clock_monotonic_ns();
+    }
+    read_usage(sample->values);
+    return *sample;
 }
 
 /* Of threads that existed before and after. */

@@ -45,6 +45,15 @@ struct steady_ticks {
     double throttled_ns;
 };
 
+/* Values at one moment, some of them cumulative; NaN if they cannot be read. If
+ * migrations are not counted, the processor takes their place. */
+struct steady_sample {
+    double values[N_STEADY];
+    int processor;
+    double waits_ms[STEADY_MAX_THREADS]; /* by thread */
+    size_t n_waits;
+};
+
 /* What is open for reading. */
 struct steady {
     int migrations; /* a counter over all threads, or -1 */
@@ -55,21 +64,17 @@ struct steady {
     size_t n_waits, n_threads; /* threads of the process when last counted */
 
     struct steady_ticks last; /* read some time ago */
-};
-
-/* Values at one moment, some of them cumulative; NaN if they cannot be read. If
- * migrations are not counted, the processor takes their place. */
-struct steady_sample {
-    double values[N_STEADY];
-    int processor;
-    double waits_ms[STEADY_MAX_THREADS]; /* by thread */
-    size_t n_waits;
+    struct steady_sample sample;
+    int64_t read_ns; /* when all of that was read; 0: never */
 };
 
 /* Call it before starting the threads to count. Cannot fail: what cannot be
  * read is unknown. */
 void steady_open(struct steady *steady);
 void steady_close(struct steady *steady);
+/* Less than a millisecond after another reading only page faults, switches and
+ * processor time are read again, because iterations may be shorter than reading
+ * everything takes. What else happened counts with the next reading. */
 struct steady_sample steady_read(struct steady *steady);
 
 /* What happened between two moments. The wait is that of the thread that waited

@@ -63,6 +63,11 @@ void recorded_release(struct recorded *recorded);
 void record_pause(void);
 void record_resume(void);
 
+/* Takes over what was recorded so far, on the calling thread, if it is much:
+ * between two iterations, so that the recorder's own thread needs no processor
+ * during the next one. */
+void record_catch_up(void);
+
 /* Which recording of this process is under way, from 1 on; 0: none. */
 unsigned record_number(void);
 

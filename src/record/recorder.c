@@ -352,6 +352,18 @@ void record_resume(void)
     recorder_mark(true);
 }
 
+void record_catch_up(void)
+{
+    const struct thread_buffer *own = threads_own;
+
+    if (!own || !recorder_has(own) || !thread_buffer_has_much(own))
+        return;
+    recorder_lock();
+    if (recorder_has(own))
+        writer_pass(&recorder.recording);
+    recorder_unlock();
+}
+
 unsigned record_number(void)
 {
     return atomic_load(&recorder_generation);

@@ -189,6 +189,14 @@ void thread_buffer_reset(struct thread_buffer *buffer);
  * meanwhile, or it waited in vain; the loss is counted. */
 bool thread_buffer_turn(struct thread_buffer *buffer);
 
+/* Whether an eighth of the ring is waiting. For its owner. */
+static inline bool thread_buffer_has_much(const struct thread_buffer *buffer)
+{
+    return buffer->next -
+               atomic_load_explicit(&buffer->tail, memory_order_relaxed) >=
+           RING_RECORDS / 8;
+}
+
 /* The first place in the cache to look for a name. */
 static inline size_t cached_name_place(uint32_t below, const char *text)
 {

@@ -102,7 +102,8 @@ static enum assay_status run_bare(struct profile *profile, size_t first,
     return st;
 }
 
-/* Recorded and observed; *whole_ns includes the observing. */
+/* Recorded and observed; *whole_ns includes the observing and what the recorder
+ * does between iterations. */
 static enum assay_status run_recorded(struct profile *profile, size_t first,
                                       int64_t *duration_ns, int64_t *whole_ns,
                                       struct error *err)
@@ -113,6 +114,7 @@ static enum assay_status run_recorded(struct profile *profile, size_t first,
     double detections;
     enum assay_status st;
 
+    record_catch_up();
     observer_begin(&profile->observer);
     st = run_frame(profile, first, &profile->tally, duration_ns, err);
     detections = profile->tally.has_boxes

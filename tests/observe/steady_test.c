@@ -108,6 +108,24 @@ TEST(a_migration_is_seen_by_the_processor)
     CHECK(steady_between(&before, &after).values[STEADY_MIGRATIONS] == 0);
 }
 
+TEST(what_was_read_a_moment_ago_is_not_read_again)
+{
+    struct steady_sample sample;
+    struct steady steady;
+
+    steady_open(&steady);
+    steady_read(&steady);
+    steady.sample.processor = -7;
+    steady.sample.values[STEADY_FAULTS] = -7;
+    steady.read_ns = INT64_MAX / 2; /* now, however busy the machine is */
+    sample = steady_read(&steady);
+    CHECK_INT(sample.processor, -7);
+    CHECK(sample.values[STEADY_FAULTS] >= 0);
+    steady.read_ns = 1;
+    CHECK(steady_read(&steady).processor >= 0);
+    steady_close(&steady);
+}
+
 TEST(every_value_has_a_series_of_its_own)
 {
     for (int i = 0; i < N_STEADY; i++) {

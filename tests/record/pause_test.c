@@ -1,4 +1,5 @@
 /* tests/record/pause_test.c - pausing a recording. */
+#include "record/record_internal.h"
 #include "recorded.h"
 
 static void iterate(const char *inside)
@@ -74,4 +75,34 @@ TEST(resuming_starts_no_recording_and_a_start_ends_a_pause)
     run = recorded_stop();
     CHECK_INT(stats_of(run, "second").calls, 1);
     run_free(run);
+}
+
+TEST(catching_up_leaves_nothing_for_the_writer_and_loses_nothing)
+{
+    enum { n = 20000, n_at_once = 2000 };
+    struct run *run;
+
+    recorded_start(NULL);
+    for (int i = 0; i < n; i++) {
+        assay_begin("short");
+        assay_end();
+        if (i % n_at_once)
+            continue;
+        record_catch_up();
+        if (i)
+            CHECK_INT(threads_own->next - atomic_load(&threads_own->tail), 0);
+    }
+    run = recorded_stop();
+    CHECK_INT(stats_of(run, "short").calls, n);
+    CHECK_INT(run_health_of(run)->lost_spans, 0);
+    run_free(run);
+}
+
+TEST(catching_up_without_a_recording_does_nothing)
+{
+    record_catch_up();
+    recorded_start(NULL);
+    record_catch_up();
+    run_free(recorded_stop());
+    record_catch_up();
 }
