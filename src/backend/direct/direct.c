@@ -564,6 +564,11 @@ void direct_run(const struct direct *direct, const struct direct_call *call)
     }
 }
 
+void direct_pick(const struct direct_picked *picked)
+{
+    direct_kernels()->picked(picked);
+}
+
 void direct_multiply(const struct direct_product *product)
 {
     const struct direct_kernels *kernels = direct_kernels();

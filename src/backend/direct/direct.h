@@ -26,6 +26,11 @@ enum direct_kind {
     DIRECT_STEM
 };
 
+/* Output blocks that are computed at once from each pixel. Weights of a panel
+ * lie together: a vector for every block of it, input channel by input
+ * channel. */
+enum { DIRECT_PANEL = 2 };
+
 /* A pointwise one has a kernel of 1 and no padding, a depthwise or grouped one
  * as many input as output channels, a stem a dense x of few channels. */
 struct direct_shape {
@@ -84,6 +89,22 @@ struct direct_call {
 
 /* What fills up the last block of y becomes the activation of 0. */
 void direct_run(const struct direct *direct, const struct direct_call *call);
+
+/* Some pixels of a panel, or of a single block, whose input channels lie
+ * anywhere, `lanes` floats from pixel to pixel. */
+struct direct_picked {
+    const float *const *channels; /* at the first pixel of the map */
+    int64_t n_channels, n_blocks;
+    const float *weights, *bias; /* bias: a vector for each block */
+    float *y;                    /* at the first pixel of the first block */
+    int64_t y_plane;             /* floats from block to block */
+    int64_t first, end;          /* pixels */
+    bool adds;                   /* what y held */
+    struct activation then;
+};
+
+/* On the calling thread; only where direct_lanes() is not 0. */
+void direct_pick(const struct direct_picked *picked);
 
 /* y [n,o] = x [n,c] times weights [o,c] as a graph holds them, for so few rows
  * that reading the weights takes longest. */

@@ -10,6 +10,7 @@ enum { group = 6, columns = 8 };
 #include "backend/direct/few_rows_internal.h"
 #include "backend/direct/halves_internal.h"
 #include "backend/direct/lines_internal.h"
+#include "backend/direct/picked_internal.h"
 #include "backend/direct/responses_internal.h"
 #include "backend/direct/stem_internal.h"
 
@@ -21,6 +22,7 @@ const struct direct_kernels direct_avx2 = {.name = "avx2",
                                            .halve = body_halve,
                                            .join = body_join,
                                            .narrow = body_narrow,
+                                           .picked = body_picked,
                                            .depthwise = body_depthwise,
                                            .grouped = body_grouped,
                                            .multiply = body_multiply,

@@ -103,9 +103,9 @@ static void body_gather(const struct direct_gather *gather)
 
 /* ---- pointwise ----------------------------------------------------------- */
 
-/* The sums of a tile: `group` pixels of a panel, or twice as many of a single
- * block. */
-enum { most_sums = group * DIRECT_PANEL };
+/* Pixels of a tile: `group` of a panel, or so many of a single block that no
+ * sum has to wait for the one before. */
+enum { most_sums = group * DIRECT_PANEL, single = 12 };
 
 /* Where the pixels of a tile are: each step of three has a pointer, so that few
  * registers hold them all. */
@@ -227,7 +227,7 @@ PART void make_panel(const struct direct_pixels *pixels, int64_t x_step,
                      int n_blocks)
 {
     struct limits limits = find_limits(pixels->then);
-    int whole = most_sums / n_blocks, third = whole / 3;
+    int whole = n_blocks == 1 ? single : group, third = whole / 3;
     struct ahead ahead = find_ahead(pixels, whole);
     int64_t at = 0;
 

@@ -7,10 +7,7 @@
 
 #include "backend/direct/direct.h"
 
-/* Output blocks that are computed at once from each pixel. Weights of a panel
- * lie together: a vector for every block of it, input channel by input
- * channel. */
-enum { DIRECT_PANEL = 2, DIRECT_MOST_LANES = 16 };
+enum { DIRECT_MOST_LANES = 16 };
 
 /* Outputs of a narrow kernel; weights of one or of all these lie together,
  * input block by input block, a vector for each. */
@@ -118,6 +115,7 @@ struct direct_kernels {
     void (*halve)(const struct direct_halved *halved);
     void (*join)(const struct direct_joined *joined);
     void (*narrow)(const struct direct_pixels *pixels);
+    void (*picked)(const struct direct_picked *picked);
     void (*depthwise)(const struct direct_rows *rows);
     void (*grouped)(const struct direct_rows *rows);
     void (*stem)(const struct direct_stem *stem);

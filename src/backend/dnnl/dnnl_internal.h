@@ -759,7 +759,7 @@ enum assay_status grouped_make(struct onednn *dn, const struct job *job,
 void grouped_pack(const struct kernel *kernel, const float *weights,
                   float *packed);
 void grouped_run(const struct job *job, const struct kernel *kernel,
-                 const struct operands *operands);
+                 const struct operands *operands, void *scratch);
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 

@@ -2,160 +2,114 @@
  * blocks: where groups do not fill whole blocks, oneDNN wants dense maps or
  * blocks of 4, and where they do it is slower.
  *
- * A block of outputs reads the channels of the groups that it lies in, with
- * weights of 0 where an output is of another group. */
+ * A panel of output blocks reads the channels of the groups that it lies in,
+ * with weights of 0 where an output is of another group. Channels are found by
+ * a list of pointers, so they need not lie in order. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/direct/direct.h"
 #include "base/mem.h"
-#include "base/processor.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
-/* Channels of x that a block of outputs reads, and where its weights are: a
- * vector for each of them. */
-struct grouped_block {
-    int64_t first, end;
-    size_t weights;
+/* One or two output blocks that read the same channels, and where their weights
+ * are: a vector of each block for each of these. */
+struct grouped_panel {
+    int64_t block, n_blocks;
+    int64_t first, end; /* channels of x */
+    int64_t weights;
 };
 
 struct grouped {
-    int64_t width, n_blocks;
-    struct grouped_block blocks[];
+    struct layout scratch; /* only its size counts */
+    int64_t width;         /* channels per block */
+    int64_t each;          /* outputs per group */
+    int64_t in_channels;   /* of all groups */
+    int64_t n_panels;
+    struct grouped_panel panels[];
 };
 
-/* Some pixels of one block of outputs. */
-struct grouped_tile {
-    const float *x; /* at the first pixel, of the first block */
-    int64_t plane;  /* floats from block to block of x */
-    int64_t first, end;
-    const float *weights;
-    const float *bias; /* a vector */
-    float *y;
-    float low, high;
-    bool adds;
-};
+/* ---- the plan ------------------------------------------------------------ */
 
-#ifdef __x86_64__
-/* `pixels` is a constant, so that the sums stay in registers. A NaN stays one:
- * of two numbers the comparisons give the second then. */
-#define GROUPED_TILE(name, sets, vec, lanes_of, load, store, splat, add, fma,  \
-                     lower, upper)                                             \
-    __attribute__((target(sets), always_inline)) static inline void name(      \
-        const struct grouped_tile *tile, int pixels)                           \
-    {                                                                          \
-        vec sums[12];                                                          \
-        const float *w = tile->weights;                                        \
-                                                                               \
-        for (int p = 0; p < pixels; p++)                                       \
-            sums[p] = load(tile->bias);                                        \
-        for (int p = 0; tile->adds && p < pixels; p++)                         \
-            sums[p] = add(sums[p], load(tile->y + p * (lanes_of)));            \
-        for (int64_t c = tile->first; c < tile->end; c++) {                    \
-            const float *x =                                                   \
-                tile->x + c / (lanes_of)*tile->plane + c % (lanes_of);         \
-            vec weight = load(w);                                              \
-                                                                               \
-            for (int p = 0; p < pixels; p++)                                   \
-                sums[p] = fma(splat(x[p * (lanes_of)]), weight, sums[p]);      \
-            w += (lanes_of);                                                   \
-        }                                                                      \
-        for (int p = 0; p < pixels; p++)                                       \
-            store(tile->y + p * (lanes_of),                                    \
-                  upper(splat(tile->high), lower(splat(tile->low), sums[p]))); \
-    }                                                                          \
-                                                                               \
-    __attribute__((target(sets))) static void name##_pixels(                   \
-        struct grouped_tile tile, int64_t n)                                   \
-    {                                                                          \
-        static const int sizes[] = {12, 4, 1};                                 \
-                                                                               \
-        for (int i = 0; i < 3; i++) {                                          \
-            for (; n >= sizes[i]; n -= sizes[i]) {                             \
-                if (i == 0)                                                    \
-                    name(&tile, 12);                                           \
-                else if (i == 1)                                               \
-                    name(&tile, 4);                                            \
-                else                                                           \
-                    name(&tile, 1);                                            \
-                tile.x += sizes[i] * (lanes_of);                               \
-                tile.y += sizes[i] * (lanes_of);                               \
-            }                                                                  \
-        }                                                                      \
+/* The channels that a block of outputs reads. */
+static struct grouped_panel grouped_block(const struct grouped *plan,
+                                          const struct job *job, int64_t block)
+{
+    int64_t out = job->weight->shape.dims[0], in = job->weight->shape.dims[1];
+    int64_t end = (block + 1) * plan->width;
+
+    end = end < out ? end : out;
+    return (struct grouped_panel){.block = block,
+                                  .n_blocks = 1,
+                                  .first =
+                                      block * plan->width / plan->each * in,
+                                  .end = ((end - 1) / plan->each + 1) * in};
+}
+
+static void grouped_divide(struct grouped *plan, const struct job *job,
+                           int64_t n_blocks)
+{
+    int64_t at = 0;
+
+    for (int64_t b = 0; b < n_blocks;) {
+        struct grouped_panel panel = grouped_block(plan, job, b);
+
+        for (int64_t k = 1; k < DIRECT_PANEL && b + k < n_blocks; k++) {
+            struct grouped_panel next = grouped_block(plan, job, b + k);
+
+            if (next.first != panel.first || next.end != panel.end)
+                break;
+            panel.n_blocks++;
+        }
+        panel.weights = at;
+        at += (panel.end - panel.first) * panel.n_blocks * plan->width;
+        b += panel.n_blocks;
+        plan->panels[plan->n_panels++] = panel;
     }
-GROUPED_TILE(grouped_avx512, "avx512f", __m512, 16, _mm512_loadu_ps,
-             _mm512_storeu_ps, _mm512_set1_ps, _mm512_add_ps, _mm512_fmadd_ps,
-             _mm512_max_ps, _mm512_min_ps)
-GROUPED_TILE(grouped_avx2, "avx2,fma", __m256, 8, _mm256_loadu_ps,
-             _mm256_storeu_ps, _mm256_set1_ps, _mm256_add_ps, _mm256_fmadd_ps,
-             _mm256_max_ps, _mm256_min_ps)
-#endif
-
-/* Channels per block; 0: there is no kernel for this processor. */
-static int64_t grouped_lanes(void)
-{
-#ifdef __x86_64__
-    if (processor_level() >= PROCESSOR_AVX512)
-        return 16;
-    if (processor_level() >= PROCESSOR_AVX2)
-        return 8;
-#endif
-    return 0;
 }
-
-static void grouped_run_pixels(int64_t width, const struct grouped_tile *tile,
-                               int64_t n)
-{
-#ifdef __x86_64__
-    if (width == 16)
-        grouped_avx512_pixels(*tile, n);
-    else
-        grouped_avx2_pixels(*tile, n);
-#else
-    (void)width, (void)tile, (void)n;
-#endif
-}
-
-/* ---- weights ------------------------------------------------------------- */
 
 static struct grouped *grouped_plan(const struct job *job)
 {
-    int64_t groups = conv2d_attrs(job->node)->groups, width = grouped_lanes();
-    int64_t in = job->weight->shape.dims[1];
-    int64_t out = job->weight->shape.dims[0], each = out / groups;
-    int64_t n = (out + width - 1) / width;
+    int64_t groups = conv2d_attrs(job->node)->groups, width = direct_lanes();
+    int64_t out = job->weight->shape.dims[0];
+    int64_t n_blocks = (out + width - 1) / width;
     struct grouped *plan =
-        mem_zalloc(sizeof *plan + (size_t)n * sizeof *plan->blocks);
-    size_t at = 0;
+        mem_zalloc(sizeof *plan + (size_t)n_blocks * sizeof *plan->panels);
 
     if (!plan)
         return NULL;
     plan->width = width;
-    plan->n_blocks = n;
-    for (int64_t b = 0; b < n; b++) {
-        int64_t last = (b + 1) * width < out ? (b + 1) * width - 1 : out - 1;
-        struct grouped_block *block = &plan->blocks[b];
-
-        block->first = b * width / each * in;
-        block->end = (last / each + 1) * in;
-        block->weights = at;
-        at += (size_t)((block->end - block->first) * width);
-    }
+    plan->each = out / groups;
+    plan->in_channels = job->weight->shape.dims[1] * groups;
+    plan->scratch.bytes =
+        (size_t)(job->y.dims[0] * plan->in_channels) * sizeof(const float *);
+    grouped_divide(plan, job, n_blocks);
     return plan;
 }
 
 static size_t grouped_weight_bytes(const struct grouped *plan)
 {
-    const struct grouped_block *last = &plan->blocks[plan->n_blocks - 1];
+    const struct grouped_panel *last = &plan->panels[plan->n_panels - 1];
 
-    return (last->weights + (size_t)((last->end - last->first) * plan->width)) *
+    return (size_t)(last->weights +
+                    (last->end - last->first) * last->n_blocks * plan->width) *
            sizeof(float);
+}
+
+/* Output o of the graph's weights, all of whose channels are in one group. */
+static void grouped_pack_output(const struct grouped *plan,
+                                const struct grouped_panel *panel, int64_t o,
+                                const float *weights, int64_t in, float *to)
+{
+    int64_t block = o / plan->width - panel->block;
+
+    to += panel->weights + block * plan->width + o % plan->width;
+    to += (o / plan->each * in - panel->first) * panel->n_blocks * plan->width;
+    for (int64_t c = 0; c < in; c++)
+        to[c * panel->n_blocks * plan->width] = weights[o * in + c];
 }
 
 void grouped_pack(const struct kernel *kernel, const float *weights,
@@ -163,17 +117,14 @@ void grouped_pack(const struct kernel *kernel, const float *weights,
 {
     const struct grouped *plan = kernel->grouped;
     int64_t out = kernel->y.dims[1], in = kernel->weights->shape.dims[1];
-    int64_t each = out / (kernel->x.dims[1] / in);
 
     memset(packed, 0, grouped_weight_bytes(plan));
-    for (int64_t o = 0; o < out; o++) {
-        const struct grouped_block *block = &plan->blocks[o / plan->width];
-        float *to = packed + block->weights +
-                    (o / each * in - block->first) * plan->width +
-                    o % plan->width;
+    for (int64_t n = 0; n < plan->n_panels; n++) {
+        const struct grouped_panel *panel = &plan->panels[n];
+        int64_t end = (panel->block + panel->n_blocks) * plan->width;
 
-        for (int64_t c = 0; c < in; c++)
-            to[c * plan->width] = weights[o * in + c];
+        for (int64_t o = panel->block * plan->width; o < end && o < out; o++)
+            grouped_pack_output(plan, panel, o, weights, in, packed);
     }
 }
 
@@ -186,7 +137,7 @@ bool grouped_takes(const struct onednn *dn, const struct job *job)
 
     if (dn->options.is_plain || job->direction != DIRECTION_FORWARD ||
         job->is_training || job->node->op != &op_conv2d || w[1] < 4 ||
-        !grouped_lanes() || attrs->groups == 1)
+        !direct_lanes() || attrs->groups == 1)
         return false;
     for (int i = 0; i < 2; i++) {
         if (w[2 + i] != 1 || attrs->stride[i] != 1 || attrs->before[i] ||
@@ -202,13 +153,14 @@ static enum assay_status grouped_set_layouts(struct onednn *dn,
                                              struct error *err)
 {
     enum order order =
-        grouped_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
+        direct_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
     enum assay_status st;
 
     kernel->src = layout_ordered(dn, &job->x->shape, order);
     kernel->dst = layout_ordered(dn, &job->y, order);
     kernel->part_src = kernel->src;
     kernel->part_dst = kernel->dst;
+    kernel->scratch = &kernel->grouped->scratch;
     kernel->weights = layout_transformed(dn, &job->weight->shape, ORDER_GROUPED,
                                          grouped_weight_bytes(kernel->grouped));
     st = layout_check(kernel->src, err);
@@ -233,13 +185,12 @@ enum assay_status grouped_make(struct onednn *dn, const struct job *job,
     kernel->x = job->x->shape;
     kernel->y = job->y;
     kernel->x_layout = job->x->layout;
-    kernel->leaves_activation = job->activation != CONV2D_NO_ACTIVATION;
     kernel->how = "the only one";
     kernel->candidates.n = 1;
     kernel->candidates.items[0].ms = -1;
     snprintf(kernel->candidates.items[0].name,
              sizeof kernel->candidates.items[0].name, "direct assay_grouped:%s",
-             grouped_lanes() == 16 ? "avx512" : "avx2");
+             direct_instructions());
     st = grouped_set_layouts(dn, job, kernel, err);
     if (st)
         kernel_free(kernel);
@@ -248,54 +199,94 @@ enum assay_status grouped_make(struct onednn *dn, const struct job *job,
     return st;
 }
 
-/* The bias of a block, 0 behind the last channel. */
-static void grouped_bias(const struct job *job, int64_t first, int64_t width,
-                         float *bias)
+/* ---- running ------------------------------------------------------------- */
+
+/* Where the channels of an image begin. */
+static void grouped_find_channels(const struct grouped *plan, const float *x,
+                                  int64_t image, int64_t pixels,
+                                  const float **channels)
 {
-    for (int64_t i = 0; i < width; i++)
+    int64_t width = plan->width;
+    int64_t blocks = (plan->in_channels + width - 1) / width;
+
+    for (int64_t c = 0; c < plan->in_channels; c++)
+        channels[c] =
+            x + (image * blocks + c / width) * pixels * width + c % width;
+}
+
+/* The biases of a panel, 0 behind the last channel. */
+static void grouped_bias(const struct job *job, const struct grouped *plan,
+                         const struct grouped_panel *panel, float *bias)
+{
+    int64_t first = panel->block * plan->width;
+
+    for (int64_t i = 0; i < panel->n_blocks * plan->width; i++)
         bias[i] = job->bias && first + i < job->y.dims[1]
                       ? tensor_f32(job->bias)[first + i]
                       : 0;
 }
 
-void grouped_run(const struct job *job, const struct kernel *kernel,
-                 const struct operands *operands)
+/* Some pixels of an image and a panel. */
+static void grouped_run_panel(const struct job *job,
+                              const struct kernel *kernel,
+                              const struct operands *operands,
+                              const struct grouped_panel *panel, int64_t image,
+                              const float *const *channels, int64_t first,
+                              int64_t end)
 {
-    enum { piece = 192, most_lanes = 16 }; /* pixels at a time */
+    enum { most_lanes = 16 };
+    const struct grouped *plan = kernel->grouped;
+    int64_t plane = job->y.dims[2] * job->y.dims[3] * plan->width;
+    int64_t blocks = (job->y.dims[1] + plan->width - 1) / plan->width;
+    float bias[DIRECT_PANEL * most_lanes];
+
+    grouped_bias(job, plan, panel, bias);
+    direct_pick(&(struct direct_picked){
+        .channels = channels + panel->first,
+        .n_channels = panel->end - panel->first,
+        .n_blocks = panel->n_blocks,
+        .weights = (const float *)operands->weights + panel->weights,
+        .bias = bias,
+        .y = (float *)operands->dst + (image * blocks + panel->block) * plane,
+        .y_plane = plane,
+        .first = first,
+        .end = end,
+        .adds = job->residual != NULL,
+        .then = job_activation(job)});
+}
+
+/* Pixels at a time, whole tiles that divide a map evenly. */
+static int64_t grouped_piece(int64_t pixels)
+{
+    enum { most = 192, tile = 12 };
+    int64_t n = (pixels + most - 1) / most;
+
+    return ((pixels + n - 1) / n + tile - 1) / tile * tile;
+}
+
+void grouped_run(const struct job *job, const struct kernel *kernel,
+                 const struct operands *operands, void *scratch)
+{
     static const int64_t few_products = 1 << 18;
     const struct grouped *plan = kernel->grouped;
-    int64_t width = plan->width, pixels = job->y.dims[2] * job->y.dims[3];
-    int64_t in_blocks = (job->x->shape.dims[1] + width - 1) / width;
-    int64_t n = job->y.dims[0] * plan->n_blocks;
-    float low = job->has_relu ? 0 : -INFINITY;
-    float high =
-        job->has_relu && job->relu_limit > 0 ? job->relu_limit : INFINITY;
+    int64_t images = job->y.dims[0], pixels = job->y.dims[2] * job->y.dims[3];
+    int64_t piece = grouped_piece(pixels);
+    int64_t pieces = (pixels + piece - 1) / piece;
+    int64_t products =
+        images * pixels * job->y.dims[1] * job->weight->shape.dims[1];
+    const float **channels = scratch;
 
-#pragma omp parallel for collapse(                                             \
-    2) if (n * pixels * width * job->weight->shape.dims[1] > few_products)
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t p = 0; p < pixels; p += piece) {
-            int64_t image = i / plan->n_blocks, b = i % plan->n_blocks;
-            const struct grouped_block *block = &plan->blocks[b];
-            float bias[most_lanes];
+    for (int64_t i = 0; i < images; i++)
+        grouped_find_channels(plan, operands->src, i, pixels,
+                              channels + i * plan->in_channels);
+#pragma omp parallel for if (products > few_products)
+    for (int64_t i = 0; i < images * pieces * plan->n_panels; i++) {
+        int64_t image = i / plan->n_panels / pieces;
+        int64_t first = i / plan->n_panels % pieces * piece;
+        int64_t end = first + piece < pixels ? first + piece : pixels;
 
-            grouped_bias(job, b * width, width, bias);
-            grouped_run_pixels(
-                width,
-                &(struct grouped_tile){
-                    .x = (const float *)operands->src +
-                         (image * in_blocks * pixels + p) * width,
-                    .plane = pixels * width,
-                    .first = block->first,
-                    .end = block->end,
-                    .weights =
-                        (const float *)operands->weights + block->weights,
-                    .bias = bias,
-                    .y = (float *)operands->dst + (i * pixels + p) * width,
-                    .low = low,
-                    .high = high,
-                    .adds = job->residual != NULL},
-                pixels - p < piece ? pixels - p : piece);
-        }
+        grouped_run_panel(job, kernel, operands,
+                          &plan->panels[i % plan->n_panels], image,
+                          channels + image * plan->in_channels, first, end);
     }
 }

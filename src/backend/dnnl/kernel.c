@@ -214,7 +214,8 @@ enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
     if (st)
         return st;
     if (kernel->grouped) {
-        grouped_run(job, kernel, operands);
+        grouped_run(job, kernel, operands, buffer_data(scratch));
+        buffer_release(scratch);
         return ASSAY_OK;
     }
     if (kernel->direct) {

@@ -274,8 +274,8 @@ const struct layout *layout_transformed(struct onednn *dn,
     struct layout **list = layout_list(dn, shape);
     struct layout *layout = *list;
 
-    while (layout &&
-           (layout->order != order || !shape_equal(&layout->shape, shape)))
+    while (layout && (layout->order != order || layout->bytes != bytes ||
+                      !shape_equal(&layout->shape, shape)))
         layout = layout->next;
     if (layout)
         return layout;
