@@ -141,6 +141,7 @@
     X(op_pad)                                                                  \
     X(op_paste_masks)                                                          \
     X(op_pick_channels)                                                        \
+    X(op_pick_conv2d)                                                          \
     X(op_pow)                                                                  \
     X(op_prelu)                                                                \
     X(op_qlinear_add)                                                          \

@@ -1,5 +1,6 @@
 /* tests/backend/op_case_moves.c - cases of ops that move elements. */
 #include "op_case_internal.h"
+#include "ops/convolution/pick_conv2d.h"
 #include "ops/detection/roi_align.h"
 #include "ops/math/cast.h"
 #include "ops/math/reduce.h"
@@ -120,6 +121,42 @@ static enum assay_status add_pick(struct case_builder *b,
     if (!st)
         st = case_integers(b, "list", list, channels, &inputs[2]);
     return st ? st : case_append(b, &op_pick_channels, NULL, inputs, 3, y);
+}
+
+/* A convolution of 1x1 of d channels, every k-th from s on, of x and of a map
+ * of e channels, which may be none. */
+static enum assay_status add_pick_conv(struct case_builder *b,
+                                       const struct op_case *c, uint32_t x,
+                                       struct tensor *second, uint32_t *y)
+{
+    enum { most = 512 };
+    struct shape other = shape_of(4, c->n, c->e, c->h, c->w);
+    struct shape w = shape_of(4, c->o, c->d / c->g, 1, 1);
+    struct shape channels = shape_of(1, c->o);
+    struct conv2d_attrs attrs = conv2d_defaults();
+    uint32_t inputs[PICK_CONV2D_MAPS + 1];
+    int64_t list[most];
+    enum assay_status st;
+
+    attrs.groups = c->g;
+    attrs.has_relu = c->relu;
+    attrs.activation = (enum conv2d_activation)c->a;
+    for (size_t i = 0; i <= PICK_CONV2D_MAPS; i++)
+        inputs[i] = GRAPH_NONE;
+    inputs[CONV2D_X] = x;
+    for (int64_t i = 0; i < c->d; i++)
+        list[i] = (c->s + i * c->k) % (c->c + c->e);
+    st = case_parameter(b, "weight", &w, -1, 1, &inputs[CONV2D_WEIGHT]);
+    if (!st && !c->nobias)
+        st = case_parameter(b, "bias", &channels, -1, 1, &inputs[CONV2D_BIAS]);
+    if (!st)
+        st =
+            case_integers(b, "list", list, c->d, &inputs[PICK_CONV2D_CHANNELS]);
+    if (!st && c->e)
+        st = case_input(b, "other", &other, second, &inputs[PICK_CONV2D_MAPS]);
+    return st ? st
+              : case_append(b, &op_pick_conv2d, &attrs, inputs,
+                            PICK_CONV2D_MAPS + (c->e ? 1 : 0), y);
 }
 
 /* By a condition of the same shape or (k=2) a broadcast one. */
@@ -310,6 +347,7 @@ const struct case_maker case_moves[] = {
     {"pad", add_pad},
     {"gather", add_gather},
     {"pick_channels", add_pick},
+    {"pick_conv2d", add_pick_conv},
     {"where", add_where},
     {"expand", add_repeat},
     {"tile", add_repeat},

@@ -178,7 +178,7 @@ static uint32_t network_head(struct network *net, uint32_t x, int64_t depth)
 }
 
 /* A new graph each time, with the same weights. */
-static struct network network_new(void)
+static inline struct network network_new(void)
 {
     struct network net = {.random = random_seed(3)};
     struct shape image =

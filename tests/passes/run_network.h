@@ -6,10 +6,11 @@
 #define TESTS_PASSES_RUN_NETWORK_H
 
 #include "engine/engine.h"
+#include "passes/fuse.h"
 #include "passes/residual_block.h"
 
 /* The first output; the others are let go. */
-static struct tensor run_network(const struct network *net)
+static inline struct tensor run_network(const struct network *net)
 {
     struct engine_options options = {.device = &device_portable};
     struct tensor outputs[4];
@@ -27,7 +28,7 @@ static struct tensor run_network(const struct network *net)
 }
 
 /* Fuses the graph, which must not change the output. */
-static void fuse_network(struct network *net)
+static inline void fuse_network(struct network *net)
 {
     struct tensor want = run_network(net), got;
     struct error err = {0};

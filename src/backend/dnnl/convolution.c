@@ -1,5 +1,5 @@
 /* backend/dnnl/convolution.c - Conv2d. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/grouped.h"
 
 #include "backend/winograd/winograd.h"
 #include "ops/convolution/conv2d.h"
@@ -153,13 +153,10 @@ void conv2d_set_weight(struct onednn *dn, struct job *job,
     }
 }
 
-enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
-                                 const struct tensor *const *inputs,
-                                 struct tensor *y, struct error *err)
+void conv2d_set_job(struct onednn *dn, struct job *job,
+                    const struct tensor *const *inputs)
 {
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
-    struct kernel *kernel;
-    enum assay_status st;
 
     conv2d_set_weight(dn, job, inputs);
     job->bias = inputs[CONV2D_BIAS];
@@ -171,6 +168,16 @@ enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
     job->may_take_residual = job->residual &&
                              op_input_dies(job->context, CONV2D_RESIDUAL) &&
                              buffer_references(job->residual->buffer) == 1;
+}
+
+enum assay_status forward_conv2d(struct onednn *dn, struct job *job,
+                                 const struct tensor *const *inputs,
+                                 struct tensor *y, struct error *err)
+{
+    struct kernel *kernel;
+    enum assay_status st;
+
+    conv2d_set_job(dn, job, inputs);
     st = conv2d_kernel(dn, job, &kernel, err);
     return st ? st : kernel_run(dn, job, kernel, y, err);
 }

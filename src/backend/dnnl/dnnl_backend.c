@@ -31,6 +31,7 @@ static const struct {
     {&op_reduce_mean, forward_reduce_mean, 0},
     {&op_concat, forward_concat, 0},
     {&op_pick_channels, forward_pick_channels, 0},
+    {&op_pick_conv2d, forward_pick_conv2d, CONV2D_WEIGHT},
     {&op_dropout, forward_dropout, 0},
     {&op_transpose, forward_transpose, 0},
     {&op_gather, forward_gather, 0},

@@ -410,6 +410,9 @@ struct job {
     bool is_band;           /* x holds the rows around it: none are added */
     /* What the forward pass leaves for the backward one; NULL: nothing. */
     struct tensor *workspace;
+    /* Where x is channels of several maps: the PickChannels and its inputs. */
+    const struct node *pick;
+    const struct tensor *const *maps;
 };
 
 /* The kernel of the node for the job's input, or NULL. */
@@ -531,6 +534,9 @@ void bf16_add(const uint16_t *a, const uint16_t *b, uint16_t *to, size_t n);
 /* What a job of a Conv2d says about its weights. */
 void conv2d_set_weight(struct onednn *dn, struct job *job,
                        const struct tensor *const *inputs);
+/* That, and all else that it says of a forward pass. */
+void conv2d_set_job(struct onednn *dn, struct job *job,
+                    const struct tensor *const *inputs);
 /* The node's kernel for the job, chosen where there is none yet. */
 enum assay_status conv2d_kernel(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err);
@@ -594,8 +600,9 @@ onednn_forward forward_conv2d, forward_conv_transpose2d, forward_linear,
     forward_mul, forward_batch_norm, forward_batch_norm_training,
     forward_local_response_norm, forward_resize_nearest, forward_resize,
     forward_roi_align, forward_anchor_grid, forward_concat,
-    forward_pick_channels, forward_dropout, forward_transpose, forward_gather,
-    forward_softmax, forward_layer_norm, forward_attention;
+    forward_pick_channels, forward_pick_conv2d, forward_dropout,
+    forward_transpose, forward_gather, forward_softmax, forward_layer_norm,
+    forward_attention;
 
 /* lines.c: not the means and deviations that a LayerNorm may make too. */
 bool lines_make_all(const struct node *node);
@@ -750,16 +757,6 @@ void own_direct_run(const struct job *job, const struct kernel *kernel,
                     const struct operands *operands, void *scratch);
 /* Whether the kernel does what is pending of the job's x. */
 bool own_direct_completes(const struct job *job, const struct kernel *kernel);
-
-/* ---- grouped.c: convolutions of 1x1 in groups ---------------------------- */
-
-bool grouped_takes(const struct onednn *dn, const struct job *job);
-enum assay_status grouped_make(struct onednn *dn, const struct job *job,
-                               struct kernel **out, struct error *err);
-void grouped_pack(const struct kernel *kernel, const float *weights,
-                  float *packed);
-void grouped_run(const struct job *job, const struct kernel *kernel,
-                 const struct operands *operands, void *scratch);
 
 /* ---- tuning.c: which kernel for a convolution ---------------------------- */
 

@@ -76,7 +76,7 @@ static uint64_t direct_flops(const struct kernel *kernel,
                       pairs_inside(attrs, 1, in[3], out[3], w->dims[3]) *
                       (uint64_t)in[0];
 
-    if (attrs->groups > 1)
+    if (attrs->groups > 1 || kernel->grouped)
         return 2 * places * (uint64_t)(w->dims[0] * w->dims[1]);
     if (kernel->direct)
         return 2 * places * own_direct_pairs(kernel);
@@ -165,8 +165,8 @@ static uint64_t kernel_flops(const struct onednn *dn,
 
     if (winograd)
         return winograd_flops(dn, kernel, direction, winograd);
-    if (node->op == &op_conv2d)
-        return direct_flops(kernel, direction, conv2d_attrs(node),
+    if (node->op == &op_conv2d || node->op == &op_pick_conv2d)
+        return direct_flops(kernel, direction, node->attrs,
                             &inputs[CONV2D_WEIGHT]->shape);
     if (kernel->weights && dense_has(kernel))
         return dense_flops(kernel);

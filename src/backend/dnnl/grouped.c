@@ -4,12 +4,14 @@
  *
  * A panel of output blocks reads the channels of the groups that it lies in,
  * with weights of 0 where an output is of another group. Channels are found by
- * a list of pointers, so they need not lie in order. */
-#include "backend/dnnl/dnnl_internal.h"
+ * a list of pointers, so they need not lie in order, nor in one map: the same
+ * kernel is that of a PickConv2d. */
+#include "backend/dnnl/grouped.h"
 
 #include "backend/direct/direct.h"
 #include "base/mem.h"
-#include "ops/convolution/conv2d.h"
+#include "ops/convolution/pick_conv2d.h"
+#include "ops/movement/pick_channels.h"
 #include "ops/ops.h"
 
 #include <stdio.h>
@@ -189,8 +191,8 @@ enum assay_status grouped_make(struct onednn *dn, const struct job *job,
     kernel->candidates.n = 1;
     kernel->candidates.items[0].ms = -1;
     snprintf(kernel->candidates.items[0].name,
-             sizeof kernel->candidates.items[0].name, "direct assay_grouped:%s",
-             direct_instructions());
+             sizeof kernel->candidates.items[0].name, "direct assay_%s:%s",
+             job->pick ? "picked" : "grouped", direct_instructions());
     st = grouped_set_layouts(dn, job, kernel, err);
     if (st)
         kernel_free(kernel);
@@ -201,17 +203,37 @@ enum assay_status grouped_make(struct onednn *dn, const struct job *job,
 
 /* ---- running ------------------------------------------------------------- */
 
-/* Where the channels of an image begin. */
-static void grouped_find_channels(const struct grouped *plan, const float *x,
-                                  int64_t image, int64_t pixels,
-                                  const float **channels)
+/* Where a channel of an image of a map in blocks begins. */
+static const float *channel_at(const struct grouped *plan, const float *map,
+                               int64_t n_channels, int64_t image, int64_t c,
+                               int64_t pixels)
 {
-    int64_t width = plan->width;
-    int64_t blocks = (plan->in_channels + width - 1) / width;
+    int64_t width = plan->width, blocks = (n_channels + width - 1) / width;
 
-    for (int64_t c = 0; c < plan->in_channels; c++)
-        channels[c] =
-            x + (image * blocks + c / width) * pixels * width + c % width;
+    return map + (image * blocks + c / width) * pixels * width + c % width;
+}
+
+static void grouped_find_channels(const struct job *job,
+                                  const struct grouped *plan, const float *x,
+                                  int64_t image, const float **channels)
+{
+    int64_t pixels = job->y.dims[2] * job->y.dims[3];
+
+    for (int64_t c = 0; c < plan->in_channels; c++) {
+        struct picked_channel picked = {0};
+        const struct tensor *map;
+
+        if (!job->pick) {
+            channels[c] =
+                channel_at(plan, x, plan->in_channels, image, c, pixels);
+            continue;
+        }
+        map = job->maps[job->pick->n_inputs - 1]; /* the list */
+        (void)pick_channel(job->pick, job->maps, tensor_i64(map)[c], &picked);
+        map = job->maps[picked.map];
+        channels[c] = channel_at(plan, tensor_f32(map), map->shape.dims[1],
+                                 image, picked.channel, pixels);
+    }
 }
 
 /* The biases of a panel, 0 behind the last channel. */
@@ -277,7 +299,7 @@ void grouped_run(const struct job *job, const struct kernel *kernel,
     const float **channels = scratch;
 
     for (int64_t i = 0; i < images; i++)
-        grouped_find_channels(plan, operands->src, i, pixels,
+        grouped_find_channels(job, plan, operands->src, i,
                               channels + i * plan->in_channels);
 #pragma omp parallel for if (products > few_products)
     for (int64_t i = 0; i < images * pieces * plan->n_panels; i++) {
@@ -289,4 +311,74 @@ void grouped_run(const struct job *job, const struct kernel *kernel,
                           &plan->panels[i % plan->n_panels], image,
                           channels + image * plan->in_channels, first, end);
     }
+}
+
+/* ---- picked channels ----------------------------------------------------- */
+
+static enum assay_status check_list(const struct job *job, struct error *err)
+{
+    const struct tensor *list = job->maps[job->pick->n_inputs - 1];
+    struct picked_channel picked;
+
+    for (size_t i = 0; i < tensor_elements(list); i++) {
+        if (!pick_channel(job->pick, job->maps, tensor_i64(list)[i], &picked))
+            return error_set(err, ASSAY_BAD_INPUT, "there is no channel %lld",
+                             (long long)tensor_i64(list)[i]);
+    }
+    return ASSAY_OK;
+}
+
+/* Of a job whose node is the convolution. */
+static enum assay_status run_picked(struct onednn *dn, struct job *job,
+                                    const struct tensor *const *inputs,
+                                    struct tensor *y, struct error *err)
+{
+    struct kernel *kernel;
+    enum assay_status st = check_list(job, err);
+
+    if (st)
+        return st;
+    conv2d_set_job(dn, job, inputs);
+    kernel = kernel_find(dn, job);
+    if (!kernel) {
+        st = grouped_make(dn, job, &kernel, err);
+        if (!st)
+            kernel_keep(dn, job, kernel);
+    }
+    return st ? st : kernel_run(dn, job, kernel, y, err);
+}
+
+/* Maps that no kernel has laid out yet are copied to blocks. */
+enum assay_status forward_pick_conv2d(struct onednn *dn, struct job *job,
+                                      const struct tensor *const *inputs,
+                                      struct tensor *y, struct error *err)
+{
+    const struct tensor *maps[OP_MAX_VALUES], *list[OP_MAX_VALUES];
+    const struct tensor *conv_inputs[CONV2D_SCALE + 1];
+    struct tensor own[OP_MAX_VALUES];
+    struct pick_conv2d parts;
+    enum assay_status st;
+    size_t n;
+
+    if (!direct_lanes())
+        return own_kernel(dn, job, inputs, y, err);
+    pick_conv2d_parts(job->node, &parts);
+    pick_conv2d_maps(job->node, inputs, maps);
+    n = parts.pick.n_inputs - 1;
+    st = passing_convert(dn, job, maps, n,
+                         direct_lanes() == 16 ? ORDER_BLOCKS_OF_16
+                                              : ORDER_BLOCKS_OF_8,
+                         own, list, err);
+    if (!st) {
+        list[n] = maps[n];
+        memcpy(conv_inputs, inputs, sizeof conv_inputs);
+        conv_inputs[CONV2D_X] = list[0];
+        job->node = &parts.conv;
+        job->x = list[0];
+        job->pick = &parts.pick;
+        job->maps = list;
+        st = run_picked(dn, job, conv_inputs, y, err);
+    }
+    passing_release(own, n);
+    return st;
 }

@@ -2,6 +2,7 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "backend/dnnl/concat_places.h"
+#include "backend/dnnl/grouped.h"
 #include "base/mem.h"
 #include "ops/math/unary_math.h"
 

@@ -3,7 +3,7 @@
  * Outside of training they are reordered once and kept. In training they are
  * other ones after every step: each kernel gets a copy of its own that goes
  * when it has run, which takes as long and no memory that lasts. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/grouped.h"
 
 #include "base/processor.h"
 #include "base/vec.h"

@@ -137,7 +137,7 @@ static void divide_shared(struct winograd *winograd, int64_t n)
 
 /* In blocks of that many tiles at most: one after the other for each thread if
  * there are several for each. */
-static void divide(struct winograd *winograd, int64_t most_tiles_at_once)
+static void divide_work(struct winograd *winograd, int64_t most_tiles_at_once)
 {
     int64_t n = winograd_ceil_div(winograd->n_tiles, most_tiles_at_once);
 
@@ -176,7 +176,7 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
     most = clamp(tiles_bytes / each, least_tiles, most_tiles);
     most = winograd_round_up(most, kernels->group);
     do {
-        divide(out, most);
+        divide_work(out, most);
         most -= kernels->group;
     } while (most > 0 && winograd_scratch_bytes(out) > most_bytes);
     return true;
