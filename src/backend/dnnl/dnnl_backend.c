@@ -253,7 +253,7 @@ static int64_t dnnl_work(const struct node *node,
  * were tested with. */
 static void dnnl_enter_for(struct onednn *dn, int64_t work)
 {
-    static const int64_t per_thread = 3 << 17, most = 1 << 20;
+    static const int64_t per_thread = 1 << 17, most = 1 << 20;
     int64_t little = per_thread * dn->options.n_threads;
 
     onednn_enter(dn);
