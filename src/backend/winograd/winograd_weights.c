@@ -3,6 +3,8 @@
  * rounded, for all lanes of a block at a time. */
 #include "backend/winograd/winograd_internal.h"
 
+#include "base/variants.h"
+
 #include <string.h>
 
 enum { most_taps = 5, max_side = 6, max_lanes = 16 };
@@ -73,8 +75,8 @@ static void weights_gather(const struct winograd *winograd,
 }
 
 /* The sum of n vectors, `step` of them apart, times a number each. */
-static void weights_sum(const double *row, int n, double (*w)[max_lanes],
-                        int step, double *sums)
+VARIANT_PART void weights_sum(const double *row, int n, double (*w)[max_lanes],
+                              int step, double *sums)
 {
     for (int l = 0; l < max_lanes; l++)
         sums[l] = row[0] * w[0][l];
@@ -85,8 +87,10 @@ static void weights_sum(const double *row, int n, double (*w)[max_lanes],
 }
 
 /* Point by point, a vector for each. */
-static void weights_vectors(const struct weights_transform *transform,
-                            lanes_of_taps w, float (*out)[max_lanes])
+VARIANTS(void, weights_vectors,
+         (const struct weights_transform *transform, lanes_of_taps w,
+          float (*out)[max_lanes]),
+         (transform, w, out))
 {
     double half[max_side][most_taps][max_lanes], sums[max_lanes];
     int taps = transform->taps;
