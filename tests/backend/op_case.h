@@ -18,7 +18,8 @@ struct op_case {
                               channels of the second input */
     int64_t k, s, p, d, g; /* kernel, stride, padding, dilation, groups */
     int64_t a;             /* an enum conv2d_activation, fused: forward only */
-    int64_t e; /* conv2d: zeros after the last row and column besides p */
+    int64_t e; /* conv2d: zeros after the last row and column besides p;
+                  conv_transpose2d: rows and columns more */
     bool relu, residual, nobias, ceil;
     bool relu6;    /* a ReLU with a limit; 1 here, values are small */
     bool positive; /* inputs from 1/4 to 1, not from -1 */

@@ -61,6 +61,7 @@ static enum assay_status add_transposed(struct case_builder *b,
     struct conv_transpose2d_attrs attrs = {.stride = {c->s, c->s},
                                            .before = {c->p, c->p},
                                            .after = {c->p, c->p},
+                                           .more = {c->e, c->e},
                                            .has_relu = c->relu};
     uint32_t inputs[] = {x, GRAPH_NONE, GRAPH_NONE};
     enum assay_status st = case_parameter(b, "weight", &w, -1, 1, &inputs[1]);

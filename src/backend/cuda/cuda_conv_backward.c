@@ -200,7 +200,7 @@ bool cuda_can_back_transposed(const struct cuda *cuda, const struct node *node)
 
     for (int i = 0; i < 2; i++) {
         if (w->shape.rank != 4 || attrs->stride[i] != w->shape.dims[2 + i] ||
-            attrs->before[i] || attrs->after[i])
+            attrs->before[i] || attrs->after[i] || attrs->more[i])
             return false;
     }
     return true;

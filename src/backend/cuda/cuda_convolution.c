@@ -287,7 +287,7 @@ bool cuda_can_conv_transpose2d(const struct cuda *cuda, const struct node *node,
     }
     for (int i = 0; i < 2; i++) {
         if (attrs->stride[i] != w->shape.dims[2 + i] || attrs->before[i] ||
-            attrs->after[i])
+            attrs->after[i] || attrs->more[i])
             return false;
     }
     return true;

@@ -6,6 +6,7 @@
  * out. oneDNN's own kernel takes ten times as long for that. */
 #include "backend/dnnl/dnnl_internal.h"
 
+#include "backend/direct/direct.h"
 #include "ops/convolution/conv_transpose2d.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ static enum assay_status make_transposed(struct onednn *dn,
     for (int i = 0; i < 2; i++) {
         operation.stride[i] = attrs->stride[i];
         operation.before[i] = attrs->before[i];
-        operation.after[i] = attrs->after[i];
+        operation.after[i] = attrs->after[i] - attrs->more[i];
     }
     return kernel_make_kept(dn, job, &operation, out, err);
 }
@@ -60,20 +61,46 @@ static enum assay_status run_transposed(struct onednn *dn, struct job *job,
 
 /* ---- windows that do not overlap ----------------------------------------- */
 
-/* On maps in blocks of channels, so that pixels are moved as blocks. */
-static bool has_windows(const struct job *job, struct channel_blocks *blocks)
+static bool has_windows(const struct job *job)
 {
     const struct conv_transpose2d_attrs *attrs =
         conv_transpose2d_attrs(job->node);
     const int64_t *w = job->weight->shape.dims;
 
     for (int i = 0; i < 2; i++) {
-        if (attrs->stride[i] != w[2 + i] || attrs->before[i] || attrs->after[i])
+        if (attrs->stride[i] != w[2 + i] || attrs->before[i] ||
+            attrs->after[i] || attrs->more[i])
             return false;
     }
-    return layout_blocks(job->x, blocks) &&
-           blocks->order != ORDER_CHANNELS_LAST && blocks->block > 1 &&
-           w[1] % blocks->block == 0;
+    return true;
+}
+
+/* A share of x, or a copy in blocks of channels where it has none, so that
+ * pixels are moved as blocks. ASSAY_NOT_FOUND: there are none that fit. */
+static enum assay_status share_blocks(struct onednn *dn, const struct job *job,
+                                      struct tensor *x,
+                                      struct channel_blocks *blocks,
+                                      struct error *err)
+{
+    int64_t width = direct_lanes(), o = job->weight->shape.dims[1];
+    enum order order = width == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
+    enum assay_status st;
+
+    if (job->x->layout) {
+        *x = tensor_share(job->x);
+    } else if (width && o % width == 0) {
+        st = layout_convert(dn, job->context->pool, job->x,
+                            layout_ordered(dn, &job->x->shape, order), x, err);
+        if (st)
+            return st;
+    } else {
+        return ASSAY_NOT_FOUND;
+    }
+    if (layout_blocks(x, blocks) && blocks->order != ORDER_CHANNELS_LAST &&
+        blocks->block > 1 && o % blocks->block == 0)
+        return ASSAY_OK;
+    tensor_release(x);
+    return ASSAY_NOT_FOUND;
 }
 
 static int64_t window_area(const struct job *job)
@@ -258,12 +285,21 @@ enum assay_status forward_conv_transpose2d(struct onednn *dn, struct job *job,
                                            struct tensor *y, struct error *err)
 {
     struct channel_blocks blocks;
+    enum assay_status st = ASSAY_NOT_FOUND;
+    struct tensor x;
 
     job->weight = inputs[CONV_TRANSPOSE2D_WEIGHT];
     job->weight_value = job->node->inputs[CONV_TRANSPOSE2D_WEIGHT];
     job->bias = inputs[CONV_TRANSPOSE2D_BIAS];
     job->has_relu = conv_transpose2d_attrs(job->node)->has_relu;
-    if (has_windows(job, &blocks))
-        return run_windows(dn, job, &blocks, y, err);
-    return run_transposed(dn, job, y, err);
+    if (has_windows(job))
+        st = share_blocks(dn, job, &x, &blocks, err);
+    if (st == ASSAY_NOT_FOUND)
+        return run_transposed(dn, job, y, err);
+    if (st)
+        return st;
+    job->x = &x;
+    st = run_windows(dn, job, &blocks, y, err);
+    tensor_release(&x);
+    return st;
 }

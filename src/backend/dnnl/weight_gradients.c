@@ -205,7 +205,7 @@ static enum assay_status find_transposed(struct onednn *dn,
     for (int i = 0; i < 2; i++) {
         operation.stride[i] = attrs->stride[i];
         operation.before[i] = attrs->before[i];
-        operation.after[i] = attrs->after[i];
+        operation.after[i] = attrs->after[i] - attrs->more[i];
     }
     return kernel_make_kept(dn, job, &operation, out, err);
 }

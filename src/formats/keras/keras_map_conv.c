@@ -159,11 +159,10 @@ static uint32_t emit_transposed(struct keras_call *call,
     const struct window *window = &attrs->window;
     struct conv_transpose2d_attrs plain = {0};
 
-    if (attrs->more[0] || attrs->more[1])
-        return keras_emit(call, &op_conv_transpose_nd, attrs, inputs, 3);
     memcpy(plain.stride, window->stride, sizeof plain.stride);
     memcpy(plain.before, window->before, sizeof plain.before);
     memcpy(plain.after, window->after, sizeof plain.after);
+    memcpy(plain.more, attrs->more, sizeof plain.more);
     return keras_emit(call, &op_conv_transpose2d, &plain, inputs, 3);
 }
 

@@ -129,8 +129,8 @@ static bool onnx_conv_is_plain(const struct conv_transpose_nd_attrs *attrs)
                     !attrs->has_shape && window->padding == WINDOW_GIVEN;
 
     for (int i = 0; i < window->rank; i++)
-        is_plain &= attrs->more[i] == 0 && window->dilation[i] == 1 &&
-                    window->before[i] >= 0 && window->after[i] >= 0;
+        is_plain &= window->dilation[i] == 1 && window->before[i] >= 0 &&
+                    window->after[i] >= 0;
     return is_plain;
 }
 
@@ -154,6 +154,7 @@ static void onnx_conv_import_conv_transpose(struct onnx_call *call)
         memcpy(plain.stride, attrs.window.stride, sizeof plain.stride);
         memcpy(plain.before, attrs.window.before, sizeof plain.before);
         memcpy(plain.after, attrs.window.after, sizeof plain.after);
+        memcpy(plain.more, attrs.more, sizeof plain.more);
         plain.has_relu = false;
         onnx_emit_inputs(call, &op_conv_transpose2d, &plain, inputs, INPUTS);
     } else {

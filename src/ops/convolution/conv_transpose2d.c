@@ -37,7 +37,8 @@ conv_transpose2d_infer(const struct node *node,
     y.dims[1] = w->dims[1];
     for (int i = 0; i < 2; i++) {
         y.dims[2 + i] = (x->dims[2 + i] - 1) * attrs->stride[i] -
-                        attrs->before[i] - attrs->after[i] + w->dims[2 + i];
+                        attrs->before[i] - attrs->after[i] + attrs->more[i] +
+                        w->dims[2 + i];
         if (y.dims[2 + i] < 0)
             return error_set(err, ASSAY_BAD_INPUT,
                              "the padding leaves nothing of x %s",
@@ -164,12 +165,15 @@ static void conv_transpose2d_to_onnx(struct onnx_sink *to)
     }
     onnx_attr_ints(to, "strides", attrs->stride, 2);
     onnx_attr_pads(to, attrs->before, attrs->after, 2);
+    if (attrs->more[0] || attrs->more[1])
+        onnx_attr_ints(to, "output_padding", attrs->more, 2);
     onnx_put_node(to, "ConvTranspose", ONNX_ALL_INPUTS);
 }
 
 ATTR_FIELDS(conv_transpose2d, FIELD_SIZE(conv_transpose2d_attrs, stride),
             FIELD_AMOUNT(conv_transpose2d_attrs, before),
             FIELD_AMOUNT(conv_transpose2d_attrs, after),
+            FIELD_AMOUNT(conv_transpose2d_attrs, more),
             FIELD_FLAG(conv_transpose2d_attrs, has_relu));
 
 const struct op_class op_conv_transpose2d = {

@@ -19,6 +19,7 @@ enum conv_transpose2d_input {
 struct conv_transpose2d_attrs {
     int64_t stride[2];
     int64_t before[2], after[2]; /* rows and columns cut off y */
+    int64_t more[2];             /* added after the last ones of y */
     bool has_relu;               /* fused: applied last */
 };
 
