@@ -733,6 +733,7 @@ bool own_winograd_has(const char *name);
 enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
                                     const char *name, struct kernel **out,
                                     struct error *err);
+uint64_t own_winograd_tiles(const struct kernel *kernel);
 void own_winograd_pack(const struct kernel *kernel, const float *weights,
                        float *packed);
 void own_winograd_run(const struct job *job, const struct kernel *kernel,

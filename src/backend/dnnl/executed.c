@@ -89,11 +89,14 @@ static uint64_t executed_ceil_div(int64_t a, uint64_t b)
     return ((uint64_t)a + b - 1) / b;
 }
 
-static uint64_t count_tiles(const struct layout *made,
+static uint64_t count_tiles(const struct kernel *kernel,
+                            const struct layout *made,
                             const struct winograd *winograd)
 {
     const int64_t *dims = made->shape.dims;
 
+    if (kernel->own)
+        return own_winograd_tiles(kernel);
     return (uint64_t)dims[0] * executed_ceil_div(dims[2], winograd->m) *
            executed_ceil_div(dims[3], winograd->m);
 }
@@ -132,7 +135,7 @@ static uint64_t winograd_flops(const struct onednn *dn,
     else if (transforms_weights(kernel) || dn->options.is_training)
         of_weights = winograd->weight_flops;
     return count_parts(kernel) *
-           (count_tiles(kernel->part_dst, winograd) *
+           (count_tiles(kernel, kernel->part_dst, winograd) *
                 (2 * winograd->products * multiplied * out +
                  winograd->in_flops * in + winograd->out_flops * out) +
             of_weights * multiplied * out);
@@ -146,7 +149,7 @@ static uint64_t executed_winograd_bytes(const struct kernel *kernel,
 {
     uint64_t in = (uint64_t)kernel->src->channels;
     uint64_t out = (uint64_t)kernel->dst->channels;
-    uint64_t numbers = count_tiles(kernel->dst, winograd) * (in + out);
+    uint64_t numbers = count_tiles(kernel, kernel->dst, winograd) * (in + out);
     uint64_t held = layout_bytes(kernel->scratch), bytes;
 
     if (transforms_weights(kernel))

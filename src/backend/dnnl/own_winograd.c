@@ -29,6 +29,20 @@ struct own_winograd {
     struct layout scratch; /* only its size counts */
 };
 
+/* Whether a dilation is the same both ways and leaves phases that are worth a
+ * tile. */
+static bool can_dilate(const struct job *job, int64_t stride)
+{
+    enum { least_phase = 3 };
+    const int64_t *dilation = conv2d_attrs(job->node)->dilation;
+
+    if (dilation[0] == 1 && dilation[1] == 1)
+        return true;
+    return stride == 1 && dilation[0] == dilation[1] &&
+           job->y.dims[2] >= least_phase * dilation[0] &&
+           job->y.dims[3] >= least_phase * dilation[0];
+}
+
 /* A stride and 5 taps are for inference alone. Where there are few channels,
  * transforms take longer than what they save. */
 static bool can_do(const struct job *job, size_t kind)
@@ -42,10 +56,11 @@ static bool can_do(const struct job *job, size_t kind)
         job->node->op != &op_conv2d || attrs->groups != 1)
         return false;
     for (int i = 0; i < 2; i++) {
-        if (w[2 + i] != taps || attrs->stride[i] != stride ||
-            attrs->dilation[i] != 1)
+        if (w[2 + i] != taps || attrs->stride[i] != stride)
             return false;
     }
+    if (!can_dilate(job, stride))
+        return false;
     if ((stride > 1 || taps > 3) && (job->direction != DIRECTION_FORWARD ||
                                      job->is_training || w[1] < few_channels))
         return false;
@@ -87,6 +102,7 @@ static struct winograd_shape shape_of_job(const struct job *job)
     const struct conv2d_attrs *attrs = conv2d_attrs(job->node);
     const int64_t *x = job->x->shape.dims, *y = job->y.dims;
     bool is_backward = job->direction == DIRECTION_DATA;
+    int64_t reach = 2 * attrs->dilation[0];
 
     return (struct winograd_shape){
         .images = x[0],
@@ -96,9 +112,10 @@ static struct winograd_shape shape_of_job(const struct job *job)
         .in_width = x[3],
         .out_height = y[2],
         .out_width = y[3],
-        .top = is_backward ? 2 - attrs->before[0] : attrs->before[0],
-        .left = is_backward ? 2 - attrs->before[1] : attrs->before[1],
+        .top = is_backward ? reach - attrs->before[0] : attrs->before[0],
+        .left = is_backward ? reach - attrs->before[1] : attrs->before[1],
         .stride = attrs->stride[0],
+        .dilation = attrs->dilation[0],
         .taps = job->weight->shape.dims[2],
         .is_backward = is_backward};
 }
@@ -160,6 +177,11 @@ enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
     else
         *out = kernel;
     return st;
+}
+
+uint64_t own_winograd_tiles(const struct kernel *kernel)
+{
+    return (uint64_t)kernel->own->plan.n_tiles;
 }
 
 void own_winograd_pack(const struct kernel *kernel, const float *weights,

@@ -88,7 +88,7 @@ static enum assay_status share_blocks(struct onednn *dn, const struct job *job,
 
     if (job->x->layout) {
         *x = tensor_share(job->x);
-    } else if (width && o % width == 0) {
+    } else if (width && o % width == 0 && !dn->options.is_training) {
         st = layout_convert(dn, job->context->pool, job->x,
                             layout_ordered(dn, &job->x->shape, order), x, err);
         if (st)

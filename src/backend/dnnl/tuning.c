@@ -156,11 +156,13 @@ static bool is_wanted(const struct onednn *dn, const char *algorithm,
            (list->n == 0 && strcmp(algorithm, "direct") == 0);
 }
 
+/* Or with phases that small: see winograd.h. */
 static bool is_small_map(const struct job *job)
 {
+    int64_t dilation = conv2d_attrs(job->node)->dilation[0];
     const int64_t *y = job->y.dims;
 
-    return y[0] * y[2] * y[3] <= 20 * 20;
+    return y[0] * y[2] * y[3] <= 20 * 20 * dilation * dilation;
 }
 
 /* Our own come first: on most processors nobody else has any. The small tile

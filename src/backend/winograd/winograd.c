@@ -166,11 +166,14 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
         .n_threads = n_threads > 1 ? n_threads : 1,
         .side = side,
         .points = side * side,
-        .tiles_across = winograd_ceil_div(shape->out_width, tile),
+        .tiles_across =
+            winograd_ceil_div(shape->out_width, tile * shape->dilation),
+        .tiles_down =
+            winograd_ceil_div(shape->out_height, tile * shape->dilation),
         .in_blocks = winograd_ceil_div(shape->in_channels, kernels->lanes),
         .out_blocks = winograd_ceil_div(shape->out_channels, kernels->lanes)};
-    out->n_tiles = shape->images * out->tiles_across *
-                   winograd_ceil_div(shape->out_height, tile);
+    out->n_tiles = shape->images * shape->dilation * shape->dilation *
+                   out->tiles_down * out->tiles_across;
     each =
         out->points * out->in_blocks * kernels->lanes * (int64_t)sizeof(float);
     most = clamp(tiles_bytes / each, least_tiles, most_tiles);

@@ -5,6 +5,9 @@
  * which 2 taps and 1 of each line meet: F(2, 2) of the one beside 2 products of
  * the other are 5 instead of 6, and 25 instead of 36 in both directions.
  *
+ * Of a dilated convolution, every d-th row and column are maps of their own,
+ * d * d of them (phases), which are convolved without dilation.
+ *
  * Maps lie in channel blocks as wide as the processor's vectors: nChw8c for
  * AVX2, nChw16c for AVX-512; what fills up the last block of x is zero. A few
  * tiles at a time are transformed, multiplied with the transformed weights and
@@ -31,6 +34,7 @@ struct winograd_shape {
     int64_t in_height, in_width, out_height, out_width;
     int64_t top, left; /* zeros before the first row and column */
     int64_t stride;    /* 1 or 2 */
+    int64_t dilation;  /* 1: none; more with a stride of 1 alone */
     int64_t taps;      /* down and across: 3, or 5 for tiles of 2 */
     /* From the gradient of a convolution's output to that of its input, which
      * x and y are here: its weights are those of the convolution. */
@@ -39,7 +43,7 @@ struct winograd_shape {
 
 struct winograd_kernels;
 
-/* How one shape is computed. Tiles are counted through images, rows and
+/* How one shape is computed. Tiles are counted through images, phases, rows and
  * columns; a block of them is worked on at a time, for a group of output
  * blocks at a time. */
 struct winograd {
@@ -47,11 +51,12 @@ struct winograd {
     struct winograd_shape shape;
     enum winograd_tile tile;
     int n_threads;
-    int64_t side;                  /* of what a tile reads */
-    int64_t points;                /* of a transformed tile */
-    int64_t tiles_across, n_tiles; /* in a row of an image; in all */
-    int64_t in_blocks, out_blocks; /* of channels */
-    int64_t block_tiles, n_blocks; /* at a time */
+    int64_t side;                     /* of what a tile reads */
+    int64_t points;                   /* of a transformed tile */
+    int64_t tiles_across, tiles_down; /* of a phase */
+    int64_t n_tiles;                  /* in all */
+    int64_t in_blocks, out_blocks;    /* of channels */
+    int64_t block_tiles, n_blocks;    /* at a time */
     int64_t group_blocks, n_groups;
     int64_t point_floats; /* from one point to the next of a block's tiles */
     bool is_shared;       /* all threads work on every block's tiles */

@@ -20,21 +20,23 @@
 
 enum { max_side = 6, max_tile = 4 };
 
-/* Where a tile lies: the first element of y that it makes, and how much of it
- * is inside. */
+/* Where a tile lies: the first element of y that it makes. The next ones are
+ * `dilation` rows and columns apart. */
 struct corner {
     int64_t image, row, column;
 };
 
 PART struct corner find_corner(const struct winograd *winograd, int64_t tile)
 {
-    int64_t across = winograd->tiles_across;
-    int64_t down =
-        (winograd->shape.out_height + winograd->tile - 1) / winograd->tile;
+    int64_t across = winograd->tiles_across, down = winograd->tiles_down;
+    int64_t dilation = winograd->shape.dilation;
+    int64_t phase = tile / (down * across);
+    int64_t step = (int64_t)winograd->tile * dilation;
 
-    return (struct corner){.image = tile / (down * across),
-                           .row = tile / across % down * winograd->tile,
-                           .column = tile % across * winograd->tile};
+    return (struct corner){.image = phase / (dilation * dilation),
+                           .row = tile / across % down * step +
+                                  phase / dilation % dilation,
+                           .column = tile % across * step + phase % dilation};
 }
 
 /* ---- on the way in ------------------------------------------------------- */
@@ -84,15 +86,16 @@ PART void line_in(const vec *d, vec *t, int side)
         line_in_4(d, t);
 }
 
-/* Transforms the tile at `from`, whose rows are row_floats apart. */
-PART void tile_in(const float *from, int64_t row_floats, float *to,
-                  int64_t point_floats, int side)
+/* Transforms the tile at `from`, whose rows and columns are so many floats
+ * apart. */
+PART void tile_in(const float *from, int64_t row_floats, int64_t column_floats,
+                  float *to, int64_t point_floats, int side)
 {
     vec half[max_side][max_side], line[max_side], out[max_side];
 
     for (int j = 0; j < side; j++) {
         for (int i = 0; i < side; i++)
-            line[i] = vec_load(from + i * row_floats + j * lanes);
+            line[i] = vec_load(from + i * row_floats + j * column_floats);
         line_in(line, half[j], side);
     }
     for (int i = 0; i < side; i++) {
@@ -104,12 +107,14 @@ PART void tile_in(const float *from, int64_t row_floats, float *to,
     }
 }
 
-/* The part of a line of n that lies inside of 0 .. size, from `at` on. */
-PART void clip_line(int64_t at, int64_t n, int64_t size, int64_t *first,
-                    int64_t *end)
+/* The part of a line of n elements, `step` apart, that lies inside of
+ * 0 .. size, from `at` on. */
+PART void clip_line(int64_t at, int64_t n, int64_t step, int64_t size,
+                    int64_t *first, int64_t *end)
 {
-    *first = at < 0 ? -at : 0;
-    *end = size - at < n ? size - at : n;
+    *first = at < 0 ? (step - 1 - at) / step : 0;
+    *end = at < size ? (size - at + step - 1) / step : 0;
+    *end = *end < n ? *end : n;
     if (*end < *first)
         *end = *first;
 }
@@ -118,15 +123,19 @@ PART void clip_line(int64_t at, int64_t n, int64_t size, int64_t *first,
 PART void copy_edge(const struct winograd_shape *shape, const float *plane,
                     int64_t row, int64_t column, int side, float *to)
 {
-    int64_t top, bottom, left, right;
+    int64_t step = shape->dilation, top, bottom, left, right;
 
-    clip_line(row, side, shape->in_height, &top, &bottom);
-    clip_line(column, side, shape->in_width, &left, &right);
+    clip_line(row, side, step, shape->in_height, &top, &bottom);
+    clip_line(column, side, step, shape->in_width, &left, &right);
     memset(to, 0, sizeof(float) * (size_t)(side * side * lanes));
-    for (int64_t i = top; i < bottom; i++)
-        memcpy(to + (i * side + left) * lanes,
-               plane + ((row + i) * shape->in_width + column + left) * lanes,
-               sizeof(float) * (size_t)((right - left) * lanes));
+    for (int64_t i = top; i < bottom; i++) {
+        const float *from =
+            plane + ((row + i * step) * shape->in_width + column) * lanes;
+
+        for (int64_t j = left; j < right; j++)
+            vec_store(to + (i * side + j) * lanes,
+                      vec_load(from + j * step * lanes));
+    }
 }
 
 PART void read_tiles(const struct winograd *winograd,
@@ -135,6 +144,7 @@ PART void read_tiles(const struct winograd *winograd,
 {
     const struct winograd_shape *shape = &winograd->shape;
     int64_t plane_floats = shape->in_height * shape->in_width * lanes;
+    int64_t reach = (side - 1) * shape->dilation;
     float edge[max_side * max_side * lanes];
 
     for (int64_t t = 0; t < tiles.n; t++) {
@@ -148,15 +158,20 @@ PART void read_tiles(const struct winograd *winograd,
         int64_t row = at.row * shape->stride - shape->top;
         int64_t column = at.column * shape->stride - shape->left;
 
-        if (row >= 0 && column >= 0 && row + side <= shape->in_height &&
-            column + side <= shape->in_width) {
-            tile_in(plane + (row * shape->in_width + column) * lanes,
-                    shape->in_width * lanes, out, winograd->point_floats, side);
-        } else {
+        if (row < 0 || column < 0 || row + reach >= shape->in_height ||
+            column + reach >= shape->in_width) {
             copy_edge(shape, plane, row, column, side, edge);
-            tile_in(edge, (int64_t)side * lanes, out, winograd->point_floats,
-                    side);
+            tile_in(edge, (int64_t)side * lanes, lanes, out,
+                    winograd->point_floats, side);
+            continue;
         }
+        plane += (row * shape->in_width + column) * lanes;
+        if (shape->dilation == 1)
+            tile_in(plane, shape->in_width * lanes, lanes, out,
+                    winograd->point_floats, side);
+        else
+            tile_in(plane, shape->dilation * shape->in_width * lanes,
+                    shape->dilation * lanes, out, winograd->point_floats, side);
     }
 }
 
@@ -368,19 +383,21 @@ PART void tile_out(const float *products, vec bias, vec *out, int side,
 
 /* Adds what y held, applies the activation and stores what is inside. */
 PART void place_tile(vec *out, float *y, int64_t rows, int64_t columns,
-                     int64_t row_floats, const struct winograd_call *call,
-                     int tile)
+                     int64_t row_floats, int64_t column_floats,
+                     const struct winograd_call *call, int tile)
 {
     if (call->adds) {
         for (int64_t i = 0; i < rows; i++) {
             for (int64_t j = 0; j < columns; j++)
-                out[i * tile + j] += vec_load(y + i * row_floats + j * lanes);
+                out[i * tile + j] +=
+                    vec_load(y + i * row_floats + j * column_floats);
         }
     }
     activate(out, tile * tile, &call->then);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < columns; j++)
-            vec_store(y + i * row_floats + j * lanes, out[i * tile + j]);
+            vec_store(y + i * row_floats + j * column_floats,
+                      out[i * tile + j]);
     }
 }
 
@@ -403,25 +420,28 @@ PART void write_tiles(const struct winograd *winograd,
                       int side, int tile)
 {
     const struct winograd_shape *shape = &winograd->shape;
-    int64_t row_floats = shape->out_width * lanes;
+    int64_t row_floats = shape->out_width * lanes, step = shape->dilation;
     vec bias = load_bias(winograd, call->bias, out_block);
 
     for (int64_t t = 0; t < tiles.n; t++) {
         struct corner at = find_corner(winograd, tiles.first + t);
-        int64_t rows = shape->out_height - at.row;
-        int64_t columns = shape->out_width - at.column;
+        int64_t rows = (shape->out_height - at.row + step - 1) / step;
+        int64_t columns = (shape->out_width - at.column + step - 1) / step;
         float *y = call->y + (at.image * winograd->out_blocks + out_block) *
                                  shape->out_height * row_floats;
         vec out[max_tile * max_tile];
 
+        if (rows <= 0 || columns <= 0)
+            continue; /* this phase is smaller than others */
         y += at.row * row_floats + at.column * lanes;
         tile_out(products + t * winograd->points * lanes, bias, out, side,
                  tile);
-        if (rows >= tile && columns >= tile)
-            place_tile(out, y, tile, tile, row_floats, call, tile);
+        if (rows >= tile && columns >= tile && step == 1)
+            place_tile(out, y, tile, tile, row_floats, lanes, call, tile);
         else
             place_tile(out, y, rows < tile ? rows : tile,
-                       columns < tile ? columns : tile, row_floats, call, tile);
+                       columns < tile ? columns : tile, step * row_floats,
+                       step * lanes, call, tile);
     }
 }
 
