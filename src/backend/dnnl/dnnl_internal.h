@@ -723,22 +723,6 @@ enum assay_status pool_blocks(struct onednn *dn, const struct job *job,
                               const struct windows *windows, struct tensor *y,
                               struct error *err);
 
-/* ---- own_winograd.c: kernels of ours among oneDNN's ---------------------- */
-
-/* Adds those that can do the job. */
-void own_winograd_list(const struct job *job, struct candidates *list);
-/* Whether a candidate is one of ours. */
-bool own_winograd_has(const char *name);
-/* ASSAY_NOT_FOUND where it cannot do the job. */
-enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
-                                    const char *name, struct kernel **out,
-                                    struct error *err);
-uint64_t own_winograd_tiles(const struct kernel *kernel);
-void own_winograd_pack(const struct kernel *kernel, const float *weights,
-                       float *packed);
-void own_winograd_run(const struct job *job, const struct kernel *kernel,
-                      const struct operands *operands, void *scratch);
-
 /* ---- own_direct.c: convolutions of 1x1, or of each channel --------------- */
 
 /* Whether it takes the job without a contest. */

@@ -1,6 +1,6 @@
 /* backend/dnnl/executed.c - what the kernels of a node compute and move, both
  * ways. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/own_winograd.h"
 
 #include "ops/convolution/conv2d.h"
 #include "ops/ops.h"
@@ -126,8 +126,7 @@ static uint64_t winograd_flops(const struct onednn *dn,
 {
     uint64_t in = (uint64_t)kernel->src->channels;
     uint64_t out = (uint64_t)kernel->dst->channels;
-    uint64_t multiplied =
-        kernel->own ? (uint64_t)kernel->src->shape.dims[1] : in;
+    uint64_t multiplied = kernel->own ? own_winograd_inputs(kernel) : in;
     uint64_t of_weights = 0;
 
     if (direction == DIRECTION_WEIGHTS)

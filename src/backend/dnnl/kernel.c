@@ -1,5 +1,5 @@
 /* backend/dnnl/kernel.c - primitives of oneDNN: making, keeping, running. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/own_winograd.h"
 
 #include "backend/dnnl/concat_places.h"
 #include "backend/dnnl/grouped.h"

@@ -1,6 +1,6 @@
 /* backend/dnnl/own_winograd.c - our own Winograd kernels among the candidates
  * for a convolution. oneDNN 2 has one with AVX-512 only, oneDNN 3 has none. */
-#include "backend/dnnl/dnnl_internal.h"
+#include "backend/dnnl/own_winograd.h"
 
 #include "backend/winograd/winograd.h"
 #include "base/mem.h"
@@ -43,6 +43,16 @@ static bool can_dilate(const struct job *job, int64_t stride)
            job->y.dims[3] >= least_phase * dilation[0];
 }
 
+/* Groups of whole blocks, or one of any channels. */
+static bool has_whole_groups(const struct job *job)
+{
+    int64_t groups = conv2d_attrs(job->node)->groups, block = winograd_lanes();
+    const int64_t *w = job->weight->shape.dims;
+
+    return groups == 1 ||
+           (block && w[1] % block == 0 && w[0] % (groups * block) == 0);
+}
+
 /* A stride and 5 taps are for inference alone. Where there are few channels,
  * transforms take longer than what they save. */
 static bool can_do(const struct job *job, size_t kind)
@@ -53,7 +63,7 @@ static bool can_do(const struct job *job, size_t kind)
     int64_t stride = kinds[kind].stride, taps = kinds[kind].taps;
 
     if (job->direction == DIRECTION_WEIGHTS || job->workspace ||
-        job->node->op != &op_conv2d || attrs->groups != 1)
+        job->node->op != &op_conv2d || !has_whole_groups(job))
         return false;
     for (int i = 0; i < 2; i++) {
         if (w[2 + i] != taps || attrs->stride[i] != stride)
@@ -106,8 +116,9 @@ static struct winograd_shape shape_of_job(const struct job *job)
 
     return (struct winograd_shape){
         .images = x[0],
-        .in_channels = x[1],
-        .out_channels = y[1],
+        .groups = attrs->groups,
+        .in_channels = x[1] / attrs->groups,
+        .out_channels = y[1] / attrs->groups,
         .in_height = x[2],
         .in_width = x[3],
         .out_height = y[2],
@@ -130,7 +141,7 @@ static enum assay_status set_layouts(struct onednn *dn, const struct job *job,
     struct shape weights = job->weight->shape;
     enum assay_status st;
 
-    weights.dims[0] = own->plan.shape.out_channels;
+    weights.dims[0] = own->plan.shape.out_channels * own->plan.shape.groups;
     weights.dims[1] = own->plan.shape.in_channels;
     own->scratch.bytes = winograd_scratch_bytes(&own->plan);
     kernel->scratch = &own->scratch;
@@ -182,6 +193,11 @@ enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
 uint64_t own_winograd_tiles(const struct kernel *kernel)
 {
     return (uint64_t)kernel->own->plan.n_tiles;
+}
+
+uint64_t own_winograd_inputs(const struct kernel *kernel)
+{
+    return (uint64_t)kernel->own->plan.shape.in_channels;
 }
 
 void own_winograd_pack(const struct kernel *kernel, const float *weights,

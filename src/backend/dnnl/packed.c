@@ -4,6 +4,7 @@
  * other ones after every step: each kernel gets a copy of its own that goes
  * when it has run, which takes as long and no memory that lasts. */
 #include "backend/dnnl/grouped.h"
+#include "backend/dnnl/own_winograd.h"
 
 #include "base/processor.h"
 #include "base/vec.h"

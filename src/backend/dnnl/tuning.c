@@ -1,6 +1,7 @@
 /* backend/dnnl/tuning.c - which kernel for a convolution: measured on the real
  * shapes while there is time for it, by rule of thumb afterwards. */
 #include "backend/dnnl/channel_affine.h"
+#include "backend/dnnl/own_winograd.h"
 
 #include "base/clock.h"
 #include "ops/convolution/conv2d.h"

@@ -7,7 +7,7 @@
 #include <omp.h>
 
 /* What one thread keeps in its caches: transformed tiles, and the products of
- * a group of output blocks. */
+ * a part of the output blocks. */
 static const int64_t tiles_bytes = 768 << 10, products_bytes = 256 << 10;
 
 /* Weights are read once for each block of tiles: so many at least, that they
@@ -72,7 +72,7 @@ static int64_t transformed_floats(const struct winograd *winograd)
 
 static int64_t product_floats(const struct winograd *winograd)
 {
-    return winograd->group_blocks * winograd->block_tiles * winograd->points *
+    return winograd->part_blocks * winograd->block_tiles * winograd->points *
            winograd->kernels->lanes;
 }
 
@@ -87,10 +87,10 @@ static void divide_tiles(struct winograd *winograd, int64_t n)
     winograd->point_floats = point_floats(winograd);
 }
 
-static void divide_outputs(struct winograd *winograd, int64_t group_blocks)
+static void divide_outputs(struct winograd *winograd, int64_t part_blocks)
 {
-    winograd->group_blocks = group_blocks;
-    winograd->n_groups = winograd_ceil_div(winograd->out_blocks, group_blocks);
+    winograd->part_blocks = part_blocks;
+    winograd->n_parts = winograd_ceil_div(winograd->out_blocks, part_blocks);
 }
 
 /* Output blocks at a time: as many as the caches have room for. */
@@ -109,15 +109,15 @@ static int64_t most_outputs(const struct winograd *winograd)
 static int64_t shared_work(const struct winograd *winograd)
 {
     enum { tiles_of_weights = 6 };
-    int64_t jobs = winograd->n_blocks * winograd->n_groups;
+    int64_t jobs = winograd->n_blocks * winograd->n_parts;
 
     return winograd_ceil_div(jobs, winograd->n_threads) *
-           (winograd->group_blocks / WINOGRAD_PANEL) *
+           (winograd->part_blocks / WINOGRAD_PANEL) *
            (winograd->block_tiles + tiles_of_weights);
 }
 
-/* At least n blocks of tiles, and so many groups of outputs, that all threads
- * are done at the same time. */
+/* At least n blocks of tiles, and so many parts of the outputs, that all
+ * threads are done at the same time. */
 static void divide_shared(struct winograd *winograd, int64_t n)
 {
     int64_t end = n + 2 * (int64_t)winograd->n_threads;
@@ -140,13 +140,19 @@ static void divide_shared(struct winograd *winograd, int64_t n)
 static void divide_work(struct winograd *winograd, int64_t most_tiles_at_once)
 {
     int64_t n = winograd_ceil_div(winograd->n_tiles, most_tiles_at_once);
+    int64_t wanted = 2 * (int64_t)winograd->n_threads;
+    int64_t groups = winograd->shape.groups;
 
-    winograd->is_shared = n < 2 * (int64_t)winograd->n_threads;
+    winograd->is_shared = groups == 1 && n < wanted;
     if (winograd->is_shared) {
         divide_shared(winograd, n);
         return;
     }
-    divide_tiles(winograd, winograd_round_up(n, winograd->n_threads));
+    if (groups == 1)
+        n = winograd_round_up(n, winograd->n_threads);
+    else if (n * groups < wanted)
+        n = winograd_ceil_div(wanted, groups);
+    divide_tiles(winograd, n);
     divide_outputs(winograd, most_outputs(winograd));
 }
 
@@ -185,11 +191,16 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
     return true;
 }
 
+int64_t winograd_group_floats(const struct winograd *winograd)
+{
+    return winograd->points * winograd->shape.in_channels *
+           winograd->out_blocks * winograd->kernels->lanes;
+}
+
 size_t winograd_weight_bytes(const struct winograd *winograd)
 {
     return sizeof(float) *
-           (size_t)(winograd->points * winograd->shape.in_channels *
-                    winograd->out_blocks * winograd->kernels->lanes);
+           (size_t)(winograd->shape.groups * winograd_group_floats(winograd));
 }
 
 size_t winograd_scratch_bytes(const struct winograd *winograd)
@@ -214,15 +225,15 @@ static struct winograd_tiles tiles_of(const struct winograd *winograd,
         .n = left < winograd->block_tiles ? left : winograd->block_tiles};
 }
 
-static void run_group(const struct winograd *winograd,
-                      const struct winograd_call *call, int64_t block,
-                      int64_t n, const float *transformed, float *products)
+static void run_outputs(const struct winograd *winograd,
+                        const struct winograd_call *call, int64_t block,
+                        int64_t n, const float *transformed, float *products)
 {
     struct winograd_tiles tiles = tiles_of(winograd, block);
-    int64_t first = n * winograd->group_blocks;
+    int64_t first = n * winograd->part_blocks;
     int64_t left = winograd->out_blocks - first;
     int64_t n_blocks =
-        left < winograd->group_blocks ? left : winograd->group_blocks;
+        left < winograd->part_blocks ? left : winograd->part_blocks;
 
     winograd->kernels->multiply(winograd, tiles, first, n_blocks, transformed,
                                 call->weights, products);
@@ -242,10 +253,31 @@ static float *products_of(const struct winograd *winograd,
            omp_get_thread_num() * product_floats(winograd);
 }
 
-/* Each thread takes one block of tiles after the other. */
+/* What a group reads and writes. */
+static struct winograd_call winograd_call_of(const struct winograd *winograd,
+                                             const struct winograd_call *call,
+                                             int64_t group)
+{
+    const struct winograd_shape *shape = &winograd->shape;
+    int64_t lanes = winograd->kernels->lanes;
+    struct winograd_call own = *call;
+
+    own.x += group * winograd->in_blocks * shape->in_height * shape->in_width *
+             lanes;
+    own.y += group * winograd->out_blocks * shape->out_height *
+             shape->out_width * lanes;
+    own.weights += group * winograd_group_floats(winograd);
+    if (own.bias)
+        own.bias += group * shape->out_channels;
+    return own;
+}
+
+/* Each thread takes one block of tiles of a group after the other. */
 static void run_blocks(const struct winograd *winograd,
                        const struct winograd_call *call)
 {
+    int64_t n_blocks = winograd->n_blocks;
+
 #pragma omp parallel num_threads(winograd->n_threads)
     {
         float *transformed =
@@ -253,18 +285,22 @@ static void run_blocks(const struct winograd *winograd,
         float *products = products_of(winograd, call, winograd->n_threads);
 
 #pragma omp for schedule(dynamic)
-        for (int64_t block = 0; block < winograd->n_blocks; block++) {
+        for (int64_t i = 0; i < winograd->shape.groups * n_blocks; i++) {
+            struct winograd_call own =
+                winograd_call_of(winograd, call, i / n_blocks);
+            int64_t block = i % n_blocks;
+
             for (int64_t c = 0; c < winograd->in_blocks; c++)
                 winograd->kernels->read(winograd, tiles_of(winograd, block), c,
-                                        call->x, transformed);
-            for (int64_t n = 0; n < winograd->n_groups; n++)
-                run_group(winograd, call, block, n, transformed, products);
+                                        own.x, transformed);
+            for (int64_t n = 0; n < winograd->n_parts; n++)
+                run_outputs(winograd, &own, block, n, transformed, products);
         }
     }
 }
 
-/* All threads transform all tiles, then each takes one group of outputs after
- * the other. */
+/* All threads transform all tiles, then each takes one part of the outputs
+ * after the other. */
 static void run_shared(const struct winograd *winograd,
                        const struct winograd_call *call)
 {
@@ -282,10 +318,10 @@ static void run_shared(const struct winograd *winograd,
                                         call->scratch + block * floats);
         }
 #pragma omp for collapse(2) schedule(dynamic)
-        for (int64_t n = 0; n < winograd->n_groups; n++) {
+        for (int64_t n = 0; n < winograd->n_parts; n++) {
             for (int64_t block = 0; block < winograd->n_blocks; block++)
-                run_group(winograd, call, block, n,
-                          call->scratch + block * floats, products);
+                run_outputs(winograd, call, block, n,
+                            call->scratch + block * floats, products);
         }
     }
 }

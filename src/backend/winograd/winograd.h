@@ -8,6 +8,8 @@
  * Of a dilated convolution, every d-th row and column are maps of their own,
  * d * d of them (phases), which are convolved without dilation.
  *
+ * In groups, each of whole blocks, every group is a convolution of its own.
+ *
  * Maps lie in channel blocks as wide as the processor's vectors: nChw8c for
  * AVX2, nChw16c for AVX-512; what fills up the last block of x is zero. A few
  * tiles at a time are transformed, multiplied with the transformed weights and
@@ -30,7 +32,8 @@
 enum winograd_tile { WINOGRAD_2 = 2, WINOGRAD_4 = 4 };
 
 struct winograd_shape {
-    int64_t images, in_channels, out_channels;
+    int64_t images, groups;
+    int64_t in_channels, out_channels; /* of a group */
     int64_t in_height, in_width, out_height, out_width;
     int64_t top, left; /* zeros before the first row and column */
     int64_t stride;    /* 1 or 2 */
@@ -44,8 +47,8 @@ struct winograd_shape {
 struct winograd_kernels;
 
 /* How one shape is computed. Tiles are counted through images, phases, rows and
- * columns; a block of them is worked on at a time, for a group of output
- * blocks at a time. */
+ * columns; a block of them is worked on at a time, for a part of the
+ * output blocks at a time. */
 struct winograd {
     const struct winograd_kernels *kernels;
     struct winograd_shape shape;
@@ -55,9 +58,9 @@ struct winograd {
     int64_t points;                   /* of a transformed tile */
     int64_t tiles_across, tiles_down; /* of a phase */
     int64_t n_tiles;                  /* in all */
-    int64_t in_blocks, out_blocks;    /* of channels */
-    int64_t block_tiles, n_blocks;    /* at a time */
-    int64_t group_blocks, n_groups;
+    int64_t in_blocks, out_blocks;    /* of a group's channels */
+    int64_t block_tiles, n_blocks;    /* of tiles */
+    int64_t part_blocks, n_parts;     /* of output blocks */
     int64_t point_floats; /* from one point to the next of a block's tiles */
     bool is_shared;       /* all threads work on every block's tiles */
 };
@@ -75,9 +78,9 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
 size_t winograd_weight_bytes(const struct winograd *winograd);
 size_t winograd_scratch_bytes(const struct winograd *winograd);
 
-/* Transforms weights [o,c,r,r], or [c,o,r,r] on the way back; *packed has
- * winograd_weight_bytes() and depends on the tile, the processor, the channels
- * and the direction alone. */
+/* Transforms weights [o,c,r,r], or [c,o,r,r] on the way back, of one group
+ * after the other; *packed has winograd_weight_bytes() and depends on the tile,
+ * the processor, the channels and the direction alone. */
 void winograd_pack(const struct winograd *winograd, const float *weights,
                    float *packed);
 

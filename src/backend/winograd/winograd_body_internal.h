@@ -150,7 +150,8 @@ PART void read_tiles(const struct winograd *winograd,
     for (int64_t t = 0; t < tiles.n; t++) {
         struct corner at = find_corner(winograd, tiles.first + t);
         const float *plane =
-            x + (at.image * winograd->in_blocks + in_block) * plane_floats;
+            x + (at.image * shape->groups * winograd->in_blocks + in_block) *
+                    plane_floats;
         float *out =
             to +
             ((t / group * winograd->in_blocks + in_block) * group + t % group) *
@@ -427,7 +428,8 @@ PART void write_tiles(const struct winograd *winograd,
         struct corner at = find_corner(winograd, tiles.first + t);
         int64_t rows = (shape->out_height - at.row + step - 1) / step;
         int64_t columns = (shape->out_width - at.column + step - 1) / step;
-        float *y = call->y + (at.image * winograd->out_blocks + out_block) *
+        float *y = call->y + (at.image * shape->groups * winograd->out_blocks +
+                              out_block) *
                                  shape->out_height * row_floats;
         vec out[max_tile * max_tile];
 

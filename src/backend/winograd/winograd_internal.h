@@ -37,6 +37,9 @@ struct winograd_kernels {
                   const struct winograd_call *call);
 };
 
+/* Of a group's transformed weights. */
+int64_t winograd_group_floats(const struct winograd *winograd);
+
 extern const struct winograd_kernels winograd_avx2, winograd_avx512;
 
 /* The places where F(4x4, 3x3) and F(2x2, 5x5) evaluate are 0, +-a, +-b and

@@ -125,28 +125,42 @@ static float *weights_place(const struct winograd *winograd, int64_t out_block,
            (first * winograd->shape.in_channels + out_block - first) * lanes;
 }
 
+/* A block of outputs of a group. */
+static void pack_block(const struct winograd *winograd,
+                       const struct weights_transform *transform, int64_t block,
+                       const float *weights, float *packed)
+{
+    int64_t lanes = winograd->kernels->lanes, channel_floats;
+    int64_t channels = winograd->shape.in_channels;
+    float vectors[max_side * max_side][max_lanes];
+    lanes_of_taps gathered;
+    float *to = weights_place(winograd, block, packed, &channel_floats);
+
+    for (int64_t c = 0; c < channels; c++) {
+        weights_gather(winograd, weights, block, c, gathered);
+        weights_vectors(transform, gathered, vectors);
+        for (int64_t p = 0; p < winograd->points; p++)
+            memcpy(to + p * winograd->out_blocks * channels * lanes +
+                       c * channel_floats,
+                   vectors[p], sizeof(float) * (size_t)lanes);
+    }
+}
+
 void winograd_pack(const struct winograd *winograd, const float *weights,
                    float *packed)
 {
+    const struct winograd_shape *shape = &winograd->shape;
     struct weights_transform transform =
-        winograd->shape.stride == 2 ? by_2 : weights_transform(winograd);
-    int64_t lanes = winograd->kernels->lanes;
-    int64_t channels = winograd->shape.in_channels;
+        shape->stride == 2 ? by_2 : weights_transform(winograd);
+    int64_t each =
+        shape->in_channels * shape->out_channels * shape->taps * shape->taps;
+    int64_t blocks = winograd->out_blocks;
 
 #pragma omp parallel for
-    for (int64_t b = 0; b < winograd->out_blocks; b++) {
-        float vectors[max_side * max_side][max_lanes];
-        lanes_of_taps gathered;
-        int64_t channel_floats;
-        float *to = weights_place(winograd, b, packed, &channel_floats);
+    for (int64_t i = 0; i < shape->groups * blocks; i++) {
+        int64_t group = i / blocks;
 
-        for (int64_t c = 0; c < channels; c++) {
-            weights_gather(winograd, weights, b, c, gathered);
-            weights_vectors(&transform, gathered, vectors);
-            for (int64_t p = 0; p < winograd->points; p++)
-                memcpy(to + p * winograd->out_blocks * channels * lanes +
-                           c * channel_floats,
-                       vectors[p], sizeof(float) * (size_t)lanes);
-        }
+        pack_block(winograd, &transform, i % blocks, weights + group * each,
+                   packed + group * winograd_group_floats(winograd));
     }
 }
