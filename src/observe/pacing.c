@@ -12,6 +12,12 @@
  * of it with probability 2 / 2^n. */
 enum { fewest = 6 };
 
+/* What follows wants to say whether iterations were steady: that takes 10
+ * (run/verdict.c), and a few may be disturbed. Where it costs little, so many
+ * are measured however well the median is known. */
+enum { judged = 12 };
+static const int64_t little_ns = INT64_C(8) * 1000 * 1000 * 1000;
+
 void pacing_release(struct pacing *pacing)
 {
     mem_free(pacing->sorted);
@@ -29,6 +35,11 @@ double pacing_precision(const struct pacing *pacing)
     return median > 0 ? (high - low) / 2 / median : NAN;
 }
 
+static bool can_be_judged(const struct pacing *pacing)
+{
+    return pacing->n_done >= judged || pacing->spent_ns >= little_ns;
+}
+
 bool pacing_goes_on(struct pacing *pacing)
 {
     pacing->end = PACING_COUNTED;
@@ -36,7 +47,7 @@ bool pacing_goes_on(struct pacing *pacing)
         return true;
     if (pacing->goal <= 0)
         return false;
-    if (pacing->n_done % pacing->round == 0 &&
+    if (pacing->n_done % pacing->round == 0 && can_be_judged(pacing) &&
         pacing_precision(pacing) <= pacing->goal) {
         pacing->end = PACING_PRECISE;
         return false;

@@ -33,11 +33,22 @@ TEST(without_a_goal_the_requested_number_is_measured)
 }
 
 /* Equal iterations have an interval of width 0, from the sixth on. */
-TEST(equal_iterations_end_as_soon_as_there_is_an_interval)
+TEST(equal_iterations_end_as_soon_as_they_can_be_judged)
 {
     struct pacing pacing = {
         .least = 5, .round = 1, .goal = 0.02, .limit_ns = INT64_MAX};
     const int64_t lengths[] = {100};
+
+    CHECK_INT(measure(&pacing, lengths, 1), 12);
+    CHECK_INT(pacing.end, PACING_PRECISE);
+    pacing_release(&pacing);
+}
+
+TEST(long_equal_iterations_end_as_soon_as_there_is_an_interval)
+{
+    struct pacing pacing = {
+        .least = 5, .round = 1, .goal = 0.02, .limit_ns = INT64_MAX};
+    const int64_t lengths[] = {INT64_C(2) * 1000 * 1000 * 1000};
 
     CHECK_INT(measure(&pacing, lengths, 1), 6);
     CHECK_INT(pacing.end, PACING_PRECISE);
@@ -51,7 +62,7 @@ TEST(the_goal_is_checked_after_whole_rounds)
         .least = 4, .round = 4, .goal = 0.02, .limit_ns = INT64_MAX};
     const int64_t lengths[] = {100};
 
-    CHECK_INT(measure(&pacing, lengths, 1), 8);
+    CHECK_INT(measure(&pacing, lengths, 1), 12);
     pacing_release(&pacing);
 }
 
