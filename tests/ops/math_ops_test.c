@@ -231,6 +231,78 @@ TEST(products_with_transpose_flags_equal_those_of_transposed_inputs)
     op_release((struct tensor[]){a, b, c, want, got}, 5);
 }
 
+/* Shapes of the two inputs; sizes of a letter are the same everywhere, 1 where
+ * it is broadcast. */
+struct equation {
+    const char *text;
+    struct shape a, b;
+};
+
+static void check_equation(const struct equation *equation)
+{
+    struct random random = random_seed(10);
+    struct tensor a = noise(&random, equation->a);
+    struct tensor b = noise(&random, equation->b);
+    const struct tensor *both[] = {&a, &b};
+    struct einsum_attrs attrs = {{0}};
+
+    memcpy(attrs.equation, equation->text, strlen(equation->text));
+    compare_ways(&op_einsum, &attrs, both, 2, 1, 1e-4);
+    op_release((struct tensor[]){a, b}, 2);
+}
+
+TEST(products_of_letters_in_any_order_equal_their_sums)
+{
+    static const struct equation equations[] = {
+        {"bghid,bghjd->bghij",
+         {5, {2, 3, 4, 17, 9}},
+         {5, {2, 3, 4, 13, 9}}}, /* rows by rows */
+        {"bghij,bghjd->bghid", {5, {2, 3, 4, 17, 9}}, {5, {2, 3, 4, 9, 13}}},
+        {"ij,jk->ki", {2, {65, 70}}, {2, {70, 31}}}, /* a transposed result */
+        {"ij,kj->ki", {2, {65, 70}}, {2, {31, 70}}},
+        {"bnhd,bmhd->bhnm", {4, {2, 33, 3, 20}}, {4, {2, 21, 3, 20}}},
+        {"bhnm,bmhd->bnhd", {4, {2, 3, 33, 21}}, {4, {2, 21, 3, 20}}},
+        {"bsd,dhk->bshk", {3, {2, 50, 64}}, {3, {64, 4, 8}}},
+        {"bshk,hkd->bsd", {4, {2, 50, 4, 8}}, {3, {4, 8, 64}}},
+        {"bshk,kdh->bsd", {4, {2, 50, 4, 8}}, {3, {8, 64, 4}}},
+        {"bhwc,hkc->bhwk", {4, {3, 14, 15, 16}}, {3, {14, 27, 16}}},
+        {"bhwc,wkc->bhwk", {4, {3, 14, 15, 16}}, {3, {15, 27, 16}}},
+        {"nchw,ncp->nphw", {4, {2, 32, 9, 11}}, {3, {2, 32, 7}}},
+        {"qc,chw->qhw", {2, {100, 64}}, {3, {64, 20, 21}}},
+        {"bij,bkj->kbi", {3, {4, 30, 20}}, {3, {4, 50, 20}}},
+        {"aibj,cjdi->dbac", {4, {3, 10, 5, 8}}, {4, {4, 8, 6, 10}}},
+        {"i,j->ij", {1, {70}}, {1, {90}}},
+        {"i,j->ji", {1, {70}}, {1, {90}}},
+        {"ij,j->i", {2, {70, 90}}, {1, {90}}},
+        {"i,ij->j", {1, {70}}, {2, {70, 90}}},
+        {"i,i->", {1, {4000}}, {1, {4000}}},
+        {"bi,bi->b", {2, {9, 600}}, {2, {9, 600}}},
+        {"ij,ij->ji", {2, {30, 41}}, {2, {30, 41}}},
+        {"...ij,...jk->...ik", {4, {2, 1, 5, 33}}, {3, {3, 33, 4}}},
+        {"bij,bjk->bik", {3, {6, 20, 30}}, {3, {1, 30, 40}}},
+        {"iij,jk->ik", {3, {20, 20, 30}}, {2, {30, 40}}}, /* a diagonal */
+        {"ij,jkk->ik", {2, {20, 30}}, {3, {30, 9, 9}}},
+        {"ijk,jl->il", {3, {8, 9, 10}}, {2, {9, 11}}}, /* k: not a product */
+        {"bij,bjk->bik", {3, {200, 9, 8}}, {3, {200, 8, 7}}},
+        {"bij,bjk->bik", {3, {0, 9, 8}}, {3, {0, 8, 7}}},
+        {"bij,bjk->bik", {3, {4, 9, 0}}, {3, {4, 0, 7}}}};
+
+    for (size_t i = 0; i < sizeof equations / sizeof *equations; i++)
+        check_equation(&equations[i]);
+}
+
+TEST(products_of_letters_are_exact_for_integers)
+{
+    static const int64_t large[] = {INT64_MAX, -3, 2, INT64_MIN, 5, 7};
+    struct tensor a = integers(large, dims(2, 2, 3, 0, 0));
+    struct tensor b = integers(large, dims(2, 2, 3, 0, 0));
+    const struct tensor *both[] = {&a, &b};
+    struct einsum_attrs attrs = {.equation = "ik,jk->ji"};
+
+    compare_ways(&op_einsum, &attrs, both, 2, 1, 0);
+    op_release((struct tensor[]){a, b}, 2);
+}
+
 TEST(an_equation_that_does_not_fit_is_refused)
 {
     static const char *const bad[] = {"ij,jk",  "ij->ijkl,", "..i->i",

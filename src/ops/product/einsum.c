@@ -2,29 +2,15 @@
  *
  * Every letter becomes an axis of one loop nest, those of the result outermost.
  * An input has a stride of 0 along letters that it does not have. */
-#include "ops/product/einsum.h"
+#include "ops/product/einsum_internal.h"
 
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
-#include "ops/strided_internal.h"
 #include "ops/widen_internal.h"
 
 #include <string.h>
 
-enum {
-    max_axes = 2 * SHAPE_MAX_RANK,
-    max_inputs = 8,
-    dots = 128 /* labels above this are dimensions of "..." */
-};
-
-/* The loop nest, one entry per axis. */
-struct nest {
-    unsigned char labels[max_axes];
-    int64_t sizes[max_axes];
-    int64_t strides[max_inputs][max_axes];
-    int n_axes, n_kept; /* the first n_kept are the result's */
-    size_t n_inputs;
-};
+enum { dots = 128 /* labels above this are dimensions of "..." */ };
 
 /* The labels of one operand. */
 struct term {
@@ -83,7 +69,7 @@ static int nest_find_axis(struct nest *nest, unsigned char label, bool may_add)
         if (nest->labels[i] == label)
             return i;
     }
-    if (!may_add || nest->n_axes == max_axes)
+    if (!may_add || nest->n_axes == NEST_AXES)
         return -1;
     nest->labels[nest->n_axes] = label;
     nest->sizes[nest->n_axes] = 1;
@@ -152,12 +138,12 @@ static enum assay_status nest_make(const struct node *node,
                                    struct nest *nest, struct error *err)
 {
     const struct einsum_attrs *attrs = node->attrs;
-    struct term terms[max_inputs];
+    struct term terms[NEST_INPUTS];
     const char *text = attrs->equation, *arrow = strstr(text, "->");
     int n_dots = 0;
 
     *nest = (struct nest){.n_inputs = node->n_inputs};
-    if (node->n_inputs > max_inputs)
+    if (node->n_inputs > NEST_INPUTS)
         return einsum_bad(node, err);
     for (size_t i = 0; i < node->n_inputs; i++) {
         int of_dots = 0;
@@ -221,7 +207,7 @@ static bool nest_advance(const struct nest *nest, int first, int last,
     static void name(const struct nest *nest,                                  \
                      const struct tensor *const *inputs, type *y, size_t n)    \
     {                                                                          \
-        int64_t index[max_axes] = {0}, at[max_inputs] = {0};                   \
+        int64_t index[NEST_AXES] = {0}, at[NEST_INPUTS] = {0};                 \
                                                                                \
         for (size_t k = 0; k < n; k++) {                                       \
             type sum = 0;                                                      \
@@ -253,7 +239,6 @@ static enum assay_status einsum_kernel(const struct op_context *context,
     struct nest nest;
     enum assay_status st = nest_make(node, inputs, &nest, err);
 
-    (void)context;
     if (st)
         return st;
     for (int i = 0; i < nest.n_axes; i++) {
@@ -262,12 +247,14 @@ static enum assay_status einsum_kernel(const struct op_context *context,
             return ASSAY_OK;
         }
     }
+    if (outputs[0].dtype == DTYPE_BOOL)
+        return rule_undefined(node, DTYPE_BOOL, err);
+    if (!context->is_reference && nest_is_product(&nest))
+        return nest_multiply(context, &nest, inputs, &outputs[0], err);
     if (outputs[0].dtype == DTYPE_F32)
         sum_f32(&nest, inputs, y, n);
     else if (outputs[0].dtype == DTYPE_F64)
         sum_f64(&nest, inputs, y, n);
-    else if (outputs[0].dtype == DTYPE_BOOL)
-        return rule_undefined(node, DTYPE_BOOL, err);
     else
         sum_u64(&nest, inputs, y, n);
     return ASSAY_OK;

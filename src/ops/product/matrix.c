@@ -4,7 +4,6 @@
 #include "base/variants.h"
 #include "ops/int_list_internal.h"
 #include "ops/op_threads.h"
-#include "ops/strided_internal.h"
 
 #include <string.h>
 
@@ -162,6 +161,53 @@ static int64_t rows_of_batch(const struct matmul_plan *plan)
     return rows;
 }
 
+/* Some products of a batch, one after the other. */
+static void multiply_some(const struct op_context *context, enum dtype dtype,
+                          const struct matrix_batch *batch,
+                          const struct walk *walk, int64_t first, int64_t n,
+                          void *y)
+{
+    int64_t bytes = (int64_t)dtype_bytes(dtype);
+    struct matrix a = batch->a, b = batch->b;
+    struct walk now = *walk;
+
+    walk_seek(&now, first / walk->length);
+    for (int64_t i = first; i < first + n; i++) {
+        int64_t at = i % walk->length;
+
+        if (i > first && at == 0)
+            walk_next(&now);
+        a.data = (const char *)batch->a.data +
+                 (now.at[0] + at * walk->steps[0]) * bytes;
+        b.data = (const char *)batch->b.data +
+                 (now.at[1] + at * walk->steps[1]) * bytes;
+        matrix_multiply(context, dtype, batch->m, batch->n, batch->k, &a, &b,
+                        (char *)y + (now.at[2] + at * walk->steps[2]) * bytes);
+    }
+}
+
+/* Each thread gets whole products where they are small and many. */
+void matrix_multiply_batch(const struct op_context *context, enum dtype dtype,
+                           const struct matrix_batch *batch, void *y)
+{
+    enum { large_product = 1 << 21 };
+    struct walk walk = walk_start(&batch->shape, batch->steps, 3);
+    int64_t each = batch->m * batch->n * batch->k;
+    int64_t n = walk.n_rows * walk.length, threads = op_threads(context);
+
+    if (n == 0)
+        return;
+    if (n < threads || each > large_product || n * each < parallel_products)
+        threads = 1;
+#pragma omp parallel for num_threads((int)threads) if (threads > 1)
+    for (int64_t part = 0; part < threads; part++) {
+        int64_t first = n * part / threads;
+
+        multiply_some(context, dtype, batch, &walk, first,
+                      n * (part + 1) / threads - first, y);
+    }
+}
+
 /* Strides between the matrices of a batch. */
 static struct strides batch_strides(const struct shape *from,
                                     const struct shape *to, int64_t matrix)
@@ -178,28 +224,20 @@ void matmul_run(const struct op_context *context,
                 const void *b, void *y)
 {
     int64_t m = plan->m, n = plan->n, k = plan->k;
-    int64_t bytes = (int64_t)dtype_bytes(dtype);
-    struct strides strides[] = {
-        batch_strides(&plan->a_batch, &plan->batch, m * k),
-        batch_strides(&plan->b_batch, &plan->batch, k * n)};
-    struct walk walk = walk_start(&plan->batch, strides, 2);
-    char *to = y;
+    struct matrix_batch batch = {
+        .m = m,
+        .n = n,
+        .k = k,
+        .shape = plan->batch,
+        .a = {a, k, 1},
+        .b = {b, n, 1},
+        .steps = {batch_strides(&plan->a_batch, &plan->batch, m * k),
+                  batch_strides(&plan->b_batch, &plan->batch, k * n),
+                  batch_strides(&plan->batch, &plan->batch, m * n)}};
 
-    if (rows_of_batch(plan)) {
-        matrix_multiply(context, dtype, rows_of_batch(plan), n, k,
-                        &(struct matrix){a, k, 1}, &(struct matrix){b, n, 1},
-                        y);
-        return;
-    }
-    for (int64_t row = 0; row < walk.n_rows; row++, walk_next(&walk)) {
-        for (int64_t i = 0; i < walk.length; i++, to += m * n * bytes) {
-            int64_t a_at = walk.at[0] + i * walk.steps[0];
-            int64_t b_at = walk.at[1] + i * walk.steps[1];
-
-            matrix_multiply(
-                context, dtype, m, n, k,
-                &(struct matrix){(const char *)a + a_at * bytes, k, 1},
-                &(struct matrix){(const char *)b + b_at * bytes, n, 1}, to);
-        }
-    }
+    if (rows_of_batch(plan))
+        matrix_multiply(context, dtype, rows_of_batch(plan), n, k, &batch.a,
+                        &batch.b, y);
+    else
+        matrix_multiply_batch(context, dtype, &batch, y);
 }

@@ -4,7 +4,7 @@
 #ifndef OPS_PRODUCT_MATRIX_INTERNAL_H
 #define OPS_PRODUCT_MATRIX_INTERNAL_H
 
-#include "graph/graph.h"
+#include "ops/strided_internal.h"
 
 /* A matrix in memory; steps are in elements. */
 struct matrix {
@@ -17,6 +17,19 @@ struct matrix {
 void matrix_multiply(const struct op_context *context, enum dtype dtype,
                      int64_t m, int64_t n, int64_t k, const struct matrix *a,
                      const struct matrix *b, void *y);
+
+/* Products of a batch: the first matrices, and the steps in elements from one
+ * of a, b and y to the next along each dimension of the batch. */
+struct matrix_batch {
+    int64_t m, n, k;
+    struct shape shape;
+    struct matrix a, b;
+    struct strides steps[3];
+};
+
+/* Types as above; each matrix of y is dense. */
+void matrix_multiply_batch(const struct op_context *context, enum dtype dtype,
+                           const struct matrix_batch *batch, void *y);
 
 /* Two shapes as batches of m x k and k x n matrices, broadcast to each other.
  */
