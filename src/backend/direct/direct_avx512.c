@@ -6,6 +6,11 @@
 /* Pixels of a tile: pointwise, and depthwise. */
 enum { group = 12, columns = 8 };
 
+/* Rows of a matrix that make a tile: any number up to the most. */
+enum { most_rows = 13 };
+#define ROW_TILES(X)                                                           \
+    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+
 #include "backend/direct/direct_body_internal.h"
 #include "backend/direct/few_rows_internal.h"
 #include "backend/direct/halves_internal.h"

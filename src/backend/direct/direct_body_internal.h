@@ -117,7 +117,7 @@ PART void add_block(const float *x, int64_t x_step, const float *weights,
 {
     const float *at[most_strides];
 
-#pragma GCC unroll 24
+#pragma GCC unroll 26
     for (int p = 0; p < n_pixels; p += stride_pixels)
         at[p / stride_pixels] = x + p * x_step;
     for (int64_t c = 0; c < n_channels; c++) {
@@ -126,7 +126,7 @@ PART void add_block(const float *x, int64_t x_step, const float *weights,
 #pragma GCC unroll 2
         for (int b = 0; b < n_blocks; b++)
             w[b] = vec_load(weights + (c * n_blocks + b) * lanes);
-#pragma GCC unroll 24
+#pragma GCC unroll 26
         for (int p = 0; p < n_pixels; p++) {
             const float *from = at[p / stride_pixels];
             vec v = vec_splat(from[p % stride_pixels * x_step + c]);
@@ -145,10 +145,15 @@ struct ahead {
     int64_t lines; /* for each block of input channels */
 };
 
+/* A line of a page that was not read for long waits until the page is found,
+ * and all that follow wait with it: so one of a later page is asked for, too.
+ */
 PART void fetch_ahead(struct ahead *ahead)
 {
-    enum { line_bytes = 64 };
+    enum { line_bytes = 64, page_ahead = 8 << 12 };
 
+    if (ahead->lines)
+        vec_fetch(ahead->from + page_ahead);
     for (int64_t i = 0; i < ahead->lines; i++, ahead->from += line_bytes)
         vec_fetch(ahead->from);
 }
@@ -156,15 +161,16 @@ PART void fetch_ahead(struct ahead *ahead)
 /* Of pixels from `at` on; their number is a constant, so that the sums stay in
  * registers. */
 PART void make_pixels(const struct direct_pixels *pixels, int64_t at,
-                      struct limits limits, struct ahead *ahead, int64_t x_step,
-                      int n_pixels, int n_blocks)
+                      struct ahead *ahead, int64_t x_step, int n_pixels,
+                      int n_blocks)
 {
     const float *x = pixels->x + at * x_step, *weights = pixels->weights;
     float *y = pixels->y + at * pixels->y_step;
     int64_t left = pixels->in_channels;
-    vec sums[most_sums];
+    struct limits limits;
+    vec sums[most_rows * DIRECT_PANEL];
 
-#pragma GCC unroll 24
+#pragma GCC unroll 26
     for (int i = 0; i < n_pixels * n_blocks; i++)
         sums[i] = vec_load(pixels->bias + i % n_blocks * lanes);
     for (; left >= lanes; left -= lanes) {
@@ -174,7 +180,8 @@ PART void make_pixels(const struct direct_pixels *pixels, int64_t at,
         weights += lanes * n_blocks * lanes;
     }
     add_block(x, x_step, weights, left, sums, n_pixels, n_blocks);
-#pragma GCC unroll 24
+    limits = find_limits(pixels->then);
+#pragma GCC unroll 26
     for (int i = 0; i < n_pixels * n_blocks; i++) {
         float *to =
             y + i % n_blocks * pixels->y_plane + i / n_blocks * pixels->y_step;
@@ -186,19 +193,23 @@ PART void make_pixels(const struct direct_pixels *pixels, int64_t at,
     }
 }
 
-PART struct ahead find_ahead(const struct direct_pixels *pixels, int tile)
+PART struct ahead find_ahead(const struct direct_pixels *pixels,
+                             int64_t n_tiles)
 {
     enum { line_floats = 16 };
-    int64_t shares = pixels->n / tile * (pixels->in_channels / lanes);
+    int64_t shares = n_tiles * (pixels->in_channels / lanes);
     int64_t lines = pixels->next_floats / line_floats;
 
+    if (!lines)
+        return (struct ahead){.lines = 0};
     return (struct ahead){.from = (const char *)pixels->next,
                           .lines = shares ? (lines + shares - 1) / shares : 0};
 }
 
 /* What is left to do to n rows of a matrix, while they are near. */
-PART void finish_rows(const struct direct_pixels *pixels, int64_t first, int n,
-                      int n_blocks)
+static __attribute__((noinline)) void
+finish_rows(const struct direct_pixels *pixels, int64_t first, int n,
+            int n_blocks)
 {
     for (int64_t i = first; i < first + n; i++) {
         for (int b = 0; b < n_blocks; b++) {
@@ -215,10 +226,10 @@ PART void finish_rows(const struct direct_pixels *pixels, int64_t first, int n,
 }
 
 PART void make_tile(const struct direct_pixels *pixels, int64_t at,
-                    struct limits limits, struct ahead *ahead, int64_t x_step,
-                    int n_pixels, int n_blocks)
+                    struct ahead *ahead, int64_t x_step, int n_pixels,
+                    int n_blocks)
 {
-    make_pixels(pixels, at, limits, ahead, x_step, n_pixels, n_blocks);
+    make_pixels(pixels, at, ahead, x_step, n_pixels, n_blocks);
     if (pixels->has_gelu || pixels->plus)
         finish_rows(pixels, at, n_pixels, n_blocks);
 }
@@ -226,18 +237,17 @@ PART void make_tile(const struct direct_pixels *pixels, int64_t at,
 PART void make_panel(const struct direct_pixels *pixels, int64_t x_step,
                      int n_blocks)
 {
-    struct limits limits = find_limits(pixels->then);
     int whole = n_blocks == 1 ? single : group, third = whole / 3;
-    struct ahead ahead = find_ahead(pixels, whole);
+    struct ahead ahead = find_ahead(pixels, pixels->n / whole);
     int64_t at = 0;
 
     for (; pixels->n - at >= whole; at += whole)
-        make_tile(pixels, at, limits, &ahead, x_step, whole, n_blocks);
+        make_tile(pixels, at, &ahead, x_step, whole, n_blocks);
     ahead.lines = 0;
     for (; pixels->n - at >= third; at += third)
-        make_tile(pixels, at, limits, &ahead, x_step, third, n_blocks);
+        make_tile(pixels, at, &ahead, x_step, third, n_blocks);
     for (; pixels->n - at >= 1; at++)
-        make_tile(pixels, at, limits, &ahead, x_step, 1, n_blocks);
+        make_tile(pixels, at, &ahead, x_step, 1, n_blocks);
 }
 
 static void body_pointwise(const struct direct_pixels *pixels)
@@ -252,13 +262,48 @@ static void body_pointwise(const struct direct_pixels *pixels)
         body_activate(pixels->y + b * pixels->y_plane, pixels->n, pixels->then);
 }
 
-/* The same for rows of a matrix. */
+/* ---- rows of a matrix ---------------------------------------------------- */
+
+#define ROW_TILE(height)                                                       \
+    case height:                                                               \
+        for (; at < end; at += height)                                         \
+            make_tile(pixels, at, ahead, pixels->x_step, height,               \
+                      DIRECT_PANEL);                                           \
+        break;
+
+/* Rows [at, end) of a panel of two blocks, in tiles of a height. */
+static __attribute__((noinline)) void
+make_row_tiles(const struct direct_pixels *pixels, int64_t at, int64_t end,
+               struct ahead *ahead, int64_t height)
+{
+    switch (height) {
+        ROW_TILES(ROW_TILE)
+    default:
+        break;
+    }
+}
+
+/* Tiles of the same height, some with one row more: a few rows on their own
+ * would take as long as many. */
 static void body_rows(const struct direct_pixels *pixels)
 {
-    if (pixels->n_blocks == DIRECT_PANEL)
-        make_panel(pixels, pixels->x_step, DIRECT_PANEL);
-    else
+    int64_t rows = pixels->n, height, higher;
+    int64_t n = (rows + most_rows - 1) / most_rows;
+    int64_t best = (rows + group / 2) / group;
+    struct ahead ahead;
+
+    if (pixels->n_blocks != DIRECT_PANEL) {
         make_panel(pixels, pixels->x_step, 1);
+        return;
+    }
+    if (rows == 0)
+        return;
+    n = n > best ? n : best;
+    height = rows / n;
+    higher = rows % n * (height + 1);
+    ahead = find_ahead(pixels, n);
+    make_row_tiles(pixels, 0, higher, &ahead, height + 1);
+    make_row_tiles(pixels, higher, rows, &ahead, height);
 }
 
 /* ---- to few channels ----------------------------------------------------- */

@@ -143,33 +143,66 @@ static void dense_copy_rows(const float *x, int64_t step, int64_t n,
     }
 }
 
-/* One panel of some rows, and one piece of their sums. */
+/* The weights of a panel for one piece of the sums. */
+struct dense_weights {
+    const float *at;
+    int64_t floats; /* 0: there is no such panel */
+};
+
+static struct dense_weights weights_of_panel(const struct direct_dense *dense,
+                                             const struct division *d,
+                                             int64_t first, int64_t panel)
+{
+    int64_t width = DIRECT_PANEL * direct_kernels()->lanes, at = panel * width;
+    int64_t depth = dense->in - first, left = dense->out - at;
+
+    if (depth <= 0)
+        return (struct dense_weights){NULL, 0};
+    depth = depth < d->depth ? depth : d->depth;
+    return (struct dense_weights){
+        .at = dense->weights + first * dense->out + at * depth,
+        .floats = (left < width ? left : width) * depth};
+}
+
+/* Some rows, and what of the outputs they are multiplied to. */
+struct dense_piece {
+    int64_t first_row, n_rows;
+    int64_t first_panel, end;
+    float *copies; /* of the rows, where they are copied */
+};
+
+/* One panel, and one piece of its sums. */
 static void run_dense_panel(const struct direct_dense *dense,
-                            const struct division *d, const float *rows,
-                            int64_t first_row, int64_t n_rows, int64_t first,
-                            int64_t panel, bool has_next)
+                            const struct division *d,
+                            const struct dense_piece *piece, int64_t first,
+                            int64_t panel)
 {
     static const struct activation nothing = {0}, relu = {.has_relu = true};
     static const float zeros[DIRECT_PANEL * DIRECT_MOST_LANES];
     const struct direct_kernels *kernels = direct_kernels();
     int64_t width = DIRECT_PANEL * kernels->lanes, at = panel * width;
-    int64_t left = dense->in - first, after = dense->out - at - width;
+    int64_t left = dense->in - first;
     int64_t depth = left < d->depth ? left : d->depth;
     bool is_last = first + depth == dense->in;
     bool is_copied = copies_rows(dense->in);
-    float *y = dense->y + first_row * dense->out + at;
+    float *y = dense->y + piece->first_row * dense->out + at;
+    struct dense_weights next =
+        panel + 1 < piece->end
+            ? weights_of_panel(dense, d, first, panel + 1)
+            : weights_of_panel(dense, d, first + depth, piece->first_panel);
 
     kernels->rows(&(struct direct_pixels){
-        .x = is_copied ? rows : dense->x + first_row * dense->in + first,
-        .weights = dense->weights + first * dense->out + at * depth,
+        .x = is_copied ? piece->copies
+                       : dense->x + piece->first_row * dense->in + first,
+        .weights = weights_of_panel(dense, d, first, panel).at,
         .bias = first || !dense->bias ? zeros : dense->bias + at,
-        .next = dense->weights + first * dense->out + (at + width) * depth,
-        .next_floats = has_next ? (after < width ? after : width) * depth : 0,
+        .next = next.at,
+        .next_floats = next.floats,
         .y = y,
-        .n = n_rows,
+        .n = piece->n_rows,
         .n_blocks = at + width <= dense->out ? DIRECT_PANEL : 1,
         .in_channels = depth,
-        .x_plane = is_copied ? n_rows * kernels->lanes : kernels->lanes,
+        .x_plane = is_copied ? piece->n_rows * kernels->lanes : kernels->lanes,
         .x_step = is_copied ? kernels->lanes : dense->in,
         .y_plane = kernels->lanes,
         .y_step = dense->out,
@@ -181,26 +214,26 @@ static void run_dense_panel(const struct direct_dense *dense,
 }
 
 static void run_dense_piece(const struct direct_dense *dense,
-                            const struct division *d, int64_t piece,
-                            float *rows)
+                            const struct division *d, int64_t at, float *copies)
 {
-    int64_t first_row = piece / d->n_groups * d->rows;
-    int64_t left = dense->rows - first_row;
-    int64_t n_rows = left < d->rows ? left : d->rows;
-    int64_t first_panel = piece % d->n_groups * d->panels;
-    int64_t end = first_panel + d->panels;
+    struct dense_piece piece = {.first_row = at / d->n_groups * d->rows,
+                                .first_panel = at % d->n_groups * d->panels,
+                                .copies = copies};
+    int64_t left = dense->rows - piece.first_row;
 
-    end = end < d->n_panels ? end : d->n_panels;
+    piece.n_rows = left < d->rows ? left : d->rows;
+    piece.end = piece.first_panel + d->panels;
+    piece.end = piece.end < d->n_panels ? piece.end : d->n_panels;
     for (int64_t first = 0; first < dense->in; first += d->depth) {
         int64_t depth = dense->in - first;
 
         if (copies_rows(dense->in))
-            dense_copy_rows(dense->x + first_row * dense->in + first, dense->in,
-                            n_rows, depth < d->depth ? depth : d->depth,
-                            direct_kernels()->lanes, rows);
-        for (int64_t panel = first_panel; panel < end; panel++)
-            run_dense_panel(dense, d, rows, first_row, n_rows, first, panel,
-                            panel + 1 < end);
+            dense_copy_rows(dense->x + piece.first_row * dense->in + first,
+                            dense->in, piece.n_rows,
+                            depth < d->depth ? depth : d->depth,
+                            direct_kernels()->lanes, copies);
+        for (int64_t p = piece.first_panel; p < piece.end; p++)
+            run_dense_panel(dense, d, &piece, first, p);
     }
 }
 

@@ -11,7 +11,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { small_tile = 4, group_panels = 4, most_depth = 384 };
+enum { group_panels = 4, most_depth = 384 };
 
 /* What is multiplied on the left: parts of x, and sums of them. */
 enum operand { A11, A12, A22, S1, S2, S3, S4, N_OPERANDS };
@@ -75,8 +75,7 @@ static struct halves divide_halves(int64_t rows, int64_t in, int64_t out)
     h.n_groups *= halves_divide_up(h.n_panels, group_panels * h.n_groups);
     h.n_groups = h.n_groups < h.n_panels ? h.n_groups : h.n_panels;
     h.rows = halves_divide_up(rows, h.n_blocks);
-    h.upper = halves_divide_up(h.rows, 2 * small_tile) * small_tile;
-    h.rows = h.rows < h.upper ? h.upper : h.rows;
+    h.upper = halves_divide_up(h.rows, 2);
     h.n_blocks = halves_divide_up(rows, h.rows);
     h.n_depths = halves_divide_up(h.in, most_depth);
     h.depth = halves_divide_up(h.in, h.n_depths);
