@@ -2,6 +2,7 @@
 #include "peer.h"
 
 #include "base/clock.h"
+#include "base/processor.h"
 #include "bench.h"
 
 #include <fcntl.h>
@@ -17,6 +18,26 @@ extern char **environ;
 
 enum { no_torch = 77, no_program = 127 };
 
+/* Where ASSAY_CPU limits the kernels here, the libraries of PyTorch are told the
+ * same in their own words, or the two would not run on one processor. What is
+ * set already stands. */
+static void limit_peers(void)
+{
+    static const struct {
+        enum processor_level level;
+        const char *onednn, *aten, *openblas;
+    } words[] = {{PROCESSOR_SSE41, "SSE41", "default", "Nehalem"},
+                 {PROCESSOR_AVX2, "AVX2", "avx2", "Haswell"}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (processor_limits().assay_cpu != words[i].level)
+            continue;
+        setenv("ONEDNN_MAX_CPU_ISA", words[i].onednn, 0);
+        setenv("ATEN_CPU_CAPABILITY", words[i].aten, 0);
+        setenv("OPENBLAS_CORETYPE", words[i].openblas, 0);
+    }
+}
+
 /* Starts a program; input and output: -1 for /dev/null. */
 static enum assay_status start(const char *const *words, int input, int output,
                                pid_t *process, struct error *err)
@@ -24,6 +45,7 @@ static enum assay_status start(const char *const *words, int input, int output,
     posix_spawn_file_actions_t actions;
     int failed;
 
+    limit_peers();
     posix_spawn_file_actions_init(&actions);
     if (input < 0)
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
