@@ -18,9 +18,9 @@ extern char **environ;
 
 enum { no_torch = 77, no_program = 127 };
 
-/* Where ASSAY_CPU limits the kernels here, the libraries of PyTorch are told the
- * same in their own words, or the two would not run on one processor. What is
- * set already stands. */
+/* Where ASSAY_CPU limits the kernels here, the libraries of PyTorch are told
+ * the same in their own words, or the two would not run on one processor. What
+ * is set already stands. */
 static void limit_peers(void)
 {
     static const struct {
