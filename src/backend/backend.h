@@ -38,7 +38,7 @@ struct backend_options {
     enum precision precision; /* the host has fp32, and bf16 for inference */
     bool is_training;         /* parameters change, a backward pass follows */
     bool is_plain;            /* as a framework's eager mode: no tuning */
-    double tuning_seconds;    /* for choosing kernels by measuring; 0: 2 s,
+    double tuning_seconds;    /* for choosing kernels by measuring; 0: 4 s,
                                  in training 10 s */
     const char *choices_path; /* where choices are remembered; NULL: nowhere */
     const char *choices_text; /* to go by before those, from choices();

@@ -117,7 +117,7 @@ const struct option run_options[] = {
     {OPT_FLAG("plain"),
      .help = "one kernel per module, as a framework's eager mode runs it",
      FIELD(is_plain)},
-    RUN_TUNE_OPTION(.shown_default = "2s", FIELD(tuning_seconds)),
+    RUN_TUNE_OPTION(.shown_default = "4s", FIELD(tuning_seconds)),
     {OPT_CHOICE("record", "DETAIL", details),
      .help = "how much detail to record", .shown_default = "ops",
      FIELD(detail)},

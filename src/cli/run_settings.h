@@ -47,7 +47,7 @@ struct run_settings {
     {                                                                          \
         .min_size = 800, .max_size = 1333, .warm_up = 1, .batch = 1,           \
         .precision_goal = 0.02, .time_limit = 30, .detail = ENGINE_OPS,        \
-        .tuning_seconds = 2, .score = NAN, .iou = NAN,                         \
+        .tuning_seconds = 4, .score = NAN, .iou = NAN,                         \
         .output = "run" STORE_SUFFIX,                                          \
     }
 

@@ -186,7 +186,7 @@ model_load_set_options(struct assay_model *model, const char *name,
         return st;
     job->detail = ENGINE_OPS;
     job->may_replay = true;
-    job->tuning_seconds = 2;
+    job->tuning_seconds = 4;
     job->vision.is_random = true;
     if (options->weights && job->model.is_file)
         return error_set(err, ASSAY_BAD_USAGE,

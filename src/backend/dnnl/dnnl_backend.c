@@ -117,7 +117,7 @@ static enum assay_status dn_make(const struct device *device,
                                  const struct backend_options *options,
                                  struct backend **out, struct error *err)
 {
-    static const double default_seconds = 3, training_seconds = 10;
+    static const double default_seconds = 4, training_seconds = 10;
     struct onednn *dn = mem_zalloc(sizeof *dn);
     double seconds;
     enum assay_status st;
