@@ -236,28 +236,35 @@ TEST(fast_pooling_equals_the_plain_one)
     }
 }
 
-/* The map in blocks of 16 channels; the rest of the last block is NaN. */
-static struct tensor block_map(const struct tensor *map, struct roi_map *out)
+/* Where an element of a dense map is in one with blocks of `size` channels. */
+static int64_t place_in_blocks(const int64_t *dims, int64_t size, int64_t i)
+{
+    int64_t plane = dims[2] * dims[3], n_blocks = (dims[1] + size - 1) / size;
+    int64_t image = i / (dims[1] * plane), channel = i / plane % dims[1];
+    int64_t block = image * n_blocks + channel / size;
+
+    return (block * plane + i % plane) * size + channel % size;
+}
+
+/* The map in blocks of channels; the rest of the last block is NaN. */
+static struct tensor block_map(const struct tensor *map, int64_t size,
+                               struct roi_map *out)
 {
     const int64_t *d = map->shape.dims;
-    int64_t plane = d[2] * d[3], n_blocks = (d[1] + 15) / 16;
-    struct tensor to = floats(NULL, dims(4, d[0], n_blocks * 16, d[2], d[3]));
+    int64_t n_blocks = (d[1] + size - 1) / size;
+    struct tensor to = floats(NULL, dims(4, d[0], n_blocks * size, d[2], d[3]));
 
     for (size_t i = 0; i < tensor_elements(&to); i++)
         tensor_f32(&to)[i] = NAN;
-    for (int64_t i = 0; i < d[0] * d[1] * plane; i++) {
-        int64_t image = i / (d[1] * plane), channel = i / plane % d[1];
-        int64_t block = image * n_blocks + channel / 16;
-
-        tensor_f32(&to)[(block * plane + i % plane) * 16 + channel % 16] =
+    for (size_t i = 0; i < tensor_elements(map); i++)
+        tensor_f32(&to)[place_in_blocks(d, size, (int64_t)i)] =
             tensor_f32(map)[i];
-    }
     *out = (struct roi_map){.data = tensor_f32(&to),
                             .n_images = d[0],
                             .channels = d[1],
                             .height = d[2],
                             .width = d[3],
-                            .is_blocked = true};
+                            .block = size};
     return to;
 }
 
@@ -266,7 +273,7 @@ TEST(maps_in_blocks_of_channels_are_pooled_the_same)
     struct op_context context = {.pool = op_pool(), .n_threads = 2};
     struct random random = random_seed(29);
 
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 40; i++) {
         struct pooling p = random_pooling(&random);
         struct node node = {.op = &op_roi_align, .attrs = &p.attrs};
         struct roi_map maps[2];
@@ -275,7 +282,7 @@ TEST(maps_in_blocks_of_channels_are_pooled_the_same)
         for (int k = 0; k < 5; k++)
             p.inputs[k] = &p.t[k];
         for (int k = 0; k < 2; k++)
-            blocked[k] = block_map(&p.t[3 + k], &maps[k]);
+            blocked[k] = block_map(&p.t[3 + k], i % 4 < 2 ? 8 : 16, &maps[k]);
         CHECK_STATUS(op_run(&op_roi_align, &p.attrs, op_ways[OP_TWO_THREADS],
                             p.inputs, 5, &out, 1),
                      ASSAY_OK, &op_err);
@@ -289,6 +296,67 @@ TEST(maps_in_blocks_of_channels_are_pooled_the_same)
         op_release(p.t, 5);
         tensor_release(&out);
         tensor_release(&same);
+    }
+}
+
+/* The gradient of both maps, in that layout. */
+static void pool_backwards(const struct pooling *p, const struct roi_map *maps,
+                           const struct tensor *dy, struct tensor *dx)
+{
+    struct op_context context = {.pool = op_pool(), .n_threads = 2};
+    struct node node = {.op = &op_roi_align, .attrs = &p->attrs};
+    float *each[] = {tensor_f32(&dx[0]), tensor_f32(&dx[1])};
+
+    for (int k = 0; k < 2; k++)
+        memset(each[k], 0, tensor_bytes(&dx[k]));
+    CHECK_STATUS(roi_align_maps_backward(&context, &node, p->inputs, maps, 2,
+                                         dy, each, &op_err),
+                 ASSAY_OK, &op_err);
+}
+
+static void check_blocked_gradients(struct pooling *p, const struct tensor *dy,
+                                    int64_t size)
+{
+    struct roi_map dense[2], maps[2];
+    struct tensor same[2], blocked[2];
+
+    for (int k = 0; k < 2; k++) {
+        same[k] = floats(NULL, p->t[3 + k].shape);
+        blocked[k] = block_map(&p->t[3 + k], size, &maps[k]);
+        dense[k] = maps[k];
+        dense[k].block = 0;
+    }
+    pool_backwards(p, dense, dy, same);
+    pool_backwards(p, maps, dy, blocked);
+    for (int k = 0; k < 2; k++) {
+        const int64_t *d = same[k].shape.dims;
+
+        for (size_t i = 0; i < tensor_elements(&same[k]); i++)
+            CHECK_NEAR(
+                tensor_f32(&blocked[k])[place_in_blocks(d, size, (int64_t)i)],
+                tensor_f32(&same[k])[i],
+                2e-5 * (1 + fabsf(tensor_f32(&same[k])[i])));
+    }
+    op_release(same, 2);
+    op_release(blocked, 2);
+}
+
+TEST(gradients_of_maps_in_blocks_are_those_of_dense_ones)
+{
+    struct random random = random_seed(31);
+
+    for (int i = 0; i < 20; i++) {
+        struct pooling p = random_pooling(&random);
+        int64_t size = p.attrs.size;
+        struct tensor dy =
+            noise(&random, dims(4, p.t[0].shape.dims[0], p.t[3].shape.dims[1],
+                                size, size));
+
+        for (int k = 0; k < 5; k++)
+            p.inputs[k] = &p.t[k];
+        check_blocked_gradients(&p, &dy, i % 2 ? 8 : 16);
+        op_release(p.t, 5);
+        tensor_release(&dy);
     }
 }
 

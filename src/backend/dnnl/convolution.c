@@ -81,9 +81,7 @@ static const struct layout *depthwise_src(struct onednn *dn,
     if ((src->order != ORDER_BLOCKS_OF_4 && src->order != ORDER_BLOCKS_OF_8) ||
         !winograd_lanes())
         return src;
-    return layout_ordered(dn, &job->x->shape,
-                          winograd_lanes() == 16 ? ORDER_BLOCKS_OF_16
-                                                 : ORDER_BLOCKS_OF_8);
+    return layout_ordered(dn, &job->x->shape, layout_own_blocks());
 }
 
 /* A convolution of each channel for itself, left to choose, takes channels

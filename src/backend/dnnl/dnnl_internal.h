@@ -370,6 +370,10 @@ struct channel_blocks {
 
 bool layout_blocks(const struct tensor *tensor, struct channel_blocks *blocks);
 
+/* Blocks as wide as this processor's vectors, which its kernels read and
+ * leave. */
+enum order layout_own_blocks(void);
+
 /* Elements below which a second thread costs more than it saves. */
 enum { parallel_elements = 1 << 15 };
 

@@ -154,8 +154,7 @@ static enum assay_status grouped_set_layouts(struct onednn *dn,
                                              struct kernel *kernel,
                                              struct error *err)
 {
-    enum order order =
-        direct_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
+    enum order order = layout_own_blocks();
     enum assay_status st;
 
     kernel->src = layout_ordered(dn, &job->x->shape, order);
@@ -365,10 +364,7 @@ enum assay_status forward_pick_conv2d(struct onednn *dn, struct job *job,
     pick_conv2d_parts(job->node, &parts);
     pick_conv2d_maps(job->node, inputs, maps);
     n = parts.pick.n_inputs - 1;
-    st = passing_convert(dn, job, maps, n,
-                         direct_lanes() == 16 ? ORDER_BLOCKS_OF_16
-                                              : ORDER_BLOCKS_OF_8,
-                         own, list, err);
+    st = passing_convert(dn, job, maps, n, layout_own_blocks(), own, list, err);
     if (!st) {
         list[n] = maps[n];
         memcpy(conv_inputs, inputs, sizeof conv_inputs);

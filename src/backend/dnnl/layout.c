@@ -5,6 +5,7 @@
 #include "backend/dnnl/channel_affine.h"
 #include "backend/dnnl/int8_internal.h"
 #include "base/mem.h"
+#include "base/processor.h"
 
 #include <string.h>
 
@@ -392,6 +393,12 @@ size_t layout_elements(const struct tensor *tensor)
 
     return layout ? layout->bytes / dtype_bytes(layout->dtype)
                   : tensor_elements(tensor);
+}
+
+enum order layout_own_blocks(void)
+{
+    return processor_level() >= PROCESSOR_AVX512 ? ORDER_BLOCKS_OF_16
+                                                 : ORDER_BLOCKS_OF_8;
 }
 
 bool layout_blocks(const struct tensor *tensor, struct channel_blocks *blocks)

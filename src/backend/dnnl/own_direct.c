@@ -138,8 +138,7 @@ static enum assay_status direct_set_layouts(struct onednn *dn,
                                             struct kernel *kernel,
                                             struct error *err)
 {
-    enum order order =
-        direct_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
+    enum order order = layout_own_blocks();
     enum assay_status st;
 
     kernel->src = kernel->direct->kind == DIRECT_STEM

@@ -136,8 +136,7 @@ static enum assay_status set_layouts(struct onednn *dn, const struct job *job,
                                      struct error *err)
 {
     struct own_winograd *own = kernel->own;
-    enum order order =
-        winograd_lanes() == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
+    enum order order = layout_own_blocks();
     struct shape weights = job->weight->shape;
     enum assay_status st;
 

@@ -101,13 +101,6 @@ static pool_kernel *pool_find(const struct windows *windows, int64_t block)
     return NULL;
 }
 
-/* Blocks that convolutions leave on this processor. */
-static enum order pool_order(void)
-{
-    return processor_level() >= PROCESSOR_AVX512 ? ORDER_BLOCKS_OF_16
-                                                 : ORDER_BLOCKS_OF_8;
-}
-
 bool pool_takes(const struct job *job, const struct windows *windows)
 {
     enum { few = 8 }; /* channels that fill no block */
@@ -203,7 +196,7 @@ enum assay_status pool_blocks(struct onednn *dn, const struct job *job,
                               struct error *err)
 {
     struct channel_blocks blocks;
-    enum order order = pool_order();
+    enum order order = layout_own_blocks();
     struct tensor x;
     enum assay_status st;
 

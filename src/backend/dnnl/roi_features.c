@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* The map as the kernel reads it: dense or in blocks of 16 channels, after a
- * reorder into *own where it is neither; of bf16 into blocks, which read
- * faster. */
+/* The map as the kernel reads it: dense or in blocks of 8 or 16 channels, after
+ * a reorder into *own where it is none of these; of bf16 into blocks, which
+ * read faster. */
 static enum assay_status get_map(struct onednn *dn, const struct job *job,
                                  const struct tensor *tensor,
                                  struct tensor *own, struct roi_map *map,
@@ -20,7 +20,8 @@ static enum assay_status get_map(struct onednn *dn, const struct job *job,
     enum assay_status st = ASSAY_OK;
 
     if (!is_narrow && layout_blocks(tensor, &blocks) &&
-        (blocks.order == ORDER_DENSE || blocks.order == ORDER_BLOCKS_OF_16))
+        (blocks.order == ORDER_DENSE || blocks.order == ORDER_BLOCKS_OF_8 ||
+         blocks.order == ORDER_BLOCKS_OF_16))
         *own = tensor_share(tensor);
     else
         st = layout_convert(
@@ -35,7 +36,7 @@ static enum assay_status get_map(struct onednn *dn, const struct job *job,
                             .channels = dims[1],
                             .height = dims[2],
                             .width = dims[3],
-                            .is_blocked = own->layout != NULL};
+                            .block = own->layout ? own->layout->block : 0};
     return ASSAY_OK;
 }
 
@@ -77,13 +78,14 @@ enum assay_status forward_anchor_grid(struct onednn *dn, struct job *job,
 
 /* ---- backward ------------------------------------------------------------ */
 
-/* Zeros in blocks of 16 channels, as the kernel that made the map wants its
+/* Zeros in blocks of channels, as the kernel that made the map wants its
  * gradient. */
 static enum assay_status make_gradient(struct onednn *dn, const struct job *job,
                                        const struct shape *shape,
                                        struct tensor *out, struct error *err)
 {
-    const struct layout *layout = layout_ordered(dn, shape, ORDER_BLOCKS_OF_16);
+    const struct layout *layout =
+        layout_ordered(dn, shape, layout_own_blocks());
     enum assay_status st =
         layout_tensor(job->context->pool, layout, shape, out, err);
 
@@ -109,13 +111,14 @@ enum assay_status backward_roi_align(struct onednn *dn, struct job *job,
         maps[i] = (struct roi_map){.n_images = x->dims[0],
                                    .channels = x->dims[1],
                                    .height = x->dims[2],
-                                   .width = x->dims[3],
-                                   .is_blocked = true};
+                                   .width = x->dims[3]};
         if (!op_wants(pass, ROI_ALIGN_MAPS + i))
             continue;
         st = make_gradient(dn, job, x, to, err);
-        if (!st)
-            dx[i] = tensor_f32(to);
+        if (st)
+            break;
+        dx[i] = tensor_f32(to);
+        maps[i].block = to->layout->block;
     }
     if (!st)
         st = layout_convert(dn, job->context->pool, pass->dy[0],

@@ -83,14 +83,14 @@ static enum assay_status share_blocks(struct onednn *dn, const struct job *job,
                                       struct error *err)
 {
     int64_t width = direct_lanes(), o = job->weight->shape.dims[1];
-    enum order order = width == 16 ? ORDER_BLOCKS_OF_16 : ORDER_BLOCKS_OF_8;
     enum assay_status st;
 
     if (job->x->layout) {
         *x = tensor_share(job->x);
     } else if (width && o % width == 0 && !dn->options.is_training) {
-        st = layout_convert(dn, job->context->pool, job->x,
-                            layout_ordered(dn, &job->x->shape, order), x, err);
+        st = layout_convert(
+            dn, job->context->pool, job->x,
+            layout_ordered(dn, &job->x->shape, layout_own_blocks()), x, err);
         if (st)
             return st;
     } else {

@@ -131,13 +131,12 @@ static float roi_align_value_at(const struct roi *roi, int64_t channel,
 {
     const struct roi_map *map = roi->map;
     int64_t plane = map->height * map->width, at = y * map->width + x;
-    int64_t blocks = (map->channels + 15) / 16;
+    int64_t block = map->block ? map->block : 1;
+    int64_t n_blocks = (map->channels + block - 1) / block;
 
-    if (map->is_blocked)
-        return map
-            ->data[((roi->image * blocks + channel / 16) * plane + at) * 16 +
-                   channel % 16];
-    return map->data[(roi->image * map->channels + channel) * plane + at];
+    return map->data[((roi->image * n_blocks + channel / block) * plane + at) *
+                         block +
+                     channel % block];
 }
 
 /* The mean of the points of one bin. */

@@ -31,15 +31,16 @@ struct roi_align_attrs {
     float canonical_level;  /* ... level 4 */
 };
 
-/* A feature map in memory: dense, or in blocks of 16 channels that are adjacent
- * for each pixel (oneDNN's nChw16c, with the last block filled up). */
+/* A feature map in memory: dense, or in blocks of 8 or 16 channels that are
+ * adjacent for each pixel (oneDNN's nChw8c and nChw16c, with the last block
+ * filled up). */
 struct roi_map {
     const float *data;
     int64_t n_images, channels, height, width;
-    bool is_blocked;
+    int64_t block; /* 0: dense */
 };
 
-/* The kernel, for maps in either layout. inputs: the op's; only the first
+/* The kernel, for maps in any of the layouts. inputs: the op's; only the first
  * ROI_ALIGN_MAPS are read. output: dense [r,c,size,size]. */
 enum assay_status roi_align_maps(const struct op_context *context,
                                  const struct node *node,

@@ -10,10 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROI_MAX_TAPS = 2 * ROI_ALIGN_MAX_RATIO };
+enum { ROI_MAX_TAPS = 2 * ROI_ALIGN_MAX_RATIO, ROI_HALF = ROI_LANES / 2 };
 
-/* A block of channels, and a quarter of one. */
+/* A block of channels, a half and a quarter of one. */
 typedef float roi_vector __attribute__((vector_size(64), aligned(4)));
+typedef float roi_half __attribute__((vector_size(32), aligned(4)));
 typedef float roi_quad __attribute__((vector_size(16), aligned(4)));
 
 /* What a row (or a column) of bins reads: indices of the axis's lines, which
@@ -162,6 +163,13 @@ static int32_t fill_axis(struct roi_axis axis, int64_t n_bins,
     return axis.n_lines;
 }
 
+/* From a pixel to its neighbour; what is gathered of a dense map lies in blocks
+ * of 16. */
+static int64_t pixel_floats(const struct roi_map *map)
+{
+    return map->block ? map->block : ROI_LANES;
+}
+
 /* Turns line indices into offsets; of a dense map only those lines are
  * gathered.
  */
@@ -172,7 +180,7 @@ static void set_offsets(struct roi_axis axis, const struct roi *roi,
         struct roi_bin *bin = &axis.bins[i];
 
         for (int32_t k = 0; k < bin->n; k++) {
-            if (roi->map->is_blocked)
+            if (roi->map->block)
                 bin->at[k] = axis.lines[bin->at[k]];
             bin->at[k] *= step;
         }
@@ -188,16 +196,43 @@ void roi_plan(const struct roi *roi, void *memory)
 
     plan->n_lines[0] = fill_axis(down, roi->size, &roi->down);
     plan->n_lines[1] = fill_axis(across, roi->size, &roi->across);
-    set_offsets(across, roi, ROI_LANES);
+    set_offsets(across, roi, pixel_floats(map));
     set_offsets(down, roi,
-                (map->is_blocked ? map->width : plan->n_lines[1]) * ROI_LANES);
+                (map->block ? map->width : plan->n_lines[1]) *
+                    pixel_floats(map));
 }
 
-/* Sums all bins, for 16 channels. */
-VARIANTS(void, sum_bins,
-         (const struct roi_bin *down, const struct roi_bin *across,
-          int64_t size, const float *points, float *tile),
-         (down, across, size, points, tile))
+/* Where a map's block of 16 channels begins; of smaller blocks the first one of
+ * two. *second: from there to its other eight channels; 0: there are none. */
+static int64_t find_block(const struct roi *roi, int64_t block, int64_t *second)
+{
+    const struct roi_map *map = roi->map;
+    int64_t plane = map->height * map->width;
+    int64_t n_blocks = (map->channels + map->block - 1) / map->block;
+    int64_t first = block * ROI_LANES / map->block;
+
+    *second = map->block == ROI_LANES ? ROI_HALF
+              : first + 1 < n_blocks  ? plane * map->block
+                                      : 0;
+    return (roi->image * n_blocks + first) * plane * map->block;
+}
+
+/* The channels of a point; where there is no second half, the first one twice.
+ */
+VARIANT_PART void roi_read(const float *at, int64_t second, roi_vector *value)
+{
+    if (second == ROI_HALF)
+        *value = *(const roi_vector *)(const void *)at;
+    else
+        *value = __builtin_shufflevector(
+            *(const roi_half *)(const void *)at,
+            *(const roi_half *)(const void *)(at + second), 0, 1, 2, 3, 4, 5, 6,
+            7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+VARIANT_PART void sum_halves(const struct roi_bin *down,
+                             const struct roi_bin *across, int64_t size,
+                             const float *points, int64_t second, float *tile)
 {
     for (int64_t i = 0; i < size; i++) {
         for (int64_t k = 0; k < size; k++, tile += ROI_LANES) {
@@ -207,16 +242,30 @@ VARIANTS(void, sum_bins,
                 const float *row = points + down[i].at[r];
                 roi_vector of_row = {0};
 
-                for (int32_t c = 0; c < across[k].n; c++)
-                    of_row +=
-                        across[k].weight[c] *
-                        *(const roi_vector *)(const void *)(row +
-                                                            across[k].at[c]);
+                for (int32_t c = 0; c < across[k].n; c++) {
+                    roi_vector point;
+
+                    roi_read(row + across[k].at[c], second, &point);
+                    of_row += across[k].weight[c] * point;
+                }
                 sum += down[i].weight[r] * of_row;
             }
             *(roi_vector *)(void *)tile = sum;
         }
     }
+}
+
+/* Sums all bins, for 16 channels; the second half of them is that far behind
+ * the first. */
+VARIANTS(void, sum_bins,
+         (const struct roi_bin *down, const struct roi_bin *across,
+          int64_t size, const float *points, int64_t second, float *tile),
+         (down, across, size, points, second, tile))
+{
+    if (second == ROI_HALF)
+        sum_halves(down, across, size, points, ROI_HALF, tile);
+    else
+        sum_halves(down, across, size, points, second, tile);
 }
 
 /* Whether lines i to i + 3 are neighbours in the map. */
@@ -298,12 +347,10 @@ void roi_pool_block(const struct roi *roi, const void *plan, int64_t block,
     int64_t n_channels = left < ROI_LANES ? left : ROI_LANES;
     float *tile = scratch, *gathered = tile + n_bins * ROI_LANES;
     const float *points = gathered;
+    int64_t second = ROI_HALF;
 
-    if (map->is_blocked) {
-        int64_t n_blocks = (map->channels + ROI_LANES - 1) / ROI_LANES;
-
-        points =
-            map->data + (roi->image * n_blocks + block) * plane * ROI_LANES;
+    if (map->block) {
+        points = map->data + find_block(roi, block, &second);
     } else {
         const float *from =
             map->data +
@@ -313,7 +360,7 @@ void roi_pool_block(const struct roi *roi, const void *plan, int64_t block,
             gather_row(&across, from + down.lines[i] * map->width, plane,
                        n_channels, gathered + i * across.n_lines * ROI_LANES);
     }
-    sum_bins(down.bins, across.bins, roi->size, points, tile);
+    sum_bins(down.bins, across.bins, roi->size, points, second, tile);
     roi_pool_write_block(tile, n_bins, n_channels,
                          output + block * ROI_LANES * n_bins);
 }
@@ -337,11 +384,24 @@ static void roi_spread_read_block(const float *dy, int64_t n_bins,
     }
 }
 
-/* Every point of a bin gets its share of the bin's dy. */
-VARIANTS(void, spread_bins,
-         (const struct roi_bin *down, const struct roi_bin *across,
-          int64_t size, const float *tile, float *points),
-         (down, across, size, tile, points))
+/* Adds to the channels of a point; where there is no second half, that of
+ * `more` is 0. */
+VARIANT_PART void roi_add(float *at, int64_t second, const roi_vector *more)
+{
+    if (second == ROI_HALF) {
+        *(roi_vector *)(void *)at += *more;
+        return;
+    }
+    *(roi_half *)(void *)at +=
+        __builtin_shufflevector(*more, *more, 0, 1, 2, 3, 4, 5, 6, 7);
+    *(roi_half *)(void *)(at + second) +=
+        __builtin_shufflevector(*more, *more, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+VARIANT_PART void spread_halves(const struct roi_bin *down,
+                                const struct roi_bin *across, int64_t size,
+                                const float *tile, int64_t second,
+                                float *points)
 {
     for (int64_t i = 0; i < size; i++) {
         for (int64_t k = 0; k < size; k++, tile += ROI_LANES) {
@@ -351,12 +411,26 @@ VARIANTS(void, spread_bins,
                 float *row = points + down[i].at[r];
                 roi_vector of_row = down[i].weight[r] * dy;
 
-                for (int32_t c = 0; c < across[k].n; c++)
-                    *(roi_vector *)(void *)(row + across[k].at[c]) +=
-                        across[k].weight[c] * of_row;
+                for (int32_t c = 0; c < across[k].n; c++) {
+                    roi_vector share = across[k].weight[c] * of_row;
+
+                    roi_add(row + across[k].at[c], second, &share);
+                }
             }
         }
     }
+}
+
+/* Every point of a bin gets its share of the bin's dy. */
+VARIANTS(void, spread_bins,
+         (const struct roi_bin *down, const struct roi_bin *across,
+          int64_t size, const float *tile, int64_t second, float *points),
+         (down, across, size, tile, second, points))
+{
+    if (second == ROI_HALF)
+        spread_halves(down, across, size, tile, ROI_HALF, points);
+    else
+        spread_halves(down, across, size, tile, second, points);
 }
 
 /* Adds four points of four channels to four rows of a dense map. */
@@ -396,22 +470,22 @@ void roi_spread_block(const struct roi *roi, const void *plan, int64_t block,
     struct roi_axis across = roi_plan_axis(roi, plan, 1);
     int64_t plane = shape->height * shape->width;
     int64_t n_bins = roi->size * roi->size;
-    int64_t n_blocks = (shape->channels + ROI_LANES - 1) / ROI_LANES;
     int64_t left = shape->channels - block * ROI_LANES;
     int64_t n_channels = left < ROI_LANES ? left : ROI_LANES;
     float *tile = scratch, *points = tile + n_bins * ROI_LANES;
 
     roi_spread_read_block(dy + block * ROI_LANES * n_bins, n_bins, n_channels,
                           tile);
-    if (shape->is_blocked) {
-        spread_bins(down.bins, across.bins, roi->size, tile,
-                    map + (roi->image * n_blocks + block) * plane * ROI_LANES);
+    if (shape->block) {
+        int64_t second, at = find_block(roi, block, &second);
+
+        spread_bins(down.bins, across.bins, roi->size, tile, second, map + at);
         return;
     }
     memset(points, 0,
            (size_t)down.n_lines * (size_t)across.n_lines * ROI_LANES *
                sizeof *points);
-    spread_bins(down.bins, across.bins, roi->size, tile, points);
+    spread_bins(down.bins, across.bins, roi->size, tile, ROI_HALF, points);
     map += (roi->image * shape->channels + block * ROI_LANES) * plane;
     for (int32_t i = 0; i < down.n_lines; i++)
         roi_spread_add_row(
