@@ -300,7 +300,7 @@ TEST(maps_in_blocks_of_channels_are_pooled_the_same)
 }
 
 /* The gradient of both maps, in that layout. */
-static void pool_backwards(const struct pooling *p, const struct roi_map *maps,
+static void pool_backwards(struct pooling *p, const struct roi_map *maps,
                            const struct tensor *dy, struct tensor *dx)
 {
     struct op_context context = {.pool = op_pool(), .n_threads = 2};
