@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char head[] = "assay kernel choices 4";
+static const char head[] = "assay kernel choices 5";
 
 enum { max_file_bytes = 4 << 20, machine_text = 256 };
 

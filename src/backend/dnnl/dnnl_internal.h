@@ -10,6 +10,7 @@
 
 #include "backend/activation.h"
 #include "backend/backend.h"
+#include "backend/dnnl/race.h"
 #include "base/arena.h"
 #include "ops/convolution/conv2d.h"
 #include "ops/op_lanes.h"
@@ -63,20 +64,6 @@ struct packed {
     uint32_t value, scale_value; /* GRAPH_NONE: not scaled */
     const struct layout *layout;
     struct buffer *buffer;
-};
-
-/* One candidate for a convolution: "winograd jit_wino_4x3:avx512_core". */
-enum { CANDIDATE_NAME = 64, MAX_CANDIDATES = 6 };
-
-struct candidate {
-    char name[CANDIDATE_NAME];
-    double ms; /* negative: was not measured */
-};
-
-/* Those that were compared, the chosen one first. */
-struct candidates {
-    struct candidate items[MAX_CANDIDATES];
-    size_t n;
 };
 
 /* How much of the output a primitive makes at a time. */
@@ -761,9 +748,6 @@ enum assay_status tuning_choose(struct onednn *dn, const struct job *job,
 enum assay_status contest_run(struct onednn *dn, const struct job *job,
                               struct candidates *list, struct kernel **kernels,
                               bool *is_complete, struct error *err);
-/* The fastest; a direct one that is as fast within 5 % of it, as it needs less
- * memory. 0 where nothing was measured. */
-size_t contest_winner(const struct candidates *list);
 
 /* ---- choices.c: what was measured, remembered in a text file ------------- */
 
