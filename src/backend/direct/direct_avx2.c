@@ -32,6 +32,7 @@ const struct direct_kernels direct_avx2 = {.name = "avx2",
                                            .multiply = body_multiply,
                                            .respond = body_respond,
                                            .softmax = body_softmax,
+                                           .softmax_short = body_softmax_short,
                                            .attend = body_attend,
                                            .norm = body_norm,
                                            .stem = body_stem};

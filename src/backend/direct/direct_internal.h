@@ -123,6 +123,8 @@ struct direct_kernels {
     void (*multiply)(const struct direct_product *product, int64_t first);
     void (*respond)(const struct direct_response *response);
     void (*softmax)(const float *x, float *y, int64_t n);
+    /* Of `lanes` lines of n numbers each, fewer than `lanes`. */
+    void (*softmax_short)(const float *x, float *y, int64_t n);
     /* A softmax of x + plus + mask in place, of n numbers; x has room for whole
      * vectors, and plus and mask may be NULL. */
     void (*attend)(float *x, const float *plus, const float *mask, int64_t n);

@@ -55,6 +55,34 @@ static void body_softmax(const float *x, float *y, int64_t n)
     memcpy(y + whole, ends, (size_t)rest * sizeof *y);
 }
 
+/* As many lines at once as a vector has numbers, of fewer numbers each: one
+ * vector has the first number of all lines, the next one the second. */
+static void body_softmax_short(const float *x, float *y, int64_t n)
+{
+    float numbers[lanes * lanes];
+    vec most = vec_splat(-INFINITY), sums = vec_splat(0), inverse;
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int l = 0; l < lanes; l++)
+            numbers[i * lanes + l] = x[l * n + i];
+    }
+    for (int64_t i = 0; i < n; i++)
+        most = vec_max(most, vec_load(numbers + i * lanes));
+    for (int64_t i = 0; i < n; i++) {
+        vec e = softmax_exp(vec_load(numbers + i * lanes) - most);
+
+        vec_store(numbers + i * lanes, e);
+        sums += e;
+    }
+    inverse = vec_splat(1) / sums;
+    for (int64_t i = 0; i < n; i++)
+        vec_store(numbers + i * lanes, vec_load(numbers + i * lanes) * inverse);
+    for (int64_t i = 0; i < n; i++) {
+        for (int l = 0; l < lanes; l++)
+            y[l * n + i] = numbers[i * lanes + l];
+    }
+}
+
 /* n numbers of a line, or as many as a vector has; the others are 0. */
 PART vec attend_load(const float *x, int64_t n)
 {
