@@ -314,26 +314,13 @@ void grouped_run(const struct job *job, const struct kernel *kernel,
 
 /* ---- picked channels ----------------------------------------------------- */
 
-static enum assay_status check_list(const struct job *job, struct error *err)
-{
-    const struct tensor *list = job->maps[job->pick->n_inputs - 1];
-    struct picked_channel picked;
-
-    for (size_t i = 0; i < tensor_elements(list); i++) {
-        if (!pick_channel(job->pick, job->maps, tensor_i64(list)[i], &picked))
-            return error_set(err, ASSAY_BAD_INPUT, "there is no channel %lld",
-                             (long long)tensor_i64(list)[i]);
-    }
-    return ASSAY_OK;
-}
-
 /* Of a job whose node is the convolution. */
 static enum assay_status run_picked(struct onednn *dn, struct job *job,
                                     const struct tensor *const *inputs,
                                     struct tensor *y, struct error *err)
 {
     struct kernel *kernel;
-    enum assay_status st = check_list(job, err);
+    enum assay_status st = pick_check(job->pick, job->maps, err);
 
     if (st)
         return st;
