@@ -118,7 +118,7 @@ void grouped_pack(const struct kernel *kernel, const float *weights,
                   float *packed)
 {
     const struct grouped *plan = kernel->grouped;
-    int64_t out = kernel->y.dims[1], in = kernel->weights->shape.dims[1];
+    int64_t out = kernel->y.dims[1], in = plan->in_channels * plan->each / out;
 
     memset(packed, 0, grouped_weight_bytes(plan));
     for (int64_t n = 0; n < plan->n_panels; n++) {
@@ -162,8 +162,9 @@ static enum assay_status grouped_set_layouts(struct onednn *dn,
     kernel->part_src = kernel->src;
     kernel->part_dst = kernel->dst;
     kernel->scratch = &kernel->grouped->scratch;
-    kernel->weights = layout_transformed(dn, &job->weight->shape, ORDER_GROUPED,
-                                         grouped_weight_bytes(kernel->grouped));
+    kernel->weights =
+        layout_transformed(dn, &job->weight_layout->shape, ORDER_GROUPED,
+                           grouped_weight_bytes(kernel->grouped));
     st = layout_check(kernel->src, err);
     if (!st)
         st = layout_check(kernel->dst, err);
