@@ -61,7 +61,8 @@ static uint32_t pointwise(struct network *net, const char *name, uint32_t x,
 
     attrs.groups = groups;
     attrs.has_relu = true;
-    return convolve(net, name, x, shape_of(4, o, c / groups, 1, 1), attrs);
+    return convolve(net, name, x,
+                    shape_of(4, o, c / groups, (int64_t)1, (int64_t)1), attrs);
 }
 
 static uint32_t depthwise(struct network *net, const char *name, uint32_t x,
@@ -70,7 +71,8 @@ static uint32_t depthwise(struct network *net, const char *name, uint32_t x,
     struct conv2d_attrs attrs = {
         .stride = {2, 2}, .dilation = {1, 1}, .before = {1, 1}, .groups = c};
 
-    return convolve(net, name, x, shape_of(4, c, 1, 2, 2), attrs);
+    return convolve(net, name, x,
+                    shape_of(4, c, (int64_t)1, (int64_t)2, (int64_t)2), attrs);
 }
 
 /* The ops in their order after the pass, a letter each: c and d for
