@@ -16,6 +16,7 @@ struct attention {
     size_t n_parts;
     uint32_t q, k, plus, mask;
     struct shape mask_shape; /* without the dimension in front */
+    int64_t mask_heads;      /* of the scores that it is added to */
 };
 
 /* The node that makes a value for this reader alone, added to the parts; else
@@ -104,6 +105,7 @@ static bool take_mask(const struct graph *graph, struct attention *a,
         mask.dims[2] != 1 || mask.dims[3] != after.dims[2] ||
         mask.dims[4] != after.dims[3])
         return false;
+    tried.mask_heads = after.dims[1];
     tried.mask_shape =
         shape_of(rank, mask.dims[1], mask.dims[2], mask.dims[3], mask.dims[4]);
     *value = graph_node(graph, inner)->inputs[0];
@@ -111,8 +113,14 @@ static bool take_mask(const struct graph *graph, struct attention *a,
     return true;
 }
 
-/* Masks are for scores of rank 4 alone: only a summand of that rank, with as
- * many heads as they have, tells. */
+/* Masks are for scores [windows,heads,n,m] alone: only a summand with several
+ * heads, the same number, tells. */
+static bool tells_scores(const struct graph *graph, const struct attention *a)
+{
+    return a->plus != GRAPH_NONE && a->mask_heads > 1 &&
+           fuse_data(graph, a->plus)->shape.dims[1] == a->mask_heads;
+}
+
 static bool find_attention(const struct graph *graph, size_t at,
                            struct attention *a)
 {
@@ -132,7 +140,7 @@ static bool find_attention(const struct graph *graph, size_t at,
     has_mask = take_mask(graph, a, &value);
     a->plus = take_summand(graph, a, 4, &value);
     maker = attention_part(graph, a, value, &op_matmul);
-    if (maker == GRAPH_NONE || (has_mask && a->plus == GRAPH_NONE))
+    if (maker == GRAPH_NONE || (has_mask && !tells_scores(graph, a)))
         return false;
     a->q = graph_node(graph, maker)->inputs[0];
     a->k = graph_node(graph, maker)->inputs[1];

@@ -43,23 +43,27 @@ static bool is_permutation(const struct tensor *list, int64_t n)
     return true;
 }
 
-/* The data of an input that may be left out; false: it is there but not
- * known. */
+/* The data of an input that may be left out: none then. False: it is there but
+ * not known. It is borrowed, in a struct of its own, because those of the graph
+ * move when it gets a value more. */
 static bool known_input(const struct graph *graph, const struct node *node,
-                        size_t input, const struct tensor **data)
+                        size_t input, struct tensor *data)
 {
-    *data = NULL;
+    const struct tensor *known;
+
+    *data = (struct tensor){0};
     if (input >= node->n_inputs || node->inputs[input] == GRAPH_NONE)
         return true;
-    *data = fuse_data(graph, node->inputs[input]);
-    return *data != NULL;
+    known = fuse_data(graph, node->inputs[input]);
+    if (known)
+        *data = *known;
+    return known;
 }
 
 /* A depthwise Conv2d whose numbers are known, and its weight, bias and scale.
  */
 static bool is_known_depthwise(const struct graph *graph,
-                               const struct node *node,
-                               const struct tensor **parts)
+                               const struct node *node, struct tensor *parts)
 {
     static const size_t inputs[] = {CONV2D_WEIGHT, CONV2D_BIAS, CONV2D_SCALE};
     const int64_t *w;
@@ -70,9 +74,9 @@ static bool is_known_depthwise(const struct graph *graph,
         if (!known_input(graph, node, inputs[i], &parts[i]))
             return false;
     }
-    if (!parts[0] || parts[0]->shape.rank != 4)
+    if (parts[0].shape.rank != 4)
         return false;
-    w = parts[0]->shape.dims;
+    w = parts[0].shape.dims;
     return w[1] == 1 && conv2d_attrs(node)->groups == w[0];
 }
 
@@ -122,23 +126,25 @@ static enum assay_status pick_later(struct graph *graph, size_t at,
 {
     static const size_t inputs[] = {CONV2D_WEIGHT, CONV2D_BIAS, CONV2D_SCALE};
     const struct node *node = graph_node(graph, at);
-    const struct tensor *parts[3], *list;
+    struct tensor parts[3], list;
     enum assay_status st = ASSAY_OK;
+    int64_t channels;
     uint32_t pick;
 
     if (!is_known_depthwise(graph, node, parts))
         return ASSAY_OK;
+    channels = parts[0].shape.dims[0];
     pick = fuse_sole_maker(graph, node->inputs[CONV2D_X], &op_pick_channels);
     if (pick == GRAPH_NONE || graph_node(graph, pick)->n_inputs != 2)
         return ASSAY_OK;
-    list = &graph_value(graph, graph_node(graph, pick)->inputs[1])->data;
-    if (!list->buffer || !is_permutation(list, parts[0]->shape.dims[0]) ||
-        made_channels(graph, graph_node(graph, pick)->inputs[0]) !=
-            parts[0]->shape.dims[0])
+    list = graph_value(graph, graph_node(graph, pick)->inputs[1])->data;
+    if (!list.buffer || !is_permutation(&list, channels) ||
+        made_channels(graph, graph_node(graph, pick)->inputs[0]) != channels)
         return ASSAY_OK;
     for (size_t i = 0; !st && i < sizeof inputs / sizeof *inputs; i++) {
-        if (parts[i])
-            st = reorder_rows(graph, pool, list, at, inputs[i], parts[i], err);
+        if (parts[i].buffer)
+            st =
+                reorder_rows(graph, pool, &list, at, inputs[i], &parts[i], err);
     }
     if (!st)
         change_places(graph, pick, at);

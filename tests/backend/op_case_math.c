@@ -1,6 +1,7 @@
 /* tests/backend/op_case_math.c - cases of arithmetic: elementwise ops, sums,
  * products, norms. */
 #include "op_case_internal.h"
+#include "ops/convolution/conv2d.h"
 #include "ops/math/arg_max.h"
 #include "ops/math/binary_math.h"
 #include "ops/math/cast.h"
@@ -200,16 +201,32 @@ static enum assay_status add_cum_sum(struct case_builder *b,
     return st ? st : case_append(b, &op_cum_sum, &attrs, inputs, 2, y);
 }
 
-/* Over k channels. */
+/* A convolution of 1x1 in groups, with its activation. */
+static enum assay_status add_grouped(struct case_builder *b,
+                                     const struct op_case *c, uint32_t *x)
+{
+    struct shape w = shape_of(4, c->c, c->c / c->g, (int64_t)1, (int64_t)1);
+    struct conv2d_attrs attrs = conv2d_defaults();
+    uint32_t inputs[] = {*x, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    enum assay_status st = case_parameter(b, "weight", &w, -1, 1, &inputs[1]);
+
+    attrs.groups = c->g;
+    attrs.activation = (enum conv2d_activation)c->a;
+    return st ? st
+              : case_append(b, &op_conv2d, &attrs, inputs, CONV2D_INPUTS, x);
+}
+
+/* Over k channels; with g > 1, of what such a convolution makes. */
 static enum assay_status add_local_norm(struct case_builder *b,
                                         const struct op_case *c, uint32_t x,
                                         struct tensor *second, uint32_t *y)
 {
     struct local_response_norm_attrs attrs = {
         .size = c->k, .alpha = 0.9F, .beta = c->a ? 0.6F : 0.75F, .bias = 1};
+    enum assay_status st = c->g > 1 ? add_grouped(b, c, &x) : ASSAY_OK;
 
     (void)second;
-    return case_append(b, &op_local_response_norm, &attrs, &x, 1, y);
+    return st ? st : case_append(b, &op_local_response_norm, &attrs, &x, 1, y);
 }
 
 /* ---- products -------------------------------------------------------------

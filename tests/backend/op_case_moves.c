@@ -124,15 +124,16 @@ static enum assay_status add_pick(struct case_builder *b,
 }
 
 /* A convolution of 1x1 of d channels, every k-th from s on, of x and of a map
- * of e channels, which may be none. */
+ * of e channels, which may be none; a residual only then. */
 static enum assay_status add_pick_conv(struct case_builder *b,
                                        const struct op_case *c, uint32_t x,
                                        struct tensor *second, uint32_t *y)
 {
     enum { most = 512 };
     struct shape other = shape_of(4, c->n, c->e, c->h, c->w);
-    struct shape w = shape_of(4, c->o, c->d / c->g, 1, 1);
+    struct shape w = shape_of(4, c->o, c->d / c->g, (int64_t)1, (int64_t)1);
     struct shape channels = shape_of(1, c->o);
+    struct shape y_shape = shape_of(4, c->n, c->o, c->h, c->w);
     struct conv2d_attrs attrs = conv2d_defaults();
     uint32_t inputs[PICK_CONV2D_MAPS + 1];
     int64_t list[most];
@@ -154,6 +155,9 @@ static enum assay_status add_pick_conv(struct case_builder *b,
             case_integers(b, "list", list, c->d, &inputs[PICK_CONV2D_CHANNELS]);
     if (!st && c->e)
         st = case_input(b, "other", &other, second, &inputs[PICK_CONV2D_MAPS]);
+    else if (!st && c->residual)
+        st = case_input(b, "residual", &y_shape, second,
+                        &inputs[CONV2D_RESIDUAL]);
     return st ? st
               : case_append(b, &op_pick_conv2d, &attrs, inputs,
                             PICK_CONV2D_MAPS + (c->e ? 1 : 0), y);

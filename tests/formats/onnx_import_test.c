@@ -537,3 +537,39 @@ TEST(a_layer_of_doubles_stays_a_product)
     CHECK_STR(graph_node(graph, 1)->op->name, "Gemm");
     close_all();
 }
+
+/* A ConvTranspose of 1x1 with a stride of 2. */
+static struct str make_transposed(int64_t output_padding)
+{
+    static const int64_t dims[4] = {1, 1, 1, 1};
+    struct str made = {0}, more = {0}, strides = {0}, tensor, node;
+
+    put_message(&made, GRAPH_INPUT, make_value("x", ONNX_FLOAT, "1x1x3x3"));
+    tensor = make_tensor("w", ONNX_FLOAT, dims, 4);
+    put_float(&tensor, TENSOR_FLOATS, 2);
+    put_message(&made, GRAPH_INITIALIZER, tensor);
+    node = make_node("ConvTranspose", "up", "x w", "y");
+    put_text(&strides, 1, "strides");
+    put_text(&more, 1, "output_padding");
+    for (int i = 0; i < 2; i++) {
+        put_int(&strides, 8, 2);
+        put_int(&more, 8, output_padding);
+    }
+    put_int(&strides, 20, 7);
+    put_int(&more, 20, 7);
+    put_message(&node, NODE_ATTRIBUTE, strides);
+    put_message(&node, NODE_ATTRIBUTE, more);
+    put_message(&made, GRAPH_NODE, node);
+    put_message(&made, GRAPH_OUTPUT, make_value("y", ONNX_FLOAT, "1x1x?x?"));
+    return make_model(made, 13);
+}
+
+TEST(output_padding_of_a_whole_stride_is_left_to_the_general_op)
+{
+    load(make_transposed(1), ASSAY_OK);
+    CHECK_STR(graph_node(graph, 0)->op->name, "ConvTranspose2d");
+    close_all();
+    load(make_transposed(2), ASSAY_OK);
+    CHECK_STR(graph_node(graph, 0)->op->name, "ConvTransposeNd");
+    close_all();
+}

@@ -109,6 +109,26 @@ static uint32_t masks_of_several_images(struct network *net, uint32_t x)
     return masked(net, x, 2);
 }
 
+/* The heads of all windows are next to each other until the masks come. */
+static uint32_t with_merged_windows(struct network *net, uint32_t x)
+{
+    static const int64_t merged[] = {1, windows * heads, rows, depth};
+    static const int64_t split[] = {1, windows, heads, rows, columns};
+    static const int64_t joined[] = {-1, heads, rows, columns};
+    uint32_t k = constant(net, shape_of(4, (int64_t)1, merged[1],
+                                        (int64_t)depth, (int64_t)columns));
+    uint32_t plus = constant(net, shape_of(4, (int64_t)1, merged[1],
+                                           (int64_t)rows, (int64_t)columns));
+    uint32_t mask =
+        constant(net, shape_of(5, (int64_t)1, (int64_t)windows, (int64_t)1,
+                               (int64_t)rows, (int64_t)columns));
+    uint32_t y = two(net, &op_matmul, reshape(net, x, merged, 4), k);
+
+    y = reshape(net, two(net, &op_sum, y, plus), split, 5);
+    y = reshape(net, two(net, &op_sum, y, mask), joined, 4);
+    return finish(net, shares(net, y, -1));
+}
+
 static uint32_t along_rows(struct network *net, uint32_t x)
 {
     return finish(net, shares(net, scores(net, x), 2));
@@ -170,6 +190,7 @@ TEST(masks_of_windows_go_into_an_attention)
 TEST(what_is_no_attention_stays)
 {
     check_fused(masks_of_several_images, 0, 7);
+    check_fused(with_merged_windows, 0, 8);
     check_fused(along_rows, 0, 3);
     check_fused(with_a_guest, 0, 3);
 }

@@ -61,7 +61,8 @@ static uint32_t pointwise(struct network *net, const char *name, uint32_t x,
 
     attrs.groups = groups;
     attrs.has_relu = true;
-    return convolve(net, name, x, shape_of(4, o, c / groups, 1, 1), attrs);
+    return convolve(net, name, x,
+                    shape_of(4, o, c / groups, (int64_t)1, (int64_t)1), attrs);
 }
 
 static uint32_t depthwise(struct network *net, const char *name, uint32_t x,
@@ -70,7 +71,8 @@ static uint32_t depthwise(struct network *net, const char *name, uint32_t x,
     struct conv2d_attrs attrs = {
         .stride = {2, 2}, .dilation = {1, 1}, .before = {1, 1}, .groups = c};
 
-    return convolve(net, name, x, shape_of(4, c, 1, 2, 2), attrs);
+    return convolve(net, name, x,
+                    shape_of(4, c, (int64_t)1, (int64_t)2, (int64_t)2), attrs);
 }
 
 /* The ops in their order after the pass, a letter each: c and d for
@@ -108,6 +110,19 @@ static void check_ops(struct network *net, uint32_t y, const char *ops)
     network_free(net);
 }
 
+/* Values that nothing reads. */
+static void add_values(struct network *net, int n)
+{
+    struct shape scalar = shape_of(0);
+
+    for (int i = 0; i < n; i++) {
+        struct tensor data = network_data(net, &scalar, 0, 1);
+        uint32_t value;
+
+        CHECK_INT(graph_constant(net->graph, "", data, &value, &err), ASSAY_OK);
+    }
+}
+
 static const int64_t shuffled[] = {0, 3, 1, 4, 2, 5};
 
 TEST(a_shuffle_between_convolutions_costs_no_pass_of_its_own)
@@ -119,6 +134,23 @@ TEST(a_shuffle_between_convolutions_costs_no_pass_of_its_own)
              shuffled, channels);
     y = depthwise(&net, "b", y, channels);
     check_ops(&net, pointwise(&net, "c", y, channels, 8, 2), "cdP");
+}
+
+/* Whichever of the new weights makes the graph's array of values move. */
+TEST(a_shuffle_moves_however_many_values_the_graph_has)
+{
+    enum { most = 64 };
+
+    for (int n = 0; n < most; n++) {
+        uint32_t x, y;
+        struct network net = empty_network(&x);
+
+        y = pick(&net, pointwise(&net, "a", x, channels, channels, 2),
+                 GRAPH_NONE, shuffled, channels);
+        y = depthwise(&net, "b", y, channels);
+        add_values(&net, n);
+        check_ops(&net, y, "cdp");
+    }
 }
 
 TEST(names_stay_with_what_moves)

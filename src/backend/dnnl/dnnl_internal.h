@@ -318,7 +318,9 @@ const struct layout *layout_of(struct onednn *dn, const struct tensor *tensor);
  * is none of maps. */
 const struct layout *layout_like(struct onednn *dn, const struct layout *layout,
                                  const struct shape *shape);
-/* Of weights that lie as none of the library's do. */
+/* Of weights that lie as none of the library's do. The shape has the groups
+ * first where there are several: nodes may share weights, but in other groups
+ * they lie otherwise. */
 const struct layout *layout_transformed(struct onednn *dn,
                                         const struct shape *shape,
                                         enum order order, size_t bytes);

@@ -118,7 +118,7 @@ void grouped_pack(const struct kernel *kernel, const float *weights,
                   float *packed)
 {
     const struct grouped *plan = kernel->grouped;
-    int64_t out = kernel->y.dims[1], in = kernel->weights->shape.dims[1];
+    int64_t out = kernel->y.dims[1], in = plan->in_channels * plan->each / out;
 
     memset(packed, 0, grouped_weight_bytes(plan));
     for (int64_t n = 0; n < plan->n_panels; n++) {
@@ -162,8 +162,9 @@ static enum assay_status grouped_set_layouts(struct onednn *dn,
     kernel->part_src = kernel->src;
     kernel->part_dst = kernel->dst;
     kernel->scratch = &kernel->grouped->scratch;
-    kernel->weights = layout_transformed(dn, &job->weight->shape, ORDER_GROUPED,
-                                         grouped_weight_bytes(kernel->grouped));
+    kernel->weights =
+        layout_transformed(dn, &job->weight_layout->shape, ORDER_GROUPED,
+                           grouped_weight_bytes(kernel->grouped));
     st = layout_check(kernel->src, err);
     if (!st)
         st = layout_check(kernel->dst, err);
@@ -314,26 +315,13 @@ void grouped_run(const struct job *job, const struct kernel *kernel,
 
 /* ---- picked channels ----------------------------------------------------- */
 
-static enum assay_status check_list(const struct job *job, struct error *err)
-{
-    const struct tensor *list = job->maps[job->pick->n_inputs - 1];
-    struct picked_channel picked;
-
-    for (size_t i = 0; i < tensor_elements(list); i++) {
-        if (!pick_channel(job->pick, job->maps, tensor_i64(list)[i], &picked))
-            return error_set(err, ASSAY_BAD_INPUT, "there is no channel %lld",
-                             (long long)tensor_i64(list)[i]);
-    }
-    return ASSAY_OK;
-}
-
 /* Of a job whose node is the convolution. */
 static enum assay_status run_picked(struct onednn *dn, struct job *job,
                                     const struct tensor *const *inputs,
                                     struct tensor *y, struct error *err)
 {
     struct kernel *kernel;
-    enum assay_status st = check_list(job, err);
+    enum assay_status st = pick_check(job->pick, job->maps, err);
 
     if (st)
         return st;

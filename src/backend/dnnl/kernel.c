@@ -289,7 +289,7 @@ static enum assay_status run_through(struct onednn *dn, const struct job *job,
     }
     if (!st && kernel->leaves_activation)
         apply_activation(job, y);
-    else if (!st && (kernel->own || kernel->direct) &&
+    else if (!st && (kernel->own || kernel->direct || kernel->grouped) &&
              job->activation == CONV2D_SIGMOID)
         clear_last_lanes(y); /* other activations of 0 are 0 */
     buffer_release(held);

@@ -147,8 +147,9 @@ static enum assay_status direct_set_layouts(struct onednn *dn,
     kernel->dst = layout_ordered(dn, &job->y, order);
     kernel->part_src = kernel->src;
     kernel->part_dst = kernel->dst;
-    kernel->weights = layout_transformed(dn, &job->weight->shape, ORDER_DIRECT,
-                                         direct_weight_bytes(kernel->direct));
+    kernel->weights =
+        layout_transformed(dn, &job->weight_layout->shape, ORDER_DIRECT,
+                           direct_weight_bytes(kernel->direct));
     st = layout_check(kernel->src, err);
     if (!st)
         st = layout_check(kernel->dst, err);

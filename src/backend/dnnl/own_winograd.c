@@ -136,12 +136,13 @@ static enum assay_status set_layouts(struct onednn *dn, const struct job *job,
                                      struct error *err)
 {
     struct own_winograd *own = kernel->own;
+    const struct winograd_shape *shape = &own->plan.shape;
     enum order order = layout_own_blocks();
-    struct shape weights = job->weight->shape;
+    struct shape weights =
+        shape_of(5, shape->groups, shape->out_channels, shape->in_channels,
+                 shape->taps, shape->taps);
     enum assay_status st;
 
-    weights.dims[0] = own->plan.shape.out_channels * own->plan.shape.groups;
-    weights.dims[1] = own->plan.shape.in_channels;
     own->scratch.bytes = winograd_scratch_bytes(&own->plan);
     kernel->scratch = &own->scratch;
     kernel->src = layout_ordered(dn, &job->x->shape, order);

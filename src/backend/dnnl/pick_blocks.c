@@ -214,21 +214,6 @@ static void pick_all(const struct job *job, const struct tensor *const *list,
     }
 }
 
-static enum assay_status check_channels(const struct job *job,
-                                        const struct tensor *const *inputs,
-                                        struct error *err)
-{
-    const struct tensor *indices = inputs[job->node->n_inputs - 1];
-    struct picked_channel picked;
-
-    for (size_t i = 0; i < tensor_elements(indices); i++) {
-        if (!pick_channel(job->node, inputs, tensor_i64(indices)[i], &picked))
-            return error_set(err, ASSAY_BAD_INPUT, "there is no channel %lld",
-                             (long long)tensor_i64(indices)[i]);
-    }
-    return ASSAY_OK;
-}
-
 enum assay_status forward_pick_channels(struct onednn *dn, struct job *job,
                                         const struct tensor *const *inputs,
                                         struct tensor *y, struct error *err)
@@ -245,7 +230,7 @@ enum assay_status forward_pick_channels(struct onednn *dn, struct job *job,
     st = passing_convert(dn, job, inputs, n_maps, blocks.order, own, list, err);
     list[n_maps] = inputs[n_maps];
     if (!st)
-        st = check_channels(job, inputs, err);
+        st = pick_check(job->node, inputs, err);
     if (!st)
         st = places_tensor(dn, job, layout_ordered(dn, &job->y, blocks.order),
                            y, err);

@@ -121,7 +121,8 @@ static void onnx_conv_import(struct onnx_call *call)
 
 /* ---- ConvTranspose ------------------------------------------------------ */
 
-/* Whether ConvTranspose2d can do it: no groups, dilation or given sizes. */
+/* Whether ConvTranspose2d can do it: no groups, dilation or given sizes, and
+ * output padding below the stride, because oneDNN has no kernel for more. */
 static bool onnx_conv_is_plain(const struct conv_transpose_nd_attrs *attrs)
 {
     const struct window *window = &attrs->window;
@@ -129,7 +130,8 @@ static bool onnx_conv_is_plain(const struct conv_transpose_nd_attrs *attrs)
                     !attrs->has_shape && window->padding == WINDOW_GIVEN;
 
     for (int i = 0; i < window->rank; i++)
-        is_plain &= window->dilation[i] == 1 && window->before[i] >= 0 &&
+        is_plain &= attrs->more[i] < window->stride[i] &&
+                    window->dilation[i] == 1 && window->before[i] >= 0 &&
                     window->after[i] >= 0;
     return is_plain;
 }

@@ -19,7 +19,8 @@ enum conv_transpose2d_input {
 struct conv_transpose2d_attrs {
     int64_t stride[2];
     int64_t before[2], after[2]; /* rows and columns cut off y */
-    int64_t more[2];             /* added after the last ones of y */
+    int64_t more[2];             /* added after the last ones of y: fewer than
+                                    the stride */
     bool has_relu;               /* fused: applied last */
 };
 

@@ -99,16 +99,11 @@ static void pick_conv2d_cost(const struct node *node,
 {
     const struct tensor *maps[OP_MAX_VALUES], *conv_inputs[CONV2D_SCALE + 1];
     struct pick_conv2d parts;
-    uint64_t all = 0, read;
     struct tensor x = {0};
 
     conv_cost(node, inputs, outputs, cost);
-    if (pick_conv2d_begin(node, inputs, &parts, maps, &x, conv_inputs, NULL))
-        return;
-    for (size_t i = 0; i < pick_conv2d_map_count(node); i++)
-        all += tensor_bytes(maps[i]);
-    read = tensor_bytes(&x);
-    cost->done_bytes -= read < all ? all - read : 0;
+    if (!pick_conv2d_begin(node, inputs, &parts, maps, &x, conv_inputs, NULL))
+        op_pick_channels.cost(&parts.pick, maps, &x, cost);
 }
 
 const struct op_class op_pick_conv2d = {

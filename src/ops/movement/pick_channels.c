@@ -55,9 +55,9 @@ static enum assay_status pick_infer(const struct node *node,
     return ASSAY_OK;
 }
 
-static enum assay_status pick_check(const struct node *node,
-                                    const struct tensor *const *inputs,
-                                    struct error *err)
+enum assay_status pick_check(const struct node *node,
+                             const struct tensor *const *inputs,
+                             struct error *err)
 {
     const struct tensor *list = inputs[node->n_inputs - 1];
     struct picked_channel picked;

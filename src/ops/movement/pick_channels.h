@@ -21,5 +21,9 @@ struct picked_channel {
 /* False if there is no such channel. */
 bool pick_channel(const struct node *node, const struct tensor *const *inputs,
                   int64_t index, struct picked_channel *picked);
+/* ASSAY_BAD_INPUT if the list has an index for which there is none. */
+enum assay_status pick_check(const struct node *node,
+                             const struct tensor *const *inputs,
+                             struct error *err);
 
 #endif
