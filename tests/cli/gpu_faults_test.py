@@ -179,6 +179,24 @@ def test_damaged_files_of_the_cache(gpu):
     check(gpu.run(RUN), 0, ["resnet18"])
 
 
+def test_a_remembered_kernel_of_a_library_that_is_gone(gpu):
+    """Another is measured in its place, once."""
+    run = RUN.replace("--tune 0.01", "--tune 60s")
+    check(gpu.run(run), 0, ["resnet18"])
+    folder = gpu.folder + "/cache/assay/cuda/"
+    path, = [folder + name for name in os.listdir(folder) if name.startswith("choices")]
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    assert path.endswith("-no-cublaslt.txt"), path
+    assert before.count(" direct\n") == len(before.splitlines()) > 5, before
+    with open(path, "w", encoding="ascii") as file:
+        file.write(before.replace(" direct\n", " cublaslt 0\n"))
+    check(gpu.run(run), 0, ["resnet18"])
+    with open(path, encoding="ascii") as file:
+        after = file.read()
+    assert sorted(after.splitlines()) == sorted(before.splitlines()), after
+
+
 def test_libraries_that_do_not_work(gpu):
     """Without cuDNN and cuBLASLt our own kernels run; the machine's page says so."""
     check(gpu.run(RUN + " --explain"), 0,
@@ -204,6 +222,7 @@ def main():
     test_peaks_are_remembered_unless_others_use_the_gpu(gpu)
     test_a_cache_that_cannot_be_written(gpu)
     test_damaged_files_of_the_cache(gpu)
+    test_a_remembered_kernel_of_a_library_that_is_gone(gpu)
     test_libraries_that_do_not_work(gpu)
     gpu.close()
 
