@@ -10,9 +10,11 @@
 /* Fills in why a test's process ended without an answer. */
 void campaign_explain_end(struct campaign_result *result, enum child_told told,
                           int status, double seconds, size_t memory_bytes);
-/* That it needs more memory than it may take. */
+/* That it needs more memory than it may take, or than its device has, of which
+ * the message knows how much was missing. */
 void campaign_explain_nomem(struct campaign_result *result,
-                            size_t memory_bytes);
+                            const struct campaign_limits *limits,
+                            size_t memory_bytes, const char *message);
 
 /* Puts the tests into an order in which a campaign that is cut short can be
  * learned from: all networks go on together, from the lowest level and the

@@ -68,6 +68,11 @@ struct test_attempt {
     const struct campaign_limits *limits;
 };
 
+static bool is_host(const char *device)
+{
+    return !device || !*device || strcmp(device, device_cpu()->name) == 0;
+}
+
 static void run_attempt(void *context, int line)
 {
     const struct test_attempt *attempt = context;
@@ -107,12 +112,27 @@ void campaign_explain_end(struct campaign_result *result, enum child_told told,
                  units_bytes(limit, (double)memory_bytes));
 }
 
-void campaign_explain_nomem(struct campaign_result *result, size_t memory_bytes)
+/* What follows "out of memory: " in a message, or else all of it. */
+static const char *without_nomem_words(const char *message)
+{
+    const char *at = strstr(message, nomem_words);
+
+    return at && at[strlen(nomem_words)] == ':' ? at + strlen(nomem_words) + 2
+                                                : message;
+}
+
+void campaign_explain_nomem(struct campaign_result *result,
+                            const struct campaign_limits *limits,
+                            size_t memory_bytes, const char *message)
 {
     char limit[UNITS_MAX];
 
-    snprintf(result->reason, sizeof result->reason, "%s at a limit of %s",
-             nomem_words, units_bytes(limit, (double)memory_bytes));
+    if (is_host(limits->device))
+        snprintf(result->reason, sizeof result->reason, "%s at a limit of %s",
+                 nomem_words, units_bytes(limit, (double)memory_bytes));
+    else
+        snprintf(result->reason, sizeof result->reason, "%s on %.20s: %.120s",
+                 nomem_words, limits->device, without_nomem_words(message));
 }
 
 static size_t choose_limit(const struct campaign_limits *limits,
@@ -142,7 +162,7 @@ static void finish_attempt(struct child *child,
         campaign_explain_end(result, told, status, limits->seconds,
                              memory_bytes);
     } else if (answer.status == ASSAY_NOMEM) {
-        campaign_explain_nomem(result, memory_bytes);
+        campaign_explain_nomem(result, limits, memory_bytes, answer.error.text);
     } else {
         snprintf(result->reason, sizeof result->reason, "%.150s",
                  answer.error.text);
@@ -150,11 +170,6 @@ static void finish_attempt(struct child *child,
 }
 
 /* ---- what it ran on ------------------------------------------------------ */
-
-static bool is_host(const char *device)
-{
-    return !device || !*device || strcmp(device, device_cpu()->name) == 0;
-}
 
 static void name_processor(char name[96])
 {

@@ -113,6 +113,7 @@ struct hollow {
     struct backend base;
     const struct graph *graph;
     bool is_training;
+    bool *in_lanes; /* one per value: whether a map has whole lanes */
     struct hollow_packed *packed;
     size_t n_packed, packed_capacity;
 };
@@ -152,6 +153,7 @@ static void hollow_free(struct backend *backend)
         return;
     hollow_forget(backend);
     mem_free(hollow_of(backend)->packed);
+    mem_free(hollow_of(backend)->in_lanes);
     mem_free(backend);
 }
 
@@ -162,19 +164,104 @@ static int64_t whole_lanes(int64_t channels)
     return (channels + wide - 1) / wide * wide;
 }
 
-/* Maps have whole lanes of channels, but for one channel. */
-static enum assay_status hollow_map(struct hollow_call *call,
-                                    const struct tensor *like,
-                                    struct tensor *out)
+/* As cuda_takes_padded() has it. */
+static bool takes_lanes(const struct node *node)
+{
+    switch (node->op->counted) {
+    case COUNTED_CONV:
+    case COUNTED_RELU:
+    case COUNTED_ACTIVATION:
+    case COUNTED_ADD:
+    case COUNTED_CONCAT:
+    case COUNTED_MAX_POOL:
+    case COUNTED_AVG_POOL:
+        return true;
+    default:
+        return node->op == &op_batch_norm_training;
+    }
+}
+
+/* Where all who read a value take lanes. */
+static void find_lane_readers(struct hollow *hollow)
+{
+    const struct graph *graph = hollow->graph;
+
+    for (uint32_t i = 0; i < graph_value_count(graph); i++)
+        hollow->in_lanes[i] = graph_value(graph, i)->kind == VALUE_COMPUTED &&
+                              graph_use_count(graph, i) > 0;
+    for (size_t i = 0; i < graph_output_count(graph); i++)
+        hollow->in_lanes[graph_output_at(graph, i, NULL)] = false;
+    for (size_t i = 0; i < graph_node_count(graph); i++) {
+        const struct node *node = graph_node(graph, i);
+
+        for (size_t k = 0; !takes_lanes(node) && k < node->n_inputs; k++) {
+            if (node->inputs[k] != GRAPH_NONE)
+                hollow->in_lanes[node->inputs[k]] = false;
+        }
+    }
+}
+
+/* Whether what a node makes has lanes: convolutions, norms and concatenations
+ * begin with them where the readers take them, what others make is as they read
+ * it. A depthwise convolution is one of those, and none of other groups. */
+static bool makes_lanes(const struct hollow *hollow, const struct node *node)
+{
+    bool as_read = node->n_inputs && node->inputs[0] != GRAPH_NONE &&
+                   hollow->in_lanes[node->inputs[0]];
+    const int64_t *w;
+
+    if (!takes_lanes(node))
+        return false;
+    if (node->op == &op_conv2d && conv2d_attrs(node)->groups > 1) {
+        w = graph_value(hollow->graph, node->inputs[CONV2D_WEIGHT])->shape.dims;
+        return as_read && w[0] == conv2d_attrs(node)->groups && w[1] == 1;
+    }
+    return node->op->counted == COUNTED_CONV ||
+                   node->op->counted == COUNTED_CONCAT ||
+                   node->op == &op_batch_norm_training
+               ? hollow->in_lanes[node->outputs[0]]
+               : as_read;
+}
+
+static void hollow_find_lanes(struct hollow *hollow)
+{
+    find_lane_readers(hollow);
+    for (size_t i = 0; i < graph_node_count(hollow->graph); i++) {
+        const struct node *node = graph_node(hollow->graph, i);
+
+        if (node->n_outputs)
+            hollow->in_lanes[node->outputs[0]] = makes_lanes(hollow, node);
+    }
+}
+
+/* A single channel is left alone. */
+static int64_t lanes_of(bool is_in_lanes, int64_t channels)
+{
+    return is_in_lanes && channels > 1 ? whole_lanes(channels) : channels;
+}
+
+static enum assay_status hollow_map(const struct op_context *context,
+                                    bool is_in_lanes, const struct tensor *like,
+                                    struct tensor *out, struct error *err)
 {
     struct shape shape = like->shape, stored = shape;
     enum assay_status st;
 
-    if (shape.rank == 4 && shape.dims[1] > 1)
-        stored.dims[1] = whole_lanes(shape.dims[1]);
-    st = tensor_new(call->context->pool, like->dtype, &stored, out, call->err);
+    if (shape.rank == 4)
+        stored.dims[1] = lanes_of(is_in_lanes, shape.dims[1]);
+    st = tensor_new(context->pool, like->dtype, &stored, out, err);
     out->shape = shape;
     return st;
+}
+
+static enum assay_status hollow_output(struct hollow_call *call, size_t i,
+                                       struct tensor *out)
+{
+    struct tensor like = *out;
+
+    return hollow_map(call->context,
+                      call->hollow->in_lanes[call->node->outputs[i]], &like,
+                      out, call->err);
 }
 
 static enum assay_status hollow_scratch(struct hollow_call *call, size_t bytes)
@@ -193,44 +280,6 @@ static enum assay_status hollow_scratch(struct hollow_call *call, size_t bytes)
 
 /* Linear layers have them in the same order. */
 enum { X = CONV2D_X, WEIGHT = CONV2D_WEIGHT, BIAS = CONV2D_BIAS };
-
-/* The weights of a layer as its kernel wants them: with the channels beside
- * each other, scaled, in whole lanes. */
-static enum assay_status hollow_pack(struct hollow_call *call,
-                                     const struct tensor *w, bool is_scaled)
-{
-    struct hollow *hollow = call->hollow;
-    const int64_t *dims = w->shape.dims;
-    int64_t places = dims[2] * dims[3], rows = dims[0], columns = dims[1];
-    struct hollow_packed packed = {.value = call->node->inputs[WEIGHT]};
-    uint32_t owner;
-    enum assay_status st;
-
-    if (!hollow->is_training && columns > 1) {
-        rows = whole_lanes(rows);
-        columns = whole_lanes(columns);
-    }
-    if (!is_scaled && rows == dims[0] && columns == dims[1] &&
-        (places == 1 || columns == 1))
-        return ASSAY_OK; /* it lies so already */
-    packed.bytes = (size_t)(rows * columns * places) * sizeof(float);
-    for (size_t i = 0; i < hollow->n_packed; i++) {
-        if (hollow->packed[i].value == packed.value)
-            return ASSAY_OK;
-    }
-    owner = pool_set_owner(call->context->pool, OWNER_PACKED);
-    st = pool_take(call->context->pool, packed.bytes, "weights", &packed.buffer,
-                   call->err);
-    pool_set_owner(call->context->pool, owner);
-    if (!st && !vec_grow(&hollow->packed, &hollow->packed_capacity,
-                         hollow->n_packed + 1, sizeof *hollow->packed))
-        st = error_nomem(call->err, sizeof packed, "weights");
-    if (st)
-        buffer_release(packed.buffer);
-    else
-        hollow->packed[hollow->n_packed++] = packed;
-    return st;
-}
 
 static bool reads_images(const struct hollow_call *call, const struct tensor *x)
 {
@@ -254,6 +303,60 @@ static bool widens_images(const struct tensor *w)
     return w->shape.rank == 4 && w->shape.dims[0] >= worthwhile;
 }
 
+/* What a weight, or its gradient, takes with the channels beside each other in
+ * the lanes of the maps; 0: it lies so already. */
+static size_t turned_bytes(const struct hollow_call *call,
+                           const struct tensor *x, const struct tensor *w)
+{
+    const struct node *node = call->node;
+    const bool *in_lanes = call->hollow->in_lanes;
+    const int64_t *dims = w->shape.dims;
+    int64_t places = dims[2] * dims[3];
+    int64_t rows = lanes_of(in_lanes[node->outputs[0]], dims[0]);
+    int64_t columns = lanes_of(
+        reads_images(call, x) ? widens_images(w) : in_lanes[node->inputs[X]],
+        dims[1]);
+
+    if (node->op == &op_conv2d && conv2d_attrs(node)->groups > 1)
+        columns = dims[1];
+    if (rows == dims[0] && columns == dims[1] && (places == 1 || columns == 1))
+        return 0;
+    return (size_t)(rows * columns * places) * sizeof(float);
+}
+
+/* The weights of a layer as its kernel wants them. */
+static enum assay_status hollow_pack(struct hollow_call *call,
+                                     const struct tensor *x,
+                                     const struct tensor *w, bool is_scaled)
+{
+    struct hollow *hollow = call->hollow;
+    struct hollow_packed packed = {.value = call->node->inputs[WEIGHT],
+                                   .bytes = turned_bytes(call, x, w)};
+    uint32_t owner;
+    enum assay_status st;
+
+    if (!packed.bytes && is_scaled)
+        packed.bytes = tensor_bytes(w);
+    if (!packed.bytes)
+        return ASSAY_OK;
+    for (size_t i = 0; i < hollow->n_packed; i++) {
+        if (hollow->packed[i].value == packed.value)
+            return ASSAY_OK;
+    }
+    owner = pool_set_owner(call->context->pool, OWNER_PACKED);
+    st = pool_take(call->context->pool, packed.bytes, "weights", &packed.buffer,
+                   call->err);
+    pool_set_owner(call->context->pool, owner);
+    if (!st && !vec_grow(&hollow->packed, &hollow->packed_capacity,
+                         hollow->n_packed + 1, sizeof *hollow->packed))
+        st = error_nomem(call->err, sizeof packed, "weights");
+    if (st)
+        buffer_release(packed.buffer);
+    else
+        hollow->packed[hollow->n_packed++] = packed;
+    return st;
+}
+
 /* Images come with their channels apart, and are copied. */
 static size_t copied_bytes(const struct hollow_call *call,
                            const struct tensor *x, const struct tensor *w)
@@ -274,12 +377,12 @@ static enum assay_status hollow_conv(struct hollow_call *call,
 {
     bool is_scaled =
         call->node->op == &op_conv2d && conv2d_scale(call->node, inputs);
-    enum assay_status st = hollow_map(call, &outputs[0], &outputs[0]);
+    enum assay_status st = hollow_output(call, 0, &outputs[0]);
     size_t copied = copied_bytes(call, inputs[X], inputs[WEIGHT]);
     struct buffer *copy = NULL;
 
     if (!st && inputs[WEIGHT]->shape.rank == 4)
-        st = hollow_pack(call, inputs[WEIGHT], is_scaled);
+        st = hollow_pack(call, inputs[X], inputs[WEIGHT], is_scaled);
     if (!st && copied)
         st = pool_take_scratch(call->context->pool, copied, "images", &copy,
                                call->err);
@@ -315,13 +418,17 @@ static enum assay_status hollow_save_new(struct hollow_call *call,
 static enum assay_status hollow_save(struct hollow_call *call,
                                      const struct tensor *y)
 {
+    const struct node *node = call->node;
     struct shape moments = shape_of(2, (int64_t)3, y->shape.dims[1]);
+    struct shape places = y->shape;
 
-    if (call->node->op == &op_batch_norm_training)
+    if (node->op == &op_batch_norm_training)
         return hollow_save_new(call, DTYPE_F32, &moments);
-    if (call->node->op->counted == COUNTED_MAX_POOL)
-        return hollow_save_new(call, DTYPE_U8, &y->shape);
-    return ASSAY_OK;
+    if (node->op->counted != COUNTED_MAX_POOL)
+        return ASSAY_OK;
+    places.dims[1] =
+        lanes_of(call->hollow->in_lanes[node->inputs[0]], places.dims[1]);
+    return hollow_save_new(call, DTYPE_U8, &places);
 }
 
 static enum assay_status hollow_forward(struct backend *backend,
@@ -340,7 +447,7 @@ static enum assay_status hollow_forward(struct backend *backend,
     if (!st)
         st = hollow_save(&call, &outputs[0]);
     for (size_t i = 0; !st && i < node->n_outputs; i++)
-        st = hollow_map(&call, &outputs[i], &outputs[i]);
+        st = hollow_output(&call, i, &outputs[i]);
     return st;
 }
 
@@ -371,14 +478,21 @@ static struct op_reads hollow_reads(const struct backend *backend,
                                     : (struct op_reads){0};
 }
 
+/* In lanes as its value is, but for the gradient of an average. */
 static enum assay_status new_gradient(struct hollow_call *call,
                                       const struct op_backward *pass,
                                       size_t input)
 {
+    const struct node *node = call->node;
+    struct tensor like = {.dtype = DTYPE_F32};
+
     if (!op_wants(pass, input))
         return ASSAY_OK;
-    return tensor_new(call->context->pool, DTYPE_F32,
-                      &pass->inputs[input]->shape, &pass->dx[input], call->err);
+    like.shape = pass->inputs[input]->shape;
+    return hollow_map(call->context,
+                      call->hollow->in_lanes[node->inputs[input]] &&
+                          node->op->counted != COUNTED_AVG_POOL,
+                      &like, &pass->dx[input], call->err);
 }
 
 /* A product adds to what x has from others already. */
@@ -402,9 +516,8 @@ static size_t weight_scratch(const struct hollow_call *call,
     const struct tensor *w = pass->inputs[WEIGHT], *x = pass->inputs[X];
     size_t bytes = copied_bytes(call, x, w);
 
-    if (w->shape.rank == 4 && w->shape.dims[1] > 1 &&
-        w->shape.dims[2] * w->shape.dims[3] > 1)
-        bytes += tensor_elements(w) * sizeof(float);
+    if (w->shape.rank == 4)
+        bytes += turned_bytes(call, x, w);
     if (bytes && reads_images(call, x) && !widens_images(w))
         bytes += hollow_image_bytes(x, whole_lanes(x->shape.dims[1])) +
                  tensor_bytes(pass->dy[0]);
@@ -418,7 +531,7 @@ static enum assay_status hollow_back_conv(struct hollow_call *call,
     enum assay_status st = ASSAY_OK;
 
     if (op_wants(pass, X) && w->shape.rank == 4)
-        st = hollow_pack(call, w, false);
+        st = hollow_pack(call, pass->inputs[X], w, false);
     if (!st)
         st = new_gradient(call, pass, X);
     if (!st && op_wants(pass, X) && adds_to_sum(pass))
@@ -443,7 +556,8 @@ static enum assay_status over_dy(struct hollow_call *call,
         *out = tensor_share(dy);
         return ASSAY_OK;
     }
-    return tensor_new(call->context->pool, DTYPE_F32, &dy->shape, out,
+    return hollow_map(call->context,
+                      call->hollow->in_lanes[call->node->outputs[0]], dy, out,
                       call->err);
 }
 
@@ -498,13 +612,14 @@ static enum assay_status hollow_accumulate(struct backend *backend,
                                            const struct tensor *dx,
                                            struct error *err)
 {
-    struct shape shape = sum->shape;
+    struct tensor like = *sum;
+    bool is_in_lanes = buffer_bytes(sum->buffer) > tensor_bytes(sum);
 
     (void)backend, (void)dx;
     if (buffer_references(sum->buffer) == 1)
         return ASSAY_OK;
     tensor_release(sum);
-    return tensor_new(context->pool, DTYPE_F32, &shape, sum, err);
+    return hollow_map(context, is_in_lanes, &like, sum, err);
 }
 
 static enum assay_status hollow_make(const struct device *device,
@@ -537,6 +652,7 @@ static enum assay_status hollow_make(const struct device *device,
                                      struct backend **out, struct error *err)
 {
     struct hollow *hollow = mem_zalloc(sizeof *hollow);
+    size_t n = graph_value_count(graph);
 
     *out = NULL;
     if (!hollow)
@@ -544,6 +660,12 @@ static enum assay_status hollow_make(const struct device *device,
     hollow->base = (struct backend){.class = &hollow_class, .device = device};
     hollow->graph = graph;
     hollow->is_training = options->is_training;
+    hollow->in_lanes = mem_array(n, sizeof *hollow->in_lanes);
+    if (!hollow->in_lanes) {
+        hollow_free(&hollow->base);
+        return error_nomem(err, n * sizeof *hollow->in_lanes, "a backend");
+    }
+    hollow_find_lanes(hollow);
     *out = &hollow->base;
     return ASSAY_OK;
 }

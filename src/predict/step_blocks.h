@@ -3,8 +3,8 @@
  * Steps are measured in short blocks, every other one from other processors of
  * the host: a GPU waits for the host that launches its kernels, and a processor
  * that is shared with others is slow for as long as a test takes. The blocks
- * between them have all processors, which copies of large batches need. Within
- * a block the median counts, and of the blocks the least.
+ * between them have all processors. Within a block the median counts, and of
+ * the blocks the least.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREDICT_STEP_BLOCKS_H

@@ -129,12 +129,9 @@ static void torch_take_answer(const struct torch_attempt *attempt,
         return;
     }
     result->is_passed = !answer->status;
-    if (answer->status == ASSAY_NOMEM && !attempt->limits->device)
-        campaign_explain_nomem(result, attempt->memory_bytes);
-    else if (answer->status == ASSAY_NOMEM)
-        snprintf(result->reason, sizeof result->reason,
-                 "out of memory on %.20s: %.120s", attempt->limits->device,
-                 answer->reason);
+    if (answer->status == ASSAY_NOMEM)
+        campaign_explain_nomem(result, attempt->limits, attempt->memory_bytes,
+                               answer->reason);
     else if (answer->status)
         snprintf(result->reason, sizeof result->reason, "%.150s",
                  answer->reason);

@@ -10,12 +10,10 @@ libmade_up_old.so."""
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 
-PROGRAM = os.path.abspath(sys.argv[1])
-FOLDER = os.path.abspath(sys.argv[2])
+from made_up_gpu import Gpu
+
 RUN = "run resnet18 --random --device cuda:0 --iters 3 --tune 0.01"
 TRAIN = ("train --synthetic --set model.name=squeezenet1_1 --device cuda:0 --min-size 64 "
          "--tune 0.01 --set training.checkpoint_every=2 --steps 30 -o t.assay")
@@ -52,30 +50,6 @@ FAULTS = [
 ]
 
 
-class Gpu:
-    """A folder with the libraries, and what the program says with them."""
-
-    def __init__(self, driver="libmade_up_gpu.so"):
-        self.folder = tempfile.mkdtemp()
-        for name in ("libnvrtc.so.13", "libnvidia-ml.so.1"):
-            shutil.copy(FOLDER + "/libmade_up_gpu.so", f"{self.folder}/{name}")
-        shutil.copy(f"{FOLDER}/{driver}", self.folder + "/libcuda.so.1")
-        # Real ones know that there is no GPU: these open, and have no functions.
-        for name in ("libcublasLt.so.13", "libcudnn.so.9", "libcupti.so.13"):
-            shutil.copy(FOLDER + "/libmade_up_old.so", f"{self.folder}/{name}")
-
-    def run(self, words, **settings):
-        env = dict(os.environ, ASSAY_CUDA_PATH=self.folder, NO_COLOR="1",
-                   XDG_CACHE_HOME=self.folder + "/cache",
-                   **{name: str(value) for name, value in settings.items()})
-        return subprocess.run([PROGRAM, *words.split()], cwd=self.folder, env=env,
-                              text=True, capture_output=True)
-
-    def close(self):
-        subprocess.run(["chmod", "-R", "u+w", self.folder], check=True)
-        shutil.rmtree(self.folder)
-
-
 def check(result, code, texts):
     said = result.stdout + result.stderr
     assert result.returncode == code, (result.args, result.returncode, said)
@@ -95,7 +69,7 @@ def test_faults(gpu):
 
 
 def test_an_old_driver():
-    gpu = Gpu("libmade_up_old.so")
+    gpu = Gpu(*sys.argv[1:3], driver="libmade_up_old.so")
     check_message(gpu.run(RUN), 3, ["NVIDIA's driver is too old: it has no ",
                                     "version 520 (CUDA 11.8) or newer", OTHERWISE])
     check(gpu.run(RUN.replace("cuda:0", "auto")), 0, ["resnet18"])
@@ -205,6 +179,24 @@ def test_damaged_files_of_the_cache(gpu):
     check(gpu.run(RUN), 0, ["resnet18"])
 
 
+def test_a_remembered_kernel_of_a_library_that_is_gone(gpu):
+    """Another is measured in its place, once."""
+    run = RUN.replace("--tune 0.01", "--tune 60s")
+    check(gpu.run(run), 0, ["resnet18"])
+    folder = gpu.folder + "/cache/assay/cuda/"
+    path, = [folder + name for name in os.listdir(folder) if name.startswith("choices")]
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    assert path.endswith("-no-cublaslt.txt"), path
+    assert before.count(" direct\n") == len(before.splitlines()) > 5, before
+    with open(path, "w", encoding="ascii") as file:
+        file.write(before.replace(" direct\n", " cublaslt 0\n"))
+    check(gpu.run(run), 0, ["resnet18"])
+    with open(path, encoding="ascii") as file:
+        after = file.read()
+    assert sorted(after.splitlines()) == sorted(before.splitlines()), after
+
+
 def test_libraries_that_do_not_work(gpu):
     """Without cuDNN and cuBLASLt our own kernels run; the machine's page says so."""
     check(gpu.run(RUN + " --explain"), 0,
@@ -216,7 +208,7 @@ def test_libraries_that_do_not_work(gpu):
 
 
 def main():
-    gpu = Gpu()
+    gpu = Gpu(*sys.argv[1:3])
     test_faults(gpu)
     test_an_old_driver()
     test_what_was_recorded_is_kept(gpu)
@@ -230,6 +222,7 @@ def main():
     test_peaks_are_remembered_unless_others_use_the_gpu(gpu)
     test_a_cache_that_cannot_be_written(gpu)
     test_damaged_files_of_the_cache(gpu)
+    test_a_remembered_kernel_of_a_library_that_is_gone(gpu)
     test_libraries_that_do_not_work(gpu)
     gpu.close()
 

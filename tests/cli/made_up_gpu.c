@@ -13,6 +13,7 @@
 #include "backend/cuda/cuda_driver.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { not_initialized = 3, no_device = 100, bad_address = 700 };
+enum {
+    invalid_value = 1,
+    not_initialized = 3,
+    no_device = 100,
+    bad_address = 700
+};
 
 static size_t held_bytes;
 static long n_launched;
@@ -71,6 +77,7 @@ cu_result cuDriverGetVersion(int *version)
 cu_result cuGetErrorName(cu_result result, const char **text)
 {
     *text = result == no_device         ? "CUDA_ERROR_NO_DEVICE"
+            : result == invalid_value   ? "CUDA_ERROR_INVALID_VALUE"
             : result == not_initialized ? "CUDA_ERROR_NOT_INITIALIZED"
             : result == bad_address     ? "CUDA_ERROR_ILLEGAL_ADDRESS"
             : result == CU_ERROR_SYSTEM_DRIVER_MISMATCH
@@ -81,7 +88,8 @@ cu_result cuGetErrorName(cu_result result, const char **text)
 
 cu_result cuGetErrorString(cu_result result, const char **text)
 {
-    *text = result == no_device     ? "no CUDA-capable device is detected"
+    *text = result == no_device       ? "no CUDA-capable device is detected"
+            : result == invalid_value ? "invalid argument"
             : result == bad_address ? "an illegal memory access was encountered"
             : result == CU_ERROR_SYSTEM_DRIVER_MISMATCH
                 ? "system has unsupported display driver / cuda driver "
@@ -366,14 +374,22 @@ cu_result cuFuncSetAttribute(cu_function function, int attribute, int value)
     return 0;
 }
 
+/* As every GPU wants them. */
+static bool is_grid(unsigned x, unsigned y, unsigned z, unsigned threads)
+{
+    return x && x < 1U << 31 && y && y < 1U << 16 && z && z < 1U << 16 &&
+           threads && threads <= 1024;
+}
+
 cu_result cuLaunchKernel(cu_function function, unsigned grid_x, unsigned grid_y,
                          unsigned grid_z, unsigned block_x, unsigned block_y,
                          unsigned block_z, unsigned shared_bytes,
                          cu_stream stream, void **arguments, void **extra)
 {
-    (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x;
-    (void)block_y, (void)block_z, (void)shared_bytes, (void)stream;
-    (void)arguments, (void)extra;
+    (void)function, (void)shared_bytes, (void)stream, (void)arguments;
+    (void)extra;
+    if (!is_grid(grid_x, grid_y, grid_z, block_x * block_y * block_z))
+        return invalid_value;
     n_launched++;
     return state();
 }

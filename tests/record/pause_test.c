@@ -77,7 +77,9 @@ TEST(resuming_starts_no_recording_and_a_start_ends_a_pause)
     run_free(run);
 }
 
-TEST(catching_up_leaves_nothing_for_the_writer_and_loses_nothing)
+/* The writer, which wakes now and then, may have left less than is worth taking
+ * over. */
+TEST(catching_up_leaves_little_for_the_writer_and_loses_nothing)
 {
     enum { n = 20000, n_at_once = 2000 };
     struct run *run;
@@ -90,7 +92,7 @@ TEST(catching_up_leaves_nothing_for_the_writer_and_loses_nothing)
             continue;
         record_catch_up();
         if (i)
-            CHECK_INT(threads_own->next - atomic_load(&threads_own->tail), 0);
+            CHECK(!thread_buffer_has_much(threads_own));
     }
     run = recorded_stop();
     CHECK_INT(stats_of(run, "short").calls, n);

@@ -293,7 +293,7 @@ static enum assay_status cuda_make(const struct device *device,
                                    struct backend **out, struct error *err)
 {
     struct cuda *cuda = mem_zalloc(sizeof *cuda);
-    double default_seconds = options->is_training ? 10 : 2;
+    double default_seconds = options->is_training ? 10 : 4;
     double seconds =
         options->tuning_seconds > 0 ? options->tuning_seconds : default_seconds;
     enum assay_status st;

@@ -224,6 +224,11 @@ static bool choices_add(struct cuda_choices *choices, const char *key,
     return true;
 }
 
+static void choices_drop(struct cuda_choices *choices, struct remembered *item)
+{
+    *item = choices->items[--choices->n];
+}
+
 /* Lines: 16 digits, a blank, the name of a plan. Others are passed over, and so
  * are those of a job that is known. */
 static void choices_read(struct cuda_choices *choices, const char *at,
@@ -267,9 +272,9 @@ enum assay_status cuda_choices_open(struct cuda *cuda, struct error *err)
     cuda->options.choices_text = NULL; /* it was borrowed */
     if (!cuda->options.choices_path)
         return ASSAY_OK;
-    snprintf(name, sizeof name, "cuda/choices2-%s-sm_%d%d-cudnn-%s.txt",
+    snprintf(name, sizeof name, "cuda/choices2-%s-sm_%d%d-cudnn-%s%s.txt",
              cuda->device->model, cuda->device->major, cuda->device->minor,
-             cuda_cudnn_version());
+             cuda_cudnn_version(), cuda_lt_is_there() ? "" : "-no-cublaslt");
     for (char *at = name + strlen("cuda/"); *at; at++) {
         if (*at == ' ' || *at == '/')
             *at = '_';
@@ -352,6 +357,8 @@ static void choose_plan(struct cuda_call *call, const struct cuda_job *job,
         snprintf(chosen->others, sizeof chosen->others,
                  "by rule, not measured");
     str_release(&times);
+    if (known)
+        choices_drop(cuda->choices, known); /* it cannot be had any more */
     if (choices_add(cuda->choices, key, chosen->plan.name, is_measured, true))
         cuda->choices->is_changed |= is_measured;
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +54,13 @@ enum {
 };
 
 /* The book, the buffers and what is said of them are under the lock: records
- * come on a thread of the library's own. The rest is of the thread that uses
- * the device. */
+ * come on a thread of the library's own, which also reads whose they are. The
+ * rest is of the thread that uses the device. */
 static struct {
     pthread_mutex_t lock;
     struct cupti_api api;
-    struct cuda_device *device; /* whose work is recorded; NULL: nobody's */
+    /* Whose work is recorded; NULL: nobody's. */
+    _Atomic(struct cuda_device *) device;
     struct cuda_activities book;
     int64_t offset_ns;
     int64_t compared_ns; /* when that was found; 0: never */
@@ -102,13 +104,14 @@ static void cupti_give_buffer(uint8_t **buffer, size_t *size,
 static void cupti_read_buffer(cu_context context, uint32_t stream,
                               uint8_t *buffer, size_t size, size_t valid)
 {
+    const struct cuda_device *device = cupti.device;
     void *record = NULL;
 
     (void)context, (void)stream, (void)size;
     pthread_mutex_lock(&cupti.lock);
-    while (buffer && valid && cupti.device &&
+    while (buffer && valid && device &&
            cupti.api.cuptiActivityGetNextRecord(buffer, valid, &record) == 0)
-        cupti_take(&cupti.book, record, (uint32_t)cupti.device->handle,
+        cupti_take(&cupti.book, record, (uint32_t)device->handle,
                    cupti.offset_ns);
     if (buffer && cupti.n_spare < cupti_most_spare) {
         cupti.spare[cupti.n_spare++] = buffer;

@@ -388,7 +388,8 @@ static enum assay_status step_place_gated(struct norm_step *step,
     if (!step->wants_residual || step->gate.by == GATE_NONE)
         return ASSAY_OK;
     if (!cuda_is_ours(&step->dy, step->pass->dy[0]))
-        return new_map(step->call, &step->dy.shape, gated);
+        return cuda_tensor_new(step->call, &step->dy.shape, step->dy.layout,
+                               gated);
     *gated = tensor_share(&step->dy);
     return ASSAY_OK;
 }

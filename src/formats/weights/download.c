@@ -206,6 +206,12 @@ static enum assay_status download_explain(const struct transfer *transfer,
                          "cannot reach %s; without a network, fetch it on "
                          "another machine and %s",
                          url, transfer->download->otherwise);
+    if (code == CURLE_PEER_FAILED_VERIFICATION ||
+        code == CURLE_SSL_CACERT_BADFILE)
+        return error_set(err, ASSAY_IO,
+                         "fetching %s: %s; the package ca-certificates has the "
+                         "certificates to check it with",
+                         url, transfer->curl.easy_strerror(code));
     return error_set(err, ASSAY_IO,
                      "fetching %s: %s; run the command again to continue", url,
                      transfer->curl.easy_strerror(code));
