@@ -242,13 +242,13 @@ static void read_files(struct steady *steady, struct steady_sample *sample)
     sample->values[STEADY_FREQUENCY] = read_frequency(sample->processor);
 }
 
-struct steady_sample steady_read(struct steady *steady)
-{
-    static const int64_t fresh_ns = 1000000;
-    struct steady_sample *sample = &steady->sample;
-    int64_t now_ns = clock_monotonic_ns();
+static const int64_t short_ns = 1000000;
 
-    if (!steady->read_ns || now_ns - steady->read_ns >= fresh_ns) {
+static struct steady_sample steady_read(struct steady *steady, bool reads_files)
+{
+    struct steady_sample *sample = &steady->sample;
+
+    if (reads_files || !steady->read_ns) {
         for (int i = 0; i < N_STEADY; i++)
             sample->values[i] = NAN;
         read_files(steady, sample);
@@ -256,6 +256,23 @@ struct steady_sample steady_read(struct steady *steady)
     }
     read_usage(sample->values);
     return *sample;
+}
+
+struct steady_sample steady_before(struct steady *steady)
+{
+    struct steady_sample sample =
+        steady_read(steady, steady->lasted_ns >= short_ns);
+
+    steady->began_ns = clock_monotonic_ns();
+    return sample;
+}
+
+struct steady_sample steady_after(struct steady *steady)
+{
+    int64_t now_ns = clock_monotonic_ns();
+
+    steady->lasted_ns = now_ns - steady->began_ns;
+    return steady_read(steady, now_ns - steady->read_ns >= short_ns);
 }
 
 /* Of threads that existed before and after. */

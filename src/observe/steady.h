@@ -65,17 +65,20 @@ struct steady {
 
     struct steady_ticks last; /* read some time ago */
     struct steady_sample sample;
-    int64_t read_ns; /* when all of that was read; 0: never */
+    int64_t read_ns;             /* when all of that was read; 0: never */
+    int64_t began_ns, lasted_ns; /* the last iteration */
 };
 
 /* Call it before starting the threads to count. Cannot fail: what cannot be
  * read is unknown. */
 void steady_open(struct steady *steady);
 void steady_close(struct steady *steady);
-/* Less than a millisecond after another reading only page faults, switches and
- * processor time are read again, because iterations may be shorter than reading
- * everything takes. What else happened counts with the next reading. */
-struct steady_sample steady_read(struct steady *steady);
+/* Before an iteration and after it. Reading everything may take longer than an
+ * iteration: where they are shorter than a millisecond it is done once per
+ * millisecond, after one of them, and what happened since the last time counts
+ * with that one. Page faults, switches and processor time are always read. */
+struct steady_sample steady_before(struct steady *steady);
+struct steady_sample steady_after(struct steady *steady);
 
 /* What happened between two moments. The wait is that of the thread that waited
  * longest, because the others wait for it. For the frequency and for what is

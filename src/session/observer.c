@@ -24,7 +24,7 @@ void observer_close(struct observer *observer)
 
 void observer_begin(struct observer *observer)
 {
-    observer->before = steady_read(&observer->steady);
+    observer->before = steady_before(&observer->steady);
 }
 
 static enum assay_status observer_put(struct observer *observer,
@@ -173,7 +173,7 @@ enum assay_status observer_end(struct observer *observer, uint32_t iteration,
                                size_t photo, size_t n_photos, double detections,
                                const struct session *session, struct error *err)
 {
-    struct steady_sample now = steady_read(&observer->steady);
+    struct steady_sample now = steady_after(&observer->steady);
     struct steady_sample gone = steady_between(&observer->before, &now);
     enum assay_status st = observer_put_steady(observer, iteration, &gone, err);
 

@@ -97,7 +97,7 @@ static enum assay_status put_recomputed(struct trainer *trainer,
 static enum assay_status step_series_put_steady(struct trainer *trainer,
                                                 struct error *err)
 {
-    struct steady_sample now = steady_read(&trainer->steady);
+    struct steady_sample now = steady_after(&trainer->steady);
     struct steady_sample gone = steady_between(&trainer->before, &now);
     enum assay_status st = ASSAY_OK;
 
@@ -110,7 +110,7 @@ static enum assay_status step_series_put_steady(struct trainer *trainer,
 
 void step_series_begin(struct trainer *trainer)
 {
-    trainer->before = steady_read(&trainer->steady);
+    trainer->before = steady_before(&trainer->steady);
 }
 
 enum assay_status step_series_put(struct trainer *trainer,

@@ -1,5 +1,6 @@
 /* How the machine treats a process, as the kernel counts it. */
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "observe/fault_cost.h"
 #include "observe/steady.h"
@@ -18,9 +19,9 @@ static struct steady_sample between(void (*work)(void))
     struct steady steady;
 
     steady_open(&steady);
-    before = steady_read(&steady);
+    before = steady_before(&steady);
     work();
-    after = steady_read(&steady);
+    after = steady_after(&steady);
     steady_close(&steady);
     return steady_between(&before, &after);
 }
@@ -108,21 +109,45 @@ TEST(a_migration_is_seen_by_the_processor)
     CHECK(steady_between(&before, &after).values[STEADY_MIGRATIONS] == 0);
 }
 
-TEST(what_was_read_a_moment_ago_is_not_read_again)
+/* As if all had been read `ago` nanoseconds ago, on a processor that is not
+ * there, after an iteration of `lasted` nanoseconds. */
+static struct steady opened(int64_t ago, int64_t lasted)
 {
-    struct steady_sample sample;
     struct steady steady;
 
     steady_open(&steady);
-    steady_read(&steady);
+    steady_before(&steady);
     steady.sample.processor = -7;
     steady.sample.values[STEADY_FAULTS] = -7;
-    steady.read_ns = INT64_MAX / 2; /* now, however busy the machine is */
-    sample = steady_read(&steady);
+    steady.read_ns = clock_monotonic_ns() - ago;
+    steady.lasted_ns = lasted;
+    return steady;
+}
+
+static const int64_t an_hour = INT64_C(3600000000000);
+
+TEST(what_was_read_a_moment_ago_is_not_read_again_after_an_iteration)
+{
+    struct steady steady = opened(-an_hour, 0); /* however busy this is */
+    struct steady_sample sample = steady_after(&steady);
+
     CHECK_INT(sample.processor, -7);
     CHECK(sample.values[STEADY_FAULTS] >= 0);
-    steady.read_ns = 1;
-    CHECK(steady_read(&steady).processor >= 0);
+    steady_close(&steady);
+    steady = opened(an_hour, 0);
+    CHECK(steady_after(&steady).processor >= 0);
+    steady_close(&steady);
+}
+
+TEST(what_happens_in_short_iterations_counts_with_a_later_one)
+{
+    struct steady steady = opened(an_hour, 300000);
+
+    CHECK_INT(steady_before(&steady).processor, -7);
+    CHECK(steady_after(&steady).processor >= 0);
+    steady_close(&steady);
+    steady = opened(0, 2000000);
+    CHECK(steady_before(&steady).processor >= 0);
     steady_close(&steady);
 }
 
@@ -153,14 +178,14 @@ TEST(threads_of_the_team_are_watched_as_they_come)
     pthread_t thread;
 
     steady_open(&steady);
-    before = steady_read(&steady);
+    before = steady_before(&steady);
     if (before.n_waits == 0)
         SKIP("the kernel keeps no schedstat");
     pthread_mutex_lock(&mutex);
     CHECK_INT(pthread_create(&thread, NULL, wait_for_the_end, &mutex), 0);
     do { /* until it has its name */
         steady.n_threads = 0;
-        after = steady_read(&steady);
+        after = steady_after(&steady);
     } while (after.n_waits == before.n_waits);
     CHECK_INT(after.n_waits, before.n_waits + 1);
     pthread_mutex_unlock(&mutex);
@@ -195,9 +220,9 @@ TEST(processors_that_others_keep_busy_are_counted)
     CHECK_INT(child_start(&other, &options, spin_for_ever, NULL, NULL),
               ASSAY_OK);
     steady_open(&steady);
-    before = steady_read(&steady);
+    before = steady_before(&steady);
     nanosleep(&moment, NULL);
-    after = steady_read(&steady);
+    after = steady_after(&steady);
     steady_close(&steady);
     child_end(&other, true, NULL);
     CHECK(steady_between(&before, &after).values[STEADY_OTHERS] > 0.2);
