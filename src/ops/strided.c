@@ -2,6 +2,7 @@
 #include "ops/strided_internal.h"
 
 #include "ops/op_threads.h"
+#include "ops/rows_internal.h"
 
 #include <string.h>
 #ifdef __x86_64__
@@ -255,6 +256,24 @@ static void copy_short(const float *from, float *to, int64_t n)
         *to++ = *from++;
 }
 
+/* n rows of them; the steps are numbers from one row to the next. Backwards
+ * they are rare. */
+static void copy_short_run(const float *from, int64_t from_step, float *to,
+                           int64_t to_step, int64_t length, int64_t n)
+{
+    size_t bytes = (size_t)length * sizeof *to;
+
+    bool is_forward = from_step >= 0 && to_step >= 0;
+
+    if (is_forward && (length == 1 || length == 2 || length == 4)) {
+        rows_copy((char *)to, (size_t)to_step * sizeof *to, (const char *)from,
+                  (size_t)from_step * sizeof *from, bytes, (size_t)n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        copy_short(from + i * from_step, to + i * to_step, length);
+}
+
 /* The same as copy_rows() for them. */
 static void copy_short_rows(const struct walk *walk, const float *from,
                             float *to, int64_t first, int64_t last)
@@ -268,10 +287,9 @@ static void copy_short_rows(const struct walk *walk, const float *from,
         walk_seek(&now, first);
         n = walk->dims[inner] - now.index[inner];
         n = n < last - first ? n : last - first;
-        for (int64_t i = 0; i < n; i++)
-            copy_short(from + now.at[0] + i * walk->strides[0].of[inner],
-                       to + now.at[1] + i * walk->strides[1].of[inner],
-                       walk->length);
+        copy_short_run(from + now.at[0], walk->strides[0].of[inner],
+                       to + now.at[1], walk->strides[1].of[inner], walk->length,
+                       n);
         first += n;
     }
 }

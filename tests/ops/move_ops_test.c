@@ -197,6 +197,42 @@ static const enum dtype gathered_types[] = {DTYPE_BOOL, DTYPE_U8, DTYPE_F32,
                                             DTYPE_I64};
 enum { N_GATHERED_TYPES = 4, LONGEST_SLICE = 6 };
 
+/* Columns 1 .. 1 + length of every second row from `first` on, up or down. */
+static void check_short_rows(const struct tensor *x, int64_t length,
+                             int64_t first, int64_t step)
+{
+    int64_t rows = x->shape.dims[0], columns = x->shape.dims[1];
+    int64_t end = step > 0 ? INT64_MAX : INT64_MIN;
+    struct tensor start = list(2, (int64_t[]){first, 1}), y;
+    struct tensor ends = list(2, (int64_t[]){end, 1 + length});
+    struct tensor axes = list(2, (int64_t[]){0, 1});
+    struct tensor steps = list(2, (int64_t[]){step, 1});
+    const struct tensor *inputs[] = {x, &start, &ends, &axes, &steps};
+    const int32_t *from = tensor_data(x), *to;
+
+    CHECK_STATUS(run(&op_slice, NULL, inputs, 5, &y), ASSAY_OK, &op_err);
+    CHECK_INT(y.shape.dims[0], (rows + 1) / 2);
+    CHECK_INT(y.shape.dims[1], length);
+    to = tensor_data(&y);
+    for (int64_t i = 0; i < (rows + 1) / 2; i++) {
+        for (int64_t k = 0; k < length; k++)
+            CHECK_INT(to[i * length + k],
+                      from[(first + i * step) * columns + 1 + k]);
+    }
+    op_release((struct tensor[]){start, ends, axes, steps, y}, 5);
+}
+
+TEST(short_rows_of_every_length_are_sliced_forwards_and_backwards)
+{
+    struct tensor x = counted(DTYPE_I32, dims(2, 41, 22, 0, 0));
+
+    for (int64_t length = 1; length <= 20; length++) {
+        check_short_rows(&x, length, 0, 2);
+        check_short_rows(&x, length, 40, -2);
+    }
+    tensor_release(&x);
+}
+
 /* Checks slice `at` of y, which is slice `place` of x. */
 static void check_slice(const struct tensor *y, size_t at,
                         const struct tensor *x, size_t place, int64_t slice)
