@@ -14,6 +14,7 @@
 #include "ops/movement/pick_channels.h"
 #include "ops/ops.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -277,13 +278,66 @@ static void grouped_run_panel(const struct job *job,
         .then = job_activation(job)});
 }
 
-/* Pixels at a time, whole tiles that divide a map evenly. */
-static int64_t grouped_piece(int64_t pixels)
-{
-    enum { most = 192, tile = 12 };
-    int64_t n = (pixels + most - 1) / most;
+enum { grouped_tile = 12 }; /* pixels that are made at once, at most */
 
-    return ((pixels + n - 1) / n + tile - 1) / tile * tile;
+/* How the work is divided: strips of pixels, the same for all layers of a map's
+ * size, so that a thread finds in its caches what it made before; and where
+ * there are too few pixels for all threads, parts of the panels. */
+struct grouped_parts {
+    int64_t images, pixels, strips, panels;
+};
+
+static struct grouped_parts
+grouped_divide_work(const struct job *job, int64_t n_panels, int64_t n_threads)
+{
+    enum { fewest_pixels = 2 * grouped_tile };
+    struct grouped_parts parts = {.images = job->y.dims[0],
+                                  .pixels = job->y.dims[2] * job->y.dims[3],
+                                  .strips = 1,
+                                  .panels = 1};
+    int64_t most = parts.pixels / fewest_pixels;
+
+    if (parts.images % n_threads == 0)
+        return parts;
+    if (most > 1)
+        parts.strips = most < n_threads ? most : n_threads;
+    parts.panels = (n_threads + parts.strips - 1) / parts.strips;
+    if (parts.panels > n_panels)
+        parts.panels = n_panels;
+    return parts;
+}
+
+/* Where strip i begins: at a whole tile. */
+static int64_t grouped_strip(const struct grouped_parts *parts, int64_t i)
+{
+    int64_t at = parts->pixels * i / parts->strips;
+
+    if (i == parts->strips)
+        return parts->pixels;
+    return (at + grouped_tile / 2) / grouped_tile * grouped_tile;
+}
+
+/* A strip of an image, and a part of the panels, so many pixels at a time that
+ * they stay near for all panels. */
+static void grouped_run_part(const struct job *job, const struct kernel *kernel,
+                             const struct operands *operands,
+                             const struct grouped_parts *parts, int64_t i,
+                             const float *const *channels)
+{
+    enum { most = 16 * grouped_tile };
+    const struct grouped *plan = kernel->grouped;
+    int64_t part = i % parts->panels, strip = i / parts->panels % parts->strips;
+    int64_t image = i / parts->panels / parts->strips;
+    int64_t end = grouped_strip(parts, strip + 1), next;
+    int64_t end_panel = plan->n_panels * (part + 1) / parts->panels;
+
+    for (int64_t at = grouped_strip(parts, strip); at < end; at = next) {
+        next = at + most < end ? at + most : end;
+        for (int64_t n = plan->n_panels * part / parts->panels; n < end_panel;
+             n++)
+            grouped_run_panel(job, kernel, operands, &plan->panels[n], image,
+                              channels + image * plan->in_channels, at, next);
+    }
 }
 
 void grouped_run(const struct job *job, const struct kernel *kernel,
@@ -291,26 +345,19 @@ void grouped_run(const struct job *job, const struct kernel *kernel,
 {
     static const int64_t few_products = 1 << 18;
     const struct grouped *plan = kernel->grouped;
-    int64_t images = job->y.dims[0], pixels = job->y.dims[2] * job->y.dims[3];
-    int64_t piece = grouped_piece(pixels);
-    int64_t pieces = (pixels + piece - 1) / piece;
-    int64_t products =
-        images * pixels * job->y.dims[1] * job->weight->shape.dims[1];
+    const int64_t *y = job->y.dims;
+    int64_t products = y[0] * y[1] * y[2] * y[3] * job->weight->shape.dims[1];
+    int64_t n_threads = products > few_products ? omp_get_max_threads() : 1;
+    struct grouped_parts parts =
+        grouped_divide_work(job, plan->n_panels, n_threads);
     const float **channels = scratch;
 
-    for (int64_t i = 0; i < images; i++)
+    for (int64_t i = 0; i < parts.images; i++)
         grouped_find_channels(job, plan, operands->src, i,
                               channels + i * plan->in_channels);
-#pragma omp parallel for if (products > few_products)
-    for (int64_t i = 0; i < images * pieces * plan->n_panels; i++) {
-        int64_t image = i / plan->n_panels / pieces;
-        int64_t first = i / plan->n_panels % pieces * piece;
-        int64_t end = first + piece < pixels ? first + piece : pixels;
-
-        grouped_run_panel(job, kernel, operands,
-                          &plan->panels[i % plan->n_panels], image,
-                          channels + image * plan->in_channels, first, end);
-    }
+#pragma omp parallel for schedule(static) if (n_threads > 1)
+    for (int64_t i = 0; i < parts.images * parts.strips * parts.panels; i++)
+        grouped_run_part(job, kernel, operands, &parts, i, channels);
 }
 
 /* ---- picked channels ----------------------------------------------------- */
