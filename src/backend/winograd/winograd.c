@@ -172,6 +172,7 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
         .n_threads = n_threads > 1 ? n_threads : 1,
         .side = side,
         .points = side * side,
+        .weight_side = shape->stride == 2 ? side - 1 : side,
         .tiles_across =
             winograd_ceil_div(shape->out_width, tile * shape->dilation),
         .tiles_down =
@@ -193,8 +194,9 @@ bool winograd_plan(enum winograd_tile tile, const struct winograd_shape *shape,
 
 int64_t winograd_group_floats(const struct winograd *winograd)
 {
-    return winograd->points * winograd->shape.in_channels *
-           winograd->out_blocks * winograd->kernels->lanes;
+    return winograd->weight_side * winograd->weight_side *
+           winograd->shape.in_channels * winograd->out_blocks *
+           winograd->kernels->lanes;
 }
 
 size_t winograd_weight_bytes(const struct winograd *winograd)

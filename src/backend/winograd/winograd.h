@@ -3,7 +3,8 @@
  *
  * With a stride of 2, even and odd rows and columns of x are maps of their own,
  * which 2 taps and 1 of each line meet: F(2, 2) of the one beside 2 products of
- * the other are 5 instead of 6, and 25 instead of 36 in both directions.
+ * the other are 5 instead of 6, and 25 instead of 36 in both directions. The 2
+ * products have the same weight, so that there are 16 of these for 25 points.
  *
  * Of a dilated convolution, every d-th row and column are maps of their own,
  * d * d of them (phases), which are convolved without dilation.
@@ -56,6 +57,7 @@ struct winograd {
     int n_threads;
     int64_t side;                     /* of what a tile reads */
     int64_t points;                   /* of a transformed tile */
+    int64_t weight_side;              /* of a pair's transformed weights */
     int64_t tiles_across, tiles_down; /* of a phase */
     int64_t n_tiles;                  /* in all */
     int64_t in_blocks, out_blocks;    /* of a group's channels */

@@ -288,6 +288,30 @@ static void multiply_panel(const struct winograd *winograd, int64_t n_tiles,
     }
 }
 
+/* The products of all points that share weights: lines beyond the side of the
+ * weights have those of the last one. They are multiplied one after the other,
+ * so that the weights come from memory once. */
+static void multiply_points(const struct winograd *winograd, int64_t n_tiles,
+                            int64_t weight_point, const float *transformed,
+                            struct panel panel, float *to, int64_t n_blocks)
+{
+    int64_t side = winograd->side, last = winograd->weight_side - 1;
+    int64_t row = weight_point / (last + 1), column = weight_point % (last + 1);
+    int64_t end_row = row < last ? row + 1 : side;
+    int64_t end_column = column < last ? column + 1 : side;
+
+    for (int64_t i = row; i < end_row; i++) {
+        for (int64_t j = column; j < end_column; j++) {
+            int64_t p = i * side + j;
+
+            multiply_panel(winograd, n_tiles,
+                           transformed + p * winograd->point_floats, panel,
+                           to + p * lanes, n_blocks);
+            panel.next = 0;
+        }
+    }
+}
+
 static void body_multiply(const struct winograd *winograd,
                           struct winograd_tiles tiles, int64_t out_block,
                           int64_t n_blocks, const float *transformed,
@@ -295,8 +319,9 @@ static void body_multiply(const struct winograd *winograd,
 {
     int64_t block_floats = winograd->shape.in_channels * lanes;
     int64_t point_floats = winograd->out_blocks * block_floats;
+    int64_t points = winograd->weight_side * winograd->weight_side;
 
-    for (int64_t p = 0; p < winograd->points; p++) {
+    for (int64_t p = 0; p < points; p++) {
         for (int64_t b = 0; b < n_blocks; b += WINOGRAD_PANEL) {
             int64_t left = n_blocks - b;
             struct panel panel = {.weights = weights + p * point_floats +
@@ -304,14 +329,12 @@ static void body_multiply(const struct winograd *winograd,
 
             if (left > WINOGRAD_PANEL)
                 panel.next = WINOGRAD_PANEL * block_floats;
-            else if (p + 1 < winograd->points)
+            else if (p + 1 < points)
                 panel.next = point_floats - b * block_floats;
-            multiply_panel(
-                winograd, tiles.n, transformed + p * winograd->point_floats,
-                panel,
-                products +
-                    (b * winograd->block_tiles * winograd->points + p) * lanes,
-                left < WINOGRAD_PANEL ? left : WINOGRAD_PANEL);
+            multiply_points(winograd, tiles.n, p, transformed, panel,
+                            products + b * winograd->block_tiles *
+                                           winograd->points * lanes,
+                            left < WINOGRAD_PANEL ? left : WINOGRAD_PANEL);
         }
     }
 }

@@ -48,8 +48,8 @@ extern const struct winograd_kernels winograd_avx2, winograd_avx512;
 #define WINOGRAD_A 0.625F
 #define WINOGRAD_B 1.5F
 
-/* Weights are laid out for this many output blocks at a time: element (point,
- * output block b, channel c) is the vector at
+/* Weights are laid out for this many output blocks at a time: element (point of
+ * weight_side^2, output block b, channel c) is the vector at
  *     (point * out_blocks + b / 2 * 2) * in_channels + c * n + b % 2
  * with n = 2, or 1 for a last block without a neighbour. */
 enum { WINOGRAD_PANEL = 2 };

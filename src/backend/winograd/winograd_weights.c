@@ -14,12 +14,10 @@ struct weights_transform {
     double rows[max_side][most_taps];
 };
 
-/* With a stride of 2: the two taps that meet even lines, then the other one for
- * each output. */
+/* With a stride of 2: the two taps that meet even lines, then the other one,
+ * which the last two lines of a tile share. */
 static const struct weights_transform by_2 = {
-    .side = 5,
-    .taps = 3,
-    .rows = {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}}};
+    .side = 4, .taps = 3, .rows = {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}}};
 
 /* Row j has the powers of the finite point p_j, divided by the product of all
  * p_j - p_k; the last one is that of infinity. */
@@ -139,7 +137,7 @@ static void pack_block(const struct winograd *winograd,
     for (int64_t c = 0; c < channels; c++) {
         weights_gather(winograd, weights, block, c, gathered);
         weights_vectors(transform, gathered, vectors);
-        for (int64_t p = 0; p < winograd->points; p++)
+        for (int p = 0; p < transform->side * transform->side; p++)
             memcpy(to + p * winograd->out_blocks * channels * lanes +
                        c * channel_floats,
                    vectors[p], sizeof(float) * (size_t)lanes);
