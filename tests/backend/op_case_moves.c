@@ -201,8 +201,8 @@ static enum assay_status add_repeat(struct case_builder *b,
                     lengths, 1, y);
 }
 
-/* k=1: rows and columns, kept with size 1; k=2: the channels; k=3: everything.
- */
+/* k=1: rows and columns, kept with size 1; k=2: the channels; k=3: everything;
+ * k=4: rows and columns, not kept; k=5: the channels and the rows. */
 static enum assay_status add_reduce(struct case_builder *b,
                                     const struct op_case *c, uint32_t x,
                                     struct tensor *second, uint32_t *y)
@@ -219,16 +219,17 @@ static enum assay_status add_reduce(struct case_builder *b,
                {"reduce_log_sum", &op_reduce_log_sum},
                {"reduce_log_sum_exp", &op_reduce_log_sum_exp},
                {"reduce_sum_square", &op_reduce_sum_square}};
-    static const int64_t planes[][4] = {{2, 3}}, channels[][4] = {{1}};
-    int64_t length = c->k == 1 ? 2 : 1;
+    static const int64_t axes[][1][4] = {
+        {{2, 3}}, {{1}}, {{0}}, {{3, -2}}, {{1, 2}}};
+    static const int64_t lengths[] = {2, 1, 0, 2, 2};
     struct reduce_attrs attrs = {.keeps_dims = c->k == 1};
     size_t i = 0;
 
     (void)second;
     while (strcmp(ops[i].name, c->op))
         i++;
-    return add_told(b, ops[i].op, &attrs, x, c->k == 1 ? planes : channels,
-                    &length, c->k == 3 ? 0 : 1, y);
+    return add_told(b, ops[i].op, &attrs, x, axes[c->k - 1], &lengths[c->k - 1],
+                    c->k == 3 ? 0 : 1, y);
 }
 
 /* To o rows and k columns; s: the mode, from 1; g: the place, from 1. */

@@ -150,12 +150,18 @@ static int64_t find_longest(const struct direct *direct, int64_t step)
 }
 
 /* Pixels at a time: what the cache holds, or less where a thread would wait
- * for others then. */
+ * for others then. Threads that share a piece read what others have made: that
+ * takes about a share of a panel's time, longer where their caches are far
+ * apart. */
 static int64_t find_step(const struct direct *direct)
 {
     /* Pixels that are in registers at once, or a third of them. */
     static const int64_t tiles[] = {12, 4};
-    enum { most_more = 4, n_tiles = sizeof tiles / sizeof *tiles };
+    enum {
+        most_more = 4,
+        shared_share = 3,
+        n_tiles = sizeof tiles / sizeof *tiles
+    };
     int64_t pixels = out_pixels(direct), best = 0, shortest = INT64_MAX;
     int64_t bytes = pixels * direct->in_blocks * direct->kernels->lanes *
                     (int64_t)sizeof(float);
@@ -166,7 +172,10 @@ static int64_t find_step(const struct direct *direct)
         int64_t n = least + i / n_tiles, tile = tiles[i % n_tiles];
         int64_t step = ((pixels + n - 1) / n + tile - 1) / tile * tile;
         int64_t longest = find_longest(direct, step);
+        int64_t pieces = (pixels + step - 1) / step;
 
+        if (direct->shape.images * pieces % direct->n_threads)
+            longest += piece_time(step) / shared_share;
         if (longest < shortest - shortest / 64) {
             best = step;
             shortest = longest;

@@ -196,6 +196,20 @@ VARIANT_PART int64_t repeat_lanes(const float *by, int64_t block, lanes *out)
     return n;
 }
 
+/* Of blocks of 8, pixel by pixel. Where vectors are no longer, GCC passes parts
+ * of longer ones through memory. */
+VARIANT_PART void scale_short_blocks(const float *from, const float *by,
+                                     float *to, int64_t plane)
+{
+    enum { block = 8 };
+    typedef float short_lanes
+        __attribute__((vector_size(block * sizeof(float)), aligned(4)));
+    short_lanes scale = *(const short_lanes *)by;
+
+    for (int64_t i = 0; i < plane * block; i += block)
+        *(short_lanes *)(to + i) = *(const short_lanes *)(from + i) * scale;
+}
+
 /* A plane of a block's channels by their scales. */
 VARIANTS(void, scale_plane,
          (const float *from, const float *by, float *to, int64_t plane,
@@ -203,8 +217,13 @@ VARIANTS(void, scale_plane,
          (from, by, to, plane, block))
 {
     lanes scale = {0};
-    int64_t at_once = repeat_lanes(by, block, &scale), p = 0;
+    int64_t at_once, p = 0;
 
+    if (block == 8) {
+        scale_short_blocks(from, by, to, plane);
+        return;
+    }
+    at_once = repeat_lanes(by, block, &scale);
     for (; at_once && p + at_once <= plane; p += at_once)
         *(lanes *)(to + p * block) = *(const lanes *)(from + p * block) * scale;
     for (; p < plane; p++) {

@@ -4,7 +4,7 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "backend/dnnl/concat_places.h"
-#include "base/variants.h"
+#include "base/processor.h"
 
 #include <math.h>
 #ifdef __x86_64__
@@ -70,6 +70,29 @@ static float pool_divisor(const struct windows *windows, struct pool_span rows,
 #define MAX_256(a, b)                                                          \
     _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q))
 
+/* The mean of each channel of a whole plane, with sums beside each other, so
+ * that none waits for the last addition. */
+#define POOL_PLANE(name, sets, vec, lanes_of, load, store)                     \
+    __attribute__((target(sets))) static void name(const float *x,             \
+                                                   int64_t pixels, float *y)   \
+    {                                                                          \
+        vec a = {0}, b = {0}, c = {0}, d = {0};                                \
+        int64_t left = pixels;                                                 \
+                                                                               \
+        for (; left >= 4; left -= 4, x += 4 * (lanes_of)) {                    \
+            a += load(x);                                                      \
+            b += load(x + (lanes_of));                                         \
+            c += load(x + 2 * (lanes_of));                                     \
+            d += load(x + 3 * (lanes_of));                                     \
+        }                                                                      \
+        for (; left > 0; left--, x += (lanes_of))                              \
+            a += load(x);                                                      \
+        store(y, ((a + b) + (c + d)) / (float)pixels);                         \
+    }
+
+POOL_PLANE(plane_avx512, "avx512f", __m512, 16, _mm512_loadu_ps,
+           _mm512_storeu_ps)
+POOL_PLANE(plane_avx2, "avx2", __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps)
 POOL_ROW(mean_avx512, "avx512f", __m512, 16, _mm512_loadu_ps, _mm512_storeu_ps,
          _mm512_setzero_ps(), _mm512_add_ps,
          _mm512_div_ps(all,
@@ -101,6 +124,19 @@ static pool_kernel *pool_find(const struct windows *windows, int64_t block)
     return NULL;
 }
 
+typedef void plane_kernel(const float *x, int64_t pixels, float *y);
+
+/* Only for blocks that pool_find() has a kernel for. */
+static plane_kernel *pool_find_plane(int64_t block)
+{
+#ifdef __x86_64__
+    return block == 16 ? plane_avx512 : plane_avx2;
+#else
+    (void)block;
+    return NULL;
+#endif
+}
+
 bool pool_takes(const struct job *job, const struct windows *windows)
 {
     enum { few = 8 }; /* channels that fill no block */
@@ -115,32 +151,6 @@ bool pool_takes(const struct job *job, const struct windows *windows)
            pool_find(windows, blocks.block);
 }
 
-/* The mean of each channel of a whole plane, with sums beside each other, so
- * that none waits for the last addition. Blocks of 16, or of 8: two pixels at
- * a time. */
-VARIANTS(void, mean_plane,
-         (const float *x, int64_t plane, int64_t block, float *y),
-         (x, plane, block, y))
-{
-    enum { strands = 4 };
-    lanes sums[strands] = {{0}};
-    int64_t n = plane * block, i = 0;
-
-    for (; i + strands * LANES <= n; i += strands * LANES) {
-        for (int k = 0; k < strands; k++)
-            sums[k] += *(const lanes *)(x + i + k * LANES);
-    }
-    for (; i + LANES <= n; i += LANES)
-        sums[1] += *(const lanes *)(x + i);
-    for (; i < n; i++)
-        sums[2][i % block] += x[i];
-    sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    for (int64_t c = block; c < LANES; c++)
-        sums[0][c % block] += sums[0][c];
-    for (int64_t c = 0; c < block; c++)
-        y[c] = sums[0][c] / (float)plane;
-}
-
 static bool is_whole_plane(const struct windows *windows, const int64_t *x)
 {
     return windows->algorithm != ALGORITHM_MAX && windows->kernel[0] == x[2] &&
@@ -153,11 +163,11 @@ static void pool_planes(const struct channel_blocks *blocks, const float *x,
 {
     int64_t n = blocks->images * blocks->n_blocks;
     int64_t each = blocks->plane * blocks->block;
+    plane_kernel *mean = pool_find_plane(blocks->block);
 
 #pragma omp parallel for if (n * each > parallel_elements)
     for (int64_t i = 0; i < n; i++)
-        mean_plane(x + i * each, blocks->plane, blocks->block,
-                   y + i * blocks->block);
+        mean(x + i * each, blocks->plane, y + i * blocks->block);
 }
 
 static void pool_all(const struct windows *windows, const struct tensor *from,

@@ -168,25 +168,60 @@ forward_adaptive_avg_pool2d(struct onednn *dn, struct job *job,
     return pool(dn, job, &windows, y, err);
 }
 
-/* Whether y has the mean of each channel of a map in blocks. What axes of size
- * 1 are reduced does not matter. */
-static bool is_mean_of_channels(const struct job *job)
+/* Rows and columns, and nothing else. */
+static bool are_axes_of_plane(const struct tensor *axes)
+{
+    enum { rank = 4, rows = 2, columns = 3 };
+    int64_t a, b;
+
+    if (!axes || tensor_elements(axes) != 2)
+        return false;
+    a = (tensor_i64(axes)[0] + rank) % rank;
+    b = (tensor_i64(axes)[1] + rank) % rank;
+    return (a == rows && b == columns) || (a == columns && b == rows);
+}
+
+/* Whether y has the mean of each channel of a map in blocks, in dimensions of
+ * size 1 or without them. With them, what axes of size 1 are reduced does not
+ * matter. */
+static bool is_mean_of_channels(const struct job *job,
+                                const struct tensor *axes,
+                                const struct shape *means)
 {
     const struct shape *x = &job->x->shape;
-    const struct shape means =
-        shape_of(4, x->dims[0], x->dims[1], (int64_t)1, (int64_t)1);
 
     return job->x->layout && x->rank == 4 && !job->is_training &&
-           shape_equal(&job->y, &means);
+           (shape_equal(&job->y, means) ||
+            (job->y.rank == 2 && are_axes_of_plane(axes)));
 }
 
 enum assay_status forward_reduce_mean(struct onednn *dn, struct job *job,
                                       const struct tensor *const *inputs,
                                       struct tensor *y, struct error *err)
 {
-    if (!is_mean_of_channels(job))
+    const struct tensor *axes = job->node->n_inputs > 1 ? inputs[1] : NULL;
+    const struct shape *x = &job->x->shape;
+    struct shape asked = job->y, means;
+    struct tensor blocks, dense;
+    enum assay_status st;
+
+    means = shape_of(4, x->dims[0], x->dims[1], (int64_t)1, (int64_t)1);
+    if (!is_mean_of_channels(job, axes, &means))
         return own_kernel(dn, job, inputs, y, err);
-    return forward_adaptive_avg_pool2d(dn, job, inputs, y, err);
+    job->y = means;
+    if (shape_equal(&asked, &means))
+        return forward_adaptive_avg_pool2d(dn, job, inputs, y, err);
+    st = forward_adaptive_avg_pool2d(dn, job, inputs, &blocks, err);
+    if (st)
+        return st;
+    st = layout_convert(dn, job->context->pool, &blocks,
+                        layout_dense(dn, &means), &dense, err);
+    tensor_release(&blocks);
+    if (st)
+        return st;
+    *y = tensor_reshape(&dense, &asked);
+    tensor_release(&dense);
+    return ASSAY_OK;
 }
 
 /* ---- backward ------------------------------------------------------------ */
