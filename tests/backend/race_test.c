@@ -77,10 +77,10 @@ TEST(a_run_that_is_long_because_it_was_disturbed_is_not_taken_for_a_calm_one)
     CHECK(!race_is_complete(&race));
 }
 
-TEST(long_runs_may_be_disturbed_now_and_then)
+TEST(long_runs_may_be_interrupted_every_ten_milliseconds)
 {
     begin(2);
-    round_of_two(40, 90, 4);
+    round_of_two(40, 120, 12);
     CHECK(race_has_lost(&race, 1));
     CHECK(race_is_decided(&race));
     CHECK(race_is_complete(&race));

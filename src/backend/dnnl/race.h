@@ -32,8 +32,8 @@ struct race {
     bool trusts_any_time;    /* also a disturbed one */
     int n_rounds;
     struct {
-        int n_times;     /* that were taken */
-        long n_switches; /* in the calmest of its runs */
+        int n_times;              /* that were taken */
+        bool was_alone, was_calm; /* in one of them at least; see race.c */
     } racers[MAX_CANDIDATES];
 };
 
