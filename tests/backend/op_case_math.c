@@ -15,8 +15,10 @@
 #include "ops/ops.h"
 #include "ops/product/attention.h"
 #include "ops/product/dense.h"
+#include "ops/product/einsum.h"
 #include "ops/product/matmul.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum assay_status case_unary(struct case_builder *b, const struct op_class *op,
@@ -249,6 +251,26 @@ static enum assay_status add_matmul(struct case_builder *b,
     return st ? st : case_append(b, &op_matmul, NULL, inputs, 2, y);
 }
 
+/* With [n,w,o] for each of n; k=2: with [c,o,w], for each of c, in another
+ * order; k=3: with [w,o], added up over all rows. */
+static enum assay_status add_einsum(struct case_builder *b,
+                                    const struct op_case *c, uint32_t x,
+                                    struct tensor *second, uint32_t *y)
+{
+    static const char *const equations[] = {"nchw,nwo->ncho", "nchw,cow->nohc",
+                                            "nchw,wo->o"};
+    const struct shape others[] = {shape_of(3, c->n, c->w, c->o),
+                                   shape_of(3, c->c, c->o, c->w),
+                                   shape_of(2, c->w, c->o)};
+    struct einsum_attrs attrs;
+    uint32_t inputs[] = {x, GRAPH_NONE};
+    enum assay_status st =
+        case_input(b, "other", &others[c->k - 1], second, &inputs[1]);
+
+    snprintf(attrs.equation, sizeof attrs.equation, "%s", equations[c->k - 1]);
+    return st ? st : case_append(b, &op_einsum, &attrs, inputs, 2, y);
+}
+
 /* [n,c,h,w] times weights [w,o]; a: an enum dense_activation. k=2: a MatMul. */
 static enum assay_status add_dense(struct case_builder *b,
                                    const struct op_case *c, uint32_t x,
@@ -382,6 +404,7 @@ const struct case_maker case_math[] = {
     {"local_response_norm", add_local_norm},
     {"dense", add_dense},
     {"matmul", add_matmul},
+    {"einsum", add_einsum},
     {"gemm", add_gemm},
     {"softmax", add_softmax},
     {"log_softmax", add_softmax},
