@@ -268,32 +268,37 @@ static struct known_work *known_find(struct place *place, PyObject *shape,
     return NULL;
 }
 
-/* Computes the work of a call. NULL with an exception. */
-static struct known_work *known_add(struct place *place, PyObject *shape,
-                                    const struct arguments *args,
-                                    PyObject *result)
+/* What Python says of a call. While it does, other threads may run: they may
+ * report calls of the same place, and make it forget everything. New reference,
+ * NULL with an exception. */
+static PyObject *known_ask(struct place *place, const struct arguments *args,
+                           PyObject *result)
 {
-    struct known_work *known = calloc(1, sizeof *known);
-    PyObject *answer = NULL, *tuple = arguments_tuple(args);
+    PyObject *function = place->work_function, *answer = NULL;
+    PyObject *tuple = arguments_tuple(args);
+
+    Py_XINCREF(function);
+    if (tuple && function)
+        answer = PyObject_CallFunctionObjArgs(function, arguments_at(args, 0),
+                                              tuple, result, NULL);
+    else if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "the work of a call is not known");
+    Py_XDECREF(function);
+    Py_XDECREF(tuple);
+    return answer;
+}
+
+/* Takes it over if there is room; false with an exception. */
+static bool known_keep(struct place *place, struct known_work *known)
+{
     unsigned at = place->n_known;
 
     if (!place->known)
         place->known = calloc(MOST_KNOWN, sizeof *place->known);
-    if (known && place->known && tuple)
-        answer = PyObject_CallFunctionObjArgs(
-            place->work_function, arguments_at(args, 0), tuple, result, NULL);
-    else
+    if (!place->known) {
         PyErr_NoMemory();
-    Py_XDECREF(tuple);
-    if (!known || !known_fill(known, answer)) {
-        Py_XDECREF(answer);
-        free(known);
-        return NULL;
+        return false;
     }
-    Py_DECREF(answer);
-    Py_INCREF(shape);
-    known->shape = shape;
-    known->place = place;
     if (at == MOST_KNOWN) {
         work_tell_counted();
         place->told = NULL;
@@ -304,7 +309,28 @@ static struct known_work *known_add(struct place *place, PyObject *shape,
     }
     place->known[at] = known;
     place->next_known = at + 1;
-    return known;
+    return true;
+}
+
+/* Computes the work of a call. NULL with an exception. */
+static struct known_work *known_add(struct place *place, PyObject *shape,
+                                    const struct arguments *args,
+                                    PyObject *result)
+{
+    PyObject *answer = known_ask(place, args, result);
+    struct known_work *known = calloc(1, sizeof *known);
+    bool is_filled = known && known_fill(known, answer);
+
+    Py_XDECREF(answer);
+    if (is_filled) {
+        Py_INCREF(shape);
+        known->shape = shape;
+        known->place = place;
+        if (known_keep(place, known))
+            return known;
+    }
+    known_free(known);
+    return NULL;
 }
 
 static void work_tell(struct place *place, struct known_work *known)

@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import subprocess
+import sys
 import threading
 import time
 
@@ -278,6 +279,33 @@ def test_threads_have_lanes_of_their_own(tmp_path):
     model_scope = next(s for s in run["scopes"] if s["name"] == "model")
     assert model_scope["calls"] == 15
     assert health(timing, tmp_path) == {}
+
+
+def test_threads_may_call_a_module_for_the_first_time_at_once():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            model = Net().eval()
+            all_there = threading.Barrier(4)
+
+            def work():
+                x = torch.rand(1, 3, 8, 8)
+                with torch.no_grad():
+                    all_there.wait()
+                    model(x)
+                    all_there.wait()
+                    model(x)
+
+            with ModelTiming(model) as timing:
+                threads = [threading.Thread(target=work) for _ in range(4)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+            assert timing.timing_data.find("model").times_run == 8
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_work_is_that_of_the_shapes(tmp_path):
