@@ -353,10 +353,11 @@ done:
     return place;
 }
 
-/* Asks which function computes the work of the module's calls. */
+/* Asks which function computes the work of the module's calls. While Python
+ * answers, another thread may ask the same. */
 static int place_ask_work(struct place *place, PyObject *object)
 {
-    PyObject *function;
+    PyObject *function, *old;
 
     work_forget(place);
     if (!watch.work_of)
@@ -364,10 +365,11 @@ static int place_ask_work(struct place *place, PyObject *object)
     function = PyObject_CallFunctionObjArgs(watch.work_of, object, NULL);
     if (!function)
         return -1;
+    old = place->work_function;
     if (function == Py_None)
-        Py_DECREF(function);
-    else
-        place->work_function = function;
+        Py_CLEAR(function);
+    place->work_function = function;
+    Py_XDECREF(old);
     return 0;
 }
 
