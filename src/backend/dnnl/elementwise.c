@@ -196,8 +196,8 @@ VARIANT_PART int64_t repeat_lanes(const float *by, int64_t block, lanes *out)
     return n;
 }
 
-/* Of blocks of 8, pixel by pixel. Where vectors are no longer, GCC passes parts
- * of longer ones through memory. */
+/* Scales blocks of 8, one pixel at a time. With 8 numbers per register GCC
+ * would pass longer vectors through memory. */
 VARIANT_PART void scale_short_blocks(const float *from, const float *by,
                                      float *to, int64_t plane)
 {
