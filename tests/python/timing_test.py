@@ -37,6 +37,14 @@ def timed(model, n=3, **options):
     return timing
 
 
+def in_threads(n, work):
+    threads = [threading.Thread(target=work) for _ in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def health(timing, tmp_path):
     timing.save(tmp_path / "health.assay")
     run = _native.read(tmp_path / "health.assay")
@@ -268,11 +276,7 @@ def test_threads_have_lanes_of_their_own(tmp_path):
                 all_there.wait()
 
     with ModelTiming(model) as timing:
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(3, work)
     timing.save(tmp_path / "run.assay")
     run = _native.read(tmp_path / "run.assay")
     assert len(run["lanes"]) >= 3
@@ -298,11 +302,7 @@ def test_threads_may_call_a_module_for_the_first_time_at_once():
                     model(x)
 
             with ModelTiming(model) as timing:
-                threads = [threading.Thread(target=work) for _ in range(4)]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
+                in_threads(4, work)
             assert timing.timing_data.find("model").times_run == 8
     finally:
         sys.setswitchinterval(interval)
