@@ -56,7 +56,7 @@ def check(root):
                             ("docs", "**/*.md"), ("scripts", "*.sh")):
         for path in sorted((root / folder).glob(pattern)):
             if path.is_file() and path.name != "setup.sh" \
-                    and INSTALLS.search(path.read_text()):
+                    and INSTALLS.search(path.read_text(errors="replace")):
                 yield (f"{path.relative_to(root)}: installs packages; "
                        "scripts/setup.sh does that")
 

@@ -184,6 +184,11 @@ class Packages(Tree):
         self.assertIn("gcc is also in packages/build.txt", self.problems())
         self.assertIn("packages/test.txt: not in order", self.problems())
 
+    def test_a_run_file_left_beside_the_sources_does_no_harm(self):
+        self.write("packages/build.txt", "cmake\n")
+        (self.root / "run.assay").write_bytes(b"SQLite\0\xfb\xff")
+        self.assertEqual(self.problems(), "")
+
     def test_a_name_on_another_system_belongs_to_a_package_of_the_lists(self):
         self.write("packages/build.txt", "gcc\nlibjpeg-dev\npkg-config\n")
         rows = "libjpeg-dev = jpeg-dev\npkg-config pkgconf -\n"
