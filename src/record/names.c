@@ -165,19 +165,20 @@ const struct name *names_find_scope(uint32_t parent, const char *text,
     return NULL;
 }
 
-static uint32_t names_take_number(const struct name *name)
+/* Gives a name its number and lets other threads find it: all of it but `next`
+ * must be set. False if there is no space left. */
+static bool names_number(struct name *name)
 {
     _Atomic(const struct name *) *place;
-    uint32_t number;
 
     if (atomic_load(&n_numbers) >= (uint32_t)part_names * max_parts)
-        return NAME_NONE;
-    number = atomic_fetch_add(&n_numbers, 1);
-    place = names_make_place(number);
+        return false;
+    name->number = atomic_fetch_add(&n_numbers, 1);
+    place = names_make_place(name->number);
     if (!place)
-        return NAME_NONE;
+        return false;
     atomic_store(place, name);
-    return number;
+    return true;
 }
 
 /* ---- making and finding -------------------------------------------------- */
@@ -205,8 +206,7 @@ static struct name *names_make(uint32_t below, const char *text,
                           .kind = parent->kind,
                           .text = copy,
                           .detail = detail ? copy + n_text : NULL};
-    name->number = names_take_number(name);
-    return name->number == NAME_NONE ? NULL : name;
+    return names_number(name) ? name : NULL;
 }
 
 /* FNV-1a. */

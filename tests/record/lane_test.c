@@ -3,7 +3,9 @@
 
 #include "base/mem.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 static void span_of(assay_scope_t scope, int64_t us)
 {
@@ -439,6 +441,47 @@ TEST(many_threads_report_spans_on_one_lane_and_none_is_lost)
                3.0 * n_givers * spans_each, 0);
     CHECK_INT(lost_spans(run), 0);
     run_free(run);
+}
+
+enum { n_askers = 3, n_asked = 2000 };
+
+static atomic_int asked[n_asked]; /* by how many threads */
+
+/* All threads ask for each path at the same moment; returns how many answers
+ * were no scope of their own. */
+static void *ask_for_new_paths(void *unused)
+{
+    intptr_t n_wrong = 0;
+
+    for (int i = 0; i < n_asked; i++) {
+        char path[32];
+        assay_scope_t scope;
+
+        snprintf(path, sizeof path, "asked%d", i);
+        atomic_fetch_add(&asked[i], 1);
+        while (atomic_load(&asked[i]) < n_askers)
+            sched_yield();
+        scope = assay_scope_path(path, NULL);
+        n_wrong += scope == ASSAY_SCOPE_ROOT || scope == ASSAY_SCOPE_NONE;
+    }
+    (void)unused;
+    return (void *)n_wrong;
+}
+
+/* A thread once found the name that another had not numbered yet. */
+TEST(threads_that_ask_for_a_new_path_at_once_each_get_a_scope)
+{
+    pthread_t threads[n_askers];
+
+    for (int i = 0; i < n_askers; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, ask_for_new_paths, NULL),
+                  0);
+    for (int i = 0; i < n_askers; i++) {
+        void *n_wrong = NULL;
+
+        pthread_join(threads[i], &n_wrong);
+        CHECK_INT((intptr_t)n_wrong, 0);
+    }
 }
 
 static void give_in_handler(int signal)
