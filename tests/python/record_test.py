@@ -482,7 +482,11 @@ def _resident():
 
 
 def test_memory_does_not_grow_in_ten_thousand_steps(tmp_path):
-    """Hooks of nodes, books of memory, iterations."""
+    """Hooks of nodes, books of memory, iterations.
+
+    What leaks grows in every round; allocators, above all a sanitizer's, take
+    more in some of them.
+    """
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
     rate = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
 
@@ -495,9 +499,9 @@ def test_memory_does_not_grow_in_ten_thousand_steps(tmp_path):
         return _resident()
 
     with Recording(tmp_path / "run.assay"):
-        before = steps(2000)  # buffers have their size
-        after = steps(10000)
-    assert after - before < 4 * 2 ** 20
+        resident = [steps(2000) for _ in range(6)]
+    growth = [after - before for before, after in zip(resident, resident[1:])]
+    assert min(growth) < 100 * 2000
     assert _native.read(tmp_path / "run.assay")["iterations"] == 12000
 
 
