@@ -411,32 +411,41 @@ static void run_task(const struct task *task)
     }
 }
 
-/* Operands are made by the thread that reads them where it is one. */
+static void run_group(const struct direct_dense *dense, const struct halves *h,
+                      int64_t at)
+{
+    int64_t group = at % h->n_groups, block = at / h->n_groups;
+    int64_t first = group * h->n_panels / h->n_groups;
+    float *places = dense->scratch + h->n_blocks * operands_floats(h);
+
+    run_task(&(struct task){
+        .dense = dense,
+        .h = h,
+        .block = block,
+        .rows = block_rows_of(dense, h, block),
+        .first_panel = first,
+        .panels = (group + 1) * h->n_panels / h->n_groups - first,
+        .places = places + omp_get_thread_num() * places_floats(h)});
+}
+
+/* Where a block is one task, the thread that made its operands takes it. */
 void direct_halves_run(const struct direct_dense *dense)
 {
     struct halves h = divide_halves(dense->rows, dense->in, dense->out);
-    float *places = dense->scratch + h.n_blocks * operands_floats(&h);
 
 #pragma omp parallel
     {
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < h.n_blocks * h.upper; i++)
             make_operands(dense, &h, i / h.upper, i % h.upper);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < h.n_blocks * h.n_groups; i++) {
-            int64_t group = i % h.n_groups;
-            int64_t first = group * h.n_panels / h.n_groups;
-            int64_t block = i / h.n_groups;
-            struct task task = {
-                .dense = dense,
-                .h = &h,
-                .block = block,
-                .rows = block_rows_of(dense, &h, block),
-                .first_panel = first,
-                .panels = (group + 1) * h.n_panels / h.n_groups - first,
-                .places = places + omp_get_thread_num() * places_floats(&h)};
-
-            run_task(&task);
+        if (h.n_groups == 1) {
+#pragma omp for schedule(static) nowait
+            for (int64_t i = 0; i < h.n_blocks; i++)
+                run_group(dense, &h, i);
+        } else {
+#pragma omp for schedule(dynamic) nowait
+            for (int64_t i = 0; i < h.n_blocks * h.n_groups; i++)
+                run_group(dense, &h, i);
         }
     }
 }
