@@ -395,7 +395,8 @@ enum assay_status coco_annotation_read(struct coco_annotation *annotation,
     return st;
 }
 
-bool coco_annotation_has_shape(const struct coco_annotation *annotation)
+/* Whether it has polygons or runs. */
+static bool coco_annotation_has_shape(const struct coco_annotation *annotation)
 {
     return annotation->n_ends || annotation->has_runs || annotation->has_text;
 }

@@ -40,9 +40,6 @@ coco_annotation_read_result(struct coco_annotation *annotation,
                             struct json_reader *reader, bool wants_shape,
                             struct error *err);
 
-/* Whether it has polygons or runs. */
-bool coco_annotation_has_shape(const struct coco_annotation *annotation);
-
 /* Copies the shape into the arena. */
 enum assay_status
 coco_annotation_shape(const struct coco_annotation *annotation,

@@ -4,8 +4,6 @@
  * was opened last, or the first of a new one if a slot is free. */
 #include "data/loader_parts_internal.h"
 
-#include "base/mem.h"
-
 #include <signal.h>
 #include <stdio.h>
 

@@ -153,9 +153,8 @@ struct value_rows {
     bool counts_others; /* a list that is handed out: it stays for that */
 };
 
-/* Whether somebody wants to see the value after the pass. */
-bool engine_hands_out(const struct engine *engine, uint32_t value);
-/* The same, or needs it to know how long a list is. */
+/* Whether somebody wants to see the value after the pass, or needs it to know
+ * how long a list is. */
 bool engine_wants(const struct engine *engine, uint32_t value);
 
 /* A pass begins: where lists can keep their room, they do from now on. */
@@ -274,9 +273,6 @@ enum assay_status engine_run_kernel(struct engine *engine, size_t at,
 /* Nobody of this pass reads the value any more: neither somebody outside nor a
  * backward pass needs it. */
 bool engine_is_over(const struct engine *engine, uint32_t value);
-/* Whether the backend has a kernel for the node with these inputs. */
-bool engine_has_kernel(const struct engine *engine, const struct node *node,
-                       const struct tensor *const *inputs);
 
 /* ---- report.c: what the recorder is told besides spans ------------------- */
 

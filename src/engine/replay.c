@@ -16,7 +16,8 @@
  * device's memory is free. */
 enum { most_replays = 8, most_roomy_replays = 64 };
 
-void replay_give_up(struct engine *engine, struct replay *replay)
+/* Gives back all memory of the device; the sizes of the inputs stay. */
+static void replay_give_up(struct engine *engine, struct replay *replay)
 {
     if (replay->flight)
         engine->backend->class->flights->free(replay->flight);

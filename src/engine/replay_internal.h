@@ -37,8 +37,6 @@ struct replay {
 /* One for inputs of these sizes that is ready and not in flight, recorded now
  * where it was not; NULL: the pass has to be launched one by one. */
 struct replay *replay_ready(struct engine *engine, const struct tensor *inputs);
-/* Gives back all memory of the device; the sizes of the inputs stay. */
-void replay_give_up(struct engine *engine, struct replay *replay);
 
 /* ---- replay_results.c: what a recorded pass made ---------------------------
  */

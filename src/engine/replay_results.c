@@ -2,8 +2,6 @@
  * on the host. */
 #include "engine/replay_internal.h"
 
-#include "base/mem.h"
-
 #include <string.h>
 
 /* What is being handed out: `near` has the small values. */

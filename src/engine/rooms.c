@@ -80,7 +80,8 @@ enum assay_status engine_rows_cut(const struct value_rows *rows,
 
 /* ---- passes -------------------------------------------------------------- */
 
-bool engine_hands_out(const struct engine *engine, uint32_t value)
+/* Whether somebody wants to see the value after the pass. */
+static bool engine_hands_out(const struct engine *engine, uint32_t value)
 {
     for (size_t i = 0; i < graph_output_count(engine->graph); i++) {
         if (graph_output_at(engine->graph, i, NULL) == value)

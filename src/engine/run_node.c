@@ -7,8 +7,10 @@
 /* ---- where it runs --------------------------------------------------------
  */
 
-bool engine_has_kernel(const struct engine *engine, const struct node *node,
-                       const struct tensor *const *inputs)
+/* Whether the backend has a kernel for the node with these inputs. */
+static bool engine_has_kernel(const struct engine *engine,
+                              const struct node *node,
+                              const struct tensor *const *inputs)
 {
     const struct backend *backend = engine->backend;
 

@@ -26,16 +26,6 @@ struct cost {
     uint64_t done_flops, done_bytes;
 };
 
-static inline void cost_add(struct cost *sum, const struct cost *cost)
-{
-    sum->macs += cost->macs;
-    sum->flops += cost->flops;
-    sum->read_bytes += cost->read_bytes;
-    sum->write_bytes += cost->write_bytes;
-    sum->done_flops += cost->done_flops;
-    sum->done_bytes += cost->done_bytes;
-}
-
 /* A kernel touches only so many bytes of an input. */
 static inline void cost_touches(struct cost *cost, const struct tensor *input,
                                 uint64_t bytes)

@@ -53,8 +53,9 @@ void channels_fix(struct channels *channels, struct labels labels)
         channels_join(channels, labels.atoms[i], CHANNEL_FIXED);
 }
 
-void channels_join_all(struct channels *channels, struct labels a,
-                       struct labels b)
+/* Joins a and b index by index; fixes both if their sizes differ. */
+static void channels_join_all(struct channels *channels, struct labels a,
+                              struct labels b)
 {
     if (a.n != b.n) {
         channels_fix(channels, a);

@@ -72,9 +72,6 @@ struct labels channels_new(struct channels *channels, size_t n);
 /* Memory for n atoms, all fixed until they are written. */
 uint32_t *channels_room(struct channels *channels, size_t n);
 void channels_join(struct channels *channels, uint32_t a, uint32_t b);
-/* Joins a and b index by index; fixes both if their sizes differ. */
-void channels_join_all(struct channels *channels, struct labels a,
-                       struct labels b);
 void channels_fix(struct channels *channels, struct labels labels);
 /* Fixes all atoms of a value. */
 void channels_fix_value(struct channels *channels, uint32_t value);

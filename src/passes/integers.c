@@ -74,8 +74,10 @@ static bool integers_set_step(const struct graph *graph, uint32_t q,
     return step->scale > 0 && integers_read_zero(graph, zero_value, step);
 }
 
-bool integers_read_step(const struct graph *graph, const struct node *node,
-                        struct step *step)
+/* Scale and zero of a QuantizeLinear or DequantizeLinear; step->q is what a
+ * DequantizeLinear reads. False if they are not single constants. */
+static bool integers_read_step(const struct graph *graph,
+                               const struct node *node, struct step *step)
 {
     const struct quantize_attrs *attrs = node->attrs;
 

@@ -33,10 +33,6 @@ const struct node *integers_sole_maker(const struct graph *graph,
 /* The value's data, if it is constant and of that type; else NULL. */
 const struct tensor *integers_data(const struct graph *graph, uint32_t value,
                                    enum dtype dtype);
-/* Scale and zero of a QuantizeLinear or DequantizeLinear; step->q is what a
- * DequantizeLinear reads. False if they are not single constants. */
-bool integers_read_step(const struct graph *graph, const struct node *node,
-                        struct step *step);
 /* Whether a value is a quantised one made float32. */
 bool integers_dequantised(const struct graph *graph, uint32_t value,
                           struct step *step);

@@ -268,8 +268,11 @@ static enum assay_status name_stop(const struct graph *graph,
                      node->op->name);
 }
 
-enum assay_status graph_check_gradients(const struct graph *graph,
-                                        uint32_t value, struct error *err)
+/* Checks that a gradient of the value reaches every trained parameter that it
+ * depends on; ASSAY_UNSUPPORTED names the first node that blocks it. */
+static enum assay_status graph_check_gradients(const struct graph *graph,
+                                               uint32_t value,
+                                               struct error *err)
 {
     size_t n = graph_value_count(graph);
     uint8_t *needed = mem_array(2 * n, sizeof *needed);

@@ -33,9 +33,4 @@ enum assay_status graph_make_training(struct graph *graph,
  */
 enum assay_status graph_train_norms(struct graph *graph, struct error *err);
 
-/* Checks that a gradient of the value reaches every trained parameter that it
- * depends on; ASSAY_UNSUPPORTED names the first node that blocks it. */
-enum assay_status graph_check_gradients(const struct graph *graph,
-                                        uint32_t value, struct error *err);
-
 #endif

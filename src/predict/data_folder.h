@@ -90,9 +90,6 @@ enum assay_status data_set_measure(struct data_set *set, const char *network,
 enum assay_status data_set_describe(struct data_set *set, const char *network,
                                     int64_t level, size_t *index,
                                     struct error *err);
-/* Appends the key of a network: "resnet50 30". */
-enum assay_status data_set_key(struct str *key, const char *network,
-                               int64_t level, struct error *err);
 /* SIZE_MAX if there is none. */
 size_t data_set_find(const struct data_set *set, const char *network,
                      int64_t level);

@@ -48,8 +48,9 @@ enum assay_status data_set_add_row(struct data_set *set,
 
 /* ---- descriptions by name ------------------------------------------------ */
 
-enum assay_status data_set_key(struct str *key, const char *network,
-                               int64_t level, struct error *err)
+/* Appends the key of a network: "resnet50 30". */
+static enum assay_status data_set_key(struct str *key, const char *network,
+                                      int64_t level, struct error *err)
 {
     return str_printf(key, "%s %lld", network_canonical(network),
                       (long long)level)

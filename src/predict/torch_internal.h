@@ -16,9 +16,6 @@ struct torch_call {
 /* In a child: becomes Python, which answers on the line. Returns only if that
  * fails, with an answer sent that says so. */
 void torch_become(const struct torch_call *call, int line);
-/* Python started, and ended before it could answer. */
-enum assay_status torch_no_answer(const struct torch_runner *runner, int status,
-                                  struct error *err);
 
 /* ---- torch_host.c -------------------------------------------------------- */
 

@@ -68,8 +68,9 @@ static void torch_run_call(void *context, int line)
     torch_become(context, line);
 }
 
-enum assay_status torch_no_answer(const struct torch_runner *runner, int status,
-                                  struct error *err)
+/* Python started, and ended before it could answer. */
+static enum assay_status torch_no_answer(const struct torch_runner *runner,
+                                         int status, struct error *err)
 {
     if (WIFSIGNALED(status))
         return error_set(err, ASSAY_IO, "%.80s was killed by signal %d",

@@ -283,7 +283,6 @@ enum assay_status run_seal(struct run *run, struct error *err)
                                "the statistics of a scope");
     }
     samples_sort(run, run->kept, run->n_kept);
-    run->is_sealed = true;
     return counted_decide(run, err);
 }
 

@@ -22,6 +22,9 @@ const char *idle_reason_text(enum idle_reason reason)
 
 /* ---- what ran ------------------------------------------------------------ */
 
+/* What a sample on a device's lane is. */
+enum device_work { DEVICE_KERNEL, DEVICE_COPY_IN, DEVICE_COPY_OUT };
+
 struct device_span {
     int64_t begin_ns, end_ns;
     int64_t launched_ns; /* begin_ns where it is unknown */
@@ -53,8 +56,10 @@ static bool device_ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-enum device_work run_device_work(const struct run *run,
-                                 const struct sample *sample)
+/* Lanes of copies have " copy in" and " copy out" at the end of their names; in
+ * other profilers' traces copies are called "Memcpy HtoD" and "Memcpy DtoH". */
+static enum device_work run_device_work(const struct run *run,
+                                        const struct sample *sample)
 {
     const char *lane = run_thread(run, sample->thread)->name;
     const char *name = run_scope(run, sample->scope)->name;

@@ -43,13 +43,6 @@ enum assay_status run_device_balance(const struct run *run,
                                      struct device_balance *out, bool *is_known,
                                      struct error *err);
 
-/* What a sample on a device's lane is: lanes of copies have " copy in" and
- * " copy out" at the end of their names, in other profilers' traces copies are
- * called "Memcpy HtoD" and "Memcpy DtoH". */
-enum device_work { DEVICE_KERNEL, DEVICE_COPY_IN, DEVICE_COPY_OUT };
-enum device_work run_device_work(const struct run *run,
-                                 const struct sample *sample);
-
 /* If devices were timed in some of the iterations only (RUN_DEVICE_TIMED): the
  * iterations that count, divided by those of them that were timed; otherwise 1.
  */

@@ -18,7 +18,9 @@ static const double rounding = 1e-12;
 /* Beyond this it is a trend rather than correlated noise. */
 static const double most_correlation = 0.8;
 
-double stats_inflation(double correlation)
+/* The factor by which the variance of a mean grows if every value resembles the
+ * one before (an AR(1) series). */
+static double stats_inflation(double correlation)
 {
     correlation = fmin(fmax(correlation, 0), most_correlation);
     return (1 + correlation) / (1 - correlation);

@@ -353,9 +353,6 @@ struct mean {
 };
 
 struct mean stats_mean(const double *values, size_t n);
-/* The factor by which the variance of a mean grows if every value resembles the
- * one before (an AR(1) series). */
-double stats_inflation(double correlation);
 
 /* ---- steadiness ------------------------------------------------------- */
 

@@ -32,7 +32,6 @@ struct fact {
 
 struct run {
     struct arena text; /* names; lives as long as the run */
-    bool is_sealed;
 
     struct scope *scopes;
     struct scope_links *links; /* one per scope */

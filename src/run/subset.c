@@ -304,7 +304,6 @@ enum assay_status run_subset(const struct run *run,
     part->health = run->health;
     part->memory = run->memory;
     part->duration_ns = run->duration_ns;
-    part->is_sealed = true;
     *out = part;
     return ASSAY_OK;
 }

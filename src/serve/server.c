@@ -2,7 +2,6 @@
 #include "serve/server.h"
 
 #include "base/mem.h"
-#include "base/vec.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

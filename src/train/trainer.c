@@ -238,11 +238,6 @@ void trainer_free(struct trainer *trainer)
     mem_free(trainer);
 }
 
-uint64_t trainer_steps(const struct trainer *trainer)
-{
-    return trainer->position.step;
-}
-
 enum assay_status trainer_export(const struct trainer *trainer,
                                  const char *path, struct error *err)
 {

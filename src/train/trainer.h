@@ -111,9 +111,6 @@ enum assay_status trainer_new(const struct trainer_options *options,
                               struct trainer **out, struct error *err);
 void trainer_free(struct trainer *trainer); /* accepts NULL */
 
-/* The steps of the checkpoint that was resumed; 0: none was. */
-uint64_t trainer_steps(const struct trainer *trainer);
-
 /* What a step needed of a device's memory until it found no more. */
 struct train_shortage {
     /* When most was live. Activations with their gradients, and the rest. */

@@ -1,6 +1,5 @@
 /* views/plot_latency.c - how long the iterations took: how often, and in order.
  */
-#include "base/mem.h"
 #include "base/units.h"
 #include "views/plot_internal.h"
 

@@ -138,7 +138,9 @@ struct cuda_job cuda_conv_job(const struct cuda_call *call,
     return job;
 }
 
-bool cuda_conv_is_narrow(const struct cuda_job *job)
+/* Whether it reads too few channels for tensor cores, as of photographs: it is
+ * faster with a padded copy. */
+static bool cuda_conv_is_narrow(const struct cuda_job *job)
 {
     enum { worthwhile = 16 }; /* outputs */
 

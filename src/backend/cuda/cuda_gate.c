@@ -81,10 +81,12 @@ enum assay_status cuda_image_sums(struct cuda_call *call,
                        x, by, y, places, c, lanes, factor);
 }
 
-enum assay_status cuda_product_sums(struct cuda_call *call,
-                                    const struct tensor *a,
-                                    const struct tensor *b,
-                                    const struct tensor *to)
+/* to = the sums of a * b where `to` would be repeated; a has the whole shape.
+ * Any layouts. */
+static enum assay_status cuda_product_sums(struct cuda_call *call,
+                                           const struct tensor *a,
+                                           const struct tensor *b,
+                                           const struct tensor *to)
 {
     const struct shape *all = &a->shape;
     int rank = all->rank, more = rank - to->shape.rank;

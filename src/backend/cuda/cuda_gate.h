@@ -21,12 +21,6 @@ enum assay_status cuda_image_sums(struct cuda_call *call,
                                   const struct tensor *map,
                                   const struct tensor *times, float factor,
                                   const struct tensor *to);
-/* to = the sums of a * b where `to` would be repeated; a has the whole shape.
- * Any layouts. */
-enum assay_status cuda_product_sums(struct cuda_call *call,
-                                    const struct tensor *a,
-                                    const struct tensor *b,
-                                    const struct tensor *to);
 
 cuda_back cuda_back_mul;
 

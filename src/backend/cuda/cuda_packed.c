@@ -2,7 +2,6 @@
  * them, made once. */
 #include "backend/cuda/cuda_plan.h"
 
-#include "base/mem.h"
 #include "base/vec.h"
 
 #include <stdio.h>

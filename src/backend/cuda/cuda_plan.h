@@ -77,9 +77,6 @@ enum assay_status cuda_plan_run(struct cuda_call *call,
 struct cuda_job cuda_conv_job(const struct cuda_call *call,
                               const struct layout *layout,
                               const struct shape *y);
-/* Whether it reads too few channels for tensor cores, as of photographs: it is
- * faster with a padded copy. */
-bool cuda_conv_is_narrow(const struct cuda_job *job);
 /* x and y padded where they are to be, and the job with those channels. x stays
  * padded if it is; what a depthwise convolution makes is padded as x is. */
 void cuda_conv_pad(const struct cuda_call *call, struct cuda_job *job,

@@ -10,7 +10,7 @@
 
 #include "backend/cuda/cuda_internal.h"
 
-enum { CUDA_WALK_RANK = 10, CUDA_WALK_VIEWS = 4 };
+enum { CUDA_WALK_RANK = 10 };
 
 struct cuda_view {
     cu_pointer data;

@@ -11,7 +11,6 @@
 #include "ops/math/unary_math.h"
 #include "ops/movement/resize_nearest.h"
 #include "ops/norm/batch_norm.h"
-#include "ops/op_threads.h"
 
 #include <math.h>
 #include <string.h>

@@ -27,15 +27,11 @@ enum assay_status onnx_load_buffer(struct buffer *file,
                                    struct pool *pool, struct graph **out,
                                    struct error *err);
 
-/* Reads a file with a single serialized TensorProto, the format of test
- * vectors. *name is empty if the tensor has none. The caller releases both. */
-enum assay_status onnx_load_tensor(const char *path, struct pool *pool,
-                                   struct tensor *out, struct str *name,
-                                   struct error *err);
-
-/* The same for any value: a list of tensors, texts (both packed, see
+/* Reads a file with a single serialized value, the format of test vectors: a
+ * tensor, a list of tensors, texts (both packed, see
  * ops/sequence/packed_list.h) or an optional one. is_list: the model says that
- * it is a list. */
+ * it is a list. *name is empty if the value has none. The caller releases
+ * both. */
 enum assay_status onnx_load_vector(const char *path, bool is_list,
                                    struct pool *pool, struct tensor *out,
                                    struct str *name, struct error *err);

@@ -1,9 +1,7 @@
 /* formats/onnx/onnx_data.c - see onnx_data_internal.h. */
 #include "formats/onnx/onnx_data_internal.h"
 
-#include "base/file_guard.h"
 #include "formats/little_endian_internal.h"
-#include "formats/mapped_file_internal.h"
 #include "formats/onnx/onnx.h"
 #include "tensor/convert.h"
 
@@ -390,36 +388,5 @@ enum assay_status onnx_data_load_sparse(struct onnx_data *data,
         tensor_release(out);
     tensor_release(&values);
     tensor_release(&indices);
-    return st;
-}
-
-/* ---- files with one tensor --------------------------------------------- */
-
-enum assay_status onnx_load_tensor(const char *path, struct pool *pool,
-                                   struct tensor *out, struct str *name,
-                                   struct error *err)
-{
-    struct onnx_data data = {.pool = pool};
-    struct onnx_tensor tensor = {0};
-    struct arena arena = {0};
-    enum assay_status st = mapped_file_open(path, &data.file, err);
-
-    *out = (struct tensor){0};
-    if (st)
-        return st;
-    st = onnx_tensor_read(
-        (struct wire_bytes){buffer_data(data.file), buffer_bytes(data.file)},
-        &arena, &tensor, err);
-    if (!st)
-        st = onnx_data_load(&data, &tensor, out, err);
-    if (!st && str_append(name, tensor.name))
-        st = error_nomem(err, strlen(tensor.name), "the name of a tensor");
-    if (st)
-        error_context(err, "reading %s", path);
-    st = file_guards_check(st, err);
-    if (st)
-        tensor_release(out);
-    buffer_release(data.file);
-    arena_release(&arena);
     return st;
 }

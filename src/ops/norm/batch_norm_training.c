@@ -4,7 +4,6 @@
 #include "ops/int_list_internal.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/norm/normalize.h"
-#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/shape_rules.h"
 

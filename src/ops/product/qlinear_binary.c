@@ -1,7 +1,6 @@
 /* ops/product/qlinear_binary.c - QLinearAdd and QLinearMul, see quantize.h. */
 #include "base/variants.h"
 #include "ops/int_list_internal.h"
-#include "ops/op_threads.h"
 #include "ops/ops.h"
 #include "ops/product/quantize.h"
 #include "ops/shape_rules.h"

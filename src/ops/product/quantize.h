@@ -100,8 +100,4 @@ bool qlinear_row_find(const struct node *node,
                       const struct tensor *const *inputs,
                       struct qlinear_row *row);
 
-/* Stores value, rounded to nearest (ties to even), plus zero, limited to the
- * range of the type. */
-void quantized_store(enum dtype dtype, double value, int64_t zero, void *to);
-
 #endif

@@ -15,7 +15,10 @@
 
 #include <math.h>
 
-void quantized_store(enum dtype dtype, double value, int64_t zero, void *to)
+/* Stores value, rounded to nearest (ties to even), plus zero, limited to the
+ * range of the type. */
+static void quantized_store(enum dtype dtype, double value, int64_t zero,
+                            void *to)
 {
     double low = dtype == DTYPE_I8 ? -128 : 0;
     double rounded = rint(value) + (double)zero;
