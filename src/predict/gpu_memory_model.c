@@ -192,47 +192,15 @@ static const struct memory_law law = {.n_terms = N_TERMS,
                                       .prior = gpu_prior,
                                       .is_constant = gpu_is_constant};
 
-static double gpu_memory_demand(const struct physical *physical,
-                                const struct description *description,
-                                double batch)
-{
-    return memory_law_demand(&law, physical, description, batch);
-}
-
-static double gpu_memory_predict(const struct physical *physical,
-                                 const struct description *description,
-                                 double batch)
-{
-    return memory_law_predict(&law, physical, description, batch);
-}
-
-static double gpu_memory_limit(const struct physical *physical)
-{
-    return memory_law_limit(&law, physical);
-}
-
-static double gpu_memory_deviation(const struct physical *physical, size_t i)
-{
-    return gpu_prior(physical, i).deviation;
-}
-
-static enum assay_status gpu_memory_fit(struct physical *physical,
-                                        const struct data_points *points,
-                                        double n_effective,
-                                        const struct physical *about,
-                                        struct error *err)
-{
-    return memory_law_fit(&law, physical, points, n_effective, about, err);
-}
-
 const struct physical_class gpu_memory_class = {
     .priors = gpu_priors,
     .n_parameters = N_PARAMETERS,
     .n_fitted = N_PARAMETERS,
-    .fit = gpu_memory_fit,
-    .predict = gpu_memory_predict,
-    .demand = gpu_memory_demand,
-    .limit = gpu_memory_limit,
-    .prior_deviation = gpu_memory_deviation,
+    .fit = memory_law_fit,
+    .predict = memory_law_predict,
+    .demand = memory_law_demand,
+    .limit = memory_law_limit,
+    .prior_deviation = memory_law_deviation,
     .row_deviation = memory_row_deviation,
+    .memory = &law,
 };

@@ -14,6 +14,11 @@ static const double corner = 24;
 /* If no run failed, nothing shows where the ceiling is: assume far above. */
 static const double far_ceiling = 4, far_deviation = 0.3;
 
+static const struct memory_law *law_of(const struct physical *physical)
+{
+    return physical_class(physical)->memory;
+}
+
 /* Parameters that follow those of the terms. */
 static size_t floor_of(const struct memory_law *law)
 {
@@ -64,10 +69,10 @@ static void memory_exp(const struct memory_law *law, const double *log_value,
         q[i] = exp(log_value[i]);
 }
 
-double memory_law_demand(const struct memory_law *law,
-                         const struct physical *physical,
+double memory_law_demand(const struct physical *physical,
                          const struct description *description, double batch)
 {
+    const struct memory_law *law = law_of(physical);
     double terms[most_parameters], q[most_parameters];
 
     law->terms(physical, description, batch, terms);
@@ -75,10 +80,10 @@ double memory_law_demand(const struct memory_law *law,
     return soft_max(demand_of(law, terms, q), q[floor_of(law)], corner);
 }
 
-double memory_law_predict(const struct memory_law *law,
-                          const struct physical *physical,
+double memory_law_predict(const struct physical *physical,
                           const struct description *description, double batch)
 {
+    const struct memory_law *law = law_of(physical);
     double terms[most_parameters], q[most_parameters];
 
     law->terms(physical, description, batch, terms);
@@ -86,14 +91,19 @@ double memory_law_predict(const struct memory_law *law,
     return used_of(law, demand_of(law, terms, q), q);
 }
 
-double memory_law_limit(const struct memory_law *law,
-                        const struct physical *physical)
+double memory_law_limit(const struct physical *physical)
 {
+    const struct memory_law *law = law_of(physical);
     double limit = exp(physical->log_value[limit_of(law)]);
     double ceiling = exp(physical->log_value[ceiling_of(law)]);
 
     /* A ceiling far above everything that was seen: nothing failed. */
     return limit < ceiling / 2 ? (double)NAN : limit;
+}
+
+double memory_law_deviation(const struct physical *physical, size_t i)
+{
+    return law_of(physical)->prior(physical, i).deviation;
 }
 
 /* ---- fitting ------------------------------------------------------------- */
@@ -169,11 +179,13 @@ static void memory_set_priors(struct memory_fitting *fitting,
     }
 }
 
-enum assay_status
-memory_law_fit(const struct memory_law *law, struct physical *physical,
-               const struct data_points *points, double n_effective,
-               const struct physical *about, struct error *err)
+enum assay_status memory_law_fit(struct physical *physical,
+                                 const struct data_points *points,
+                                 double n_effective,
+                                 const struct physical *about,
+                                 struct error *err)
 {
+    const struct memory_law *law = law_of(physical);
     struct memory_fitting fitting = {.law = law, .points = points};
     struct least_squares problem = {.n_parameters = fitted_of(law),
                                     .n_residuals =

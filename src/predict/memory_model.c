@@ -331,44 +331,15 @@ static const struct memory_law law = {.n_terms = N_TERMS,
                                       .prior = memory_prior,
                                       .is_constant = memory_is_constant};
 
-static double memory_demand(const struct physical *physical,
-                            const struct description *description, double batch)
-{
-    return memory_law_demand(&law, physical, description, batch);
-}
-
-static double memory_predict(const struct physical *physical,
-                             const struct description *description,
-                             double batch)
-{
-    return memory_law_predict(&law, physical, description, batch);
-}
-
-static double memory_limit(const struct physical *physical)
-{
-    return memory_law_limit(&law, physical);
-}
-
-static double memory_prior_deviation(const struct physical *physical, size_t i)
-{
-    return memory_prior(physical, i).deviation;
-}
-
-static enum assay_status
-memory_fit(struct physical *physical, const struct data_points *points,
-           double n_effective, const struct physical *about, struct error *err)
-{
-    return memory_law_fit(&law, physical, points, n_effective, about, err);
-}
-
 const struct physical_class memory_class = {
     .priors = memory_priors,
     .n_parameters = N_PARAMETERS,
     .n_fitted = N_FITTED,
-    .fit = memory_fit,
-    .predict = memory_predict,
-    .demand = memory_demand,
-    .limit = memory_limit,
-    .prior_deviation = memory_prior_deviation,
+    .fit = memory_law_fit,
+    .predict = memory_law_predict,
+    .demand = memory_law_demand,
+    .limit = memory_law_limit,
+    .prior_deviation = memory_law_deviation,
     .row_deviation = memory_row_deviation,
+    .memory = &law,
 };

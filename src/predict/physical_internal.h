@@ -41,6 +41,7 @@ struct physical_class {
      * well. */
     double (*prior_deviation)(const struct physical *physical, size_t i);
     double (*row_deviation)(void);
+    const struct memory_law *memory; /* NULL: of a latency */
 };
 
 extern const struct physical_class latency_class, memory_class;
@@ -56,10 +57,10 @@ enum { LATENCY_MAX_SCALES = 4 };
  * from the rows alone, before the priors around them count. */
 struct latency_law {
     size_t n_fitted, n_scales;
-    /* Ratios of the scales to one another, to start from: n_starts times
-     * n_scales. The best of what they lead to counts. */
     /* What is known of each scale in advance; NULL: very little. */
     const struct prior *scale_priors;
+    /* Ratios of the scales to one another, to start from: n_starts times
+     * n_scales. The best of what they lead to counts. */
     const double *ratios;
     size_t n_starts;
     bool (*is_scaled)(size_t parameter, size_t scale);
@@ -93,18 +94,18 @@ struct memory_law {
     bool (*is_constant)(size_t i);
 };
 
-double memory_law_demand(const struct memory_law *law,
-                         const struct physical *physical,
+/* For the table of a class that has such a law. */
+double memory_law_demand(const struct physical *physical,
                          const struct description *description, double batch);
-double memory_law_predict(const struct memory_law *law,
-                          const struct physical *physical,
+double memory_law_predict(const struct physical *physical,
                           const struct description *description, double batch);
-double memory_law_limit(const struct memory_law *law,
-                        const struct physical *physical);
-enum assay_status
-memory_law_fit(const struct memory_law *law, struct physical *physical,
-               const struct data_points *points, double n_effective,
-               const struct physical *about, struct error *err);
+double memory_law_limit(const struct physical *physical);
+double memory_law_deviation(const struct physical *physical, size_t i);
+enum assay_status memory_law_fit(struct physical *physical,
+                                 const struct data_points *points,
+                                 double n_effective,
+                                 const struct physical *about,
+                                 struct error *err);
 double memory_row_deviation(void);
 
 /* ---- shared -------------------------------------------------------------- */
