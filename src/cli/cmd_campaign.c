@@ -511,6 +511,8 @@ static enum assay_status campaign_profile(struct campaign_job *job,
 {
     const struct profile_config *profile = &job->config.profile;
     bool is_idle = !profile->run_profiling && !job->settings->is_dry;
+    /* A single part learns nothing. */
+    bool learns = !is_idle && job->config.has_fingerprint && !job->n_shards;
     enum assay_status st;
 
     if (is_idle && !profile->create_config)
@@ -518,9 +520,8 @@ static enum assay_status campaign_profile(struct campaign_job *job,
     st = campaign_list_tests(&job->config, &job->tests, err);
     if (!st)
         st = campaign_check_listed(job, err);
-    if (!st && !is_idle && job->config.has_fingerprint && !job->n_shards)
-        st = campaign_check_learning(job,
-                                     err); /* a single part learns nothing */
+    if (!st && learns)
+        st = campaign_check_learning(job, err);
     if (!st && profile->create_config && profile->test_config)
         st = cache_make_folders(profile->test_config, err);
     if (!st && profile->create_config && profile->test_config)

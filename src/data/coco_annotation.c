@@ -71,20 +71,20 @@ static enum assay_status read_bbox(struct coco_annotation *annotation,
                                    struct json_reader *reader,
                                    struct error *err)
 {
+    static const char four[] = "a box must be a list of four numbers";
     enum json_token token;
     enum assay_status st = json_next(reader, &token, err);
     size_t n = 0;
 
     if (!st && token != JSON_ARRAY_BEGIN)
-        return coco_refuse(reader, "a box must be a list of four numbers", err);
+        return coco_refuse(reader, four, err);
     while (coco_next(reader, &token, &st, err)) {
         if (n == 4)
-            return coco_refuse(reader, "a box must be a list of four numbers",
-                               err);
+            return coco_refuse(reader, four, err);
         st = read_coordinate(reader, token, &annotation->box[n++], err);
     }
     if (!st && n != 4)
-        st = coco_refuse(reader, "a box must be a list of four numbers", err);
+        st = coco_refuse(reader, four, err);
     annotation->has_box = !st;
     return st;
 }

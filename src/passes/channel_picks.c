@@ -287,7 +287,7 @@ static size_t picks_count_maps(const struct planes *planes,
     return n;
 }
 
-/* The inputs' planes behind one another; as_maps: as those of the inputs
+/* The inputs' planes one after another; as_maps: as those of the inputs
  * themselves. */
 static bool picks_join(struct picks *pass, const struct node *node,
                        bool as_maps, struct planes *out)
@@ -469,6 +469,12 @@ static enum assay_status picks_note(struct picks *pass, uint32_t value,
     return st;
 }
 
+/* What replaces a value, or itself. */
+static uint32_t picks_made(const struct picks *pass, uint32_t value)
+{
+    return pass->made[value] == GRAPH_NONE ? value : pass->made[value];
+}
+
 static enum assay_status picks_add(struct picks *pass, uint32_t value,
                                    const uint32_t *maps, size_t n_maps)
 {
@@ -485,8 +491,7 @@ static enum assay_status picks_add(struct picks *pass, uint32_t value,
         pass, planes, maps, picks_shape(pass, value)->dims[1], &inputs[n_maps]);
 
     for (size_t i = 0; i < n_maps; i++)
-        inputs[i] =
-            pass->made[maps[i]] == GRAPH_NONE ? maps[i] : pass->made[maps[i]];
+        inputs[i] = picks_made(pass, maps[i]);
     description.inputs = inputs;
     if (!st)
         st = graph_node_add(pass->graph, &description, &pass->made[value],
@@ -523,8 +528,7 @@ static enum assay_status picks_replace(struct picks *pass, uint32_t value)
     if (n_maps > max_maps)
         return ASSAY_OK;
     if (picks_is_same(pass, value, maps, n_maps))
-        pass->made[value] =
-            pass->made[maps[0]] == GRAPH_NONE ? maps[0] : pass->made[maps[0]];
+        pass->made[value] = picks_made(pass, maps[0]);
     else
         st = picks_add(pass, value, maps, n_maps);
     if (!st)

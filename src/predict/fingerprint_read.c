@@ -193,14 +193,19 @@ static enum assay_status read_print_framework(struct print_reading *r,
 static enum assay_status read_figure(struct print_reading *r, struct error *err)
 {
     struct data_set *data = &r->fingerprint->data;
+    const struct {
+        const char *word;
+        double *value;
+    } figures[] = {{"lane", &data->lane},
+                   {"multiprocessors", &data->multiprocessors},
+                   {"capacity_mb", &data->capacity_mb},
+                   {"available_mb", &data->available_mb}};
 
-    return print_number(
-        r, 1,
-        strcmp(r->words[0], "lane") == 0              ? &data->lane
-        : strcmp(r->words[0], "multiprocessors") == 0 ? &data->multiprocessors
-        : strcmp(r->words[0], "capacity_mb") == 0     ? &data->capacity_mb
-                                                      : &data->available_mb,
-        err);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        if (strcmp(r->words[0], figures[i].word) == 0)
+            return print_number(r, 1, figures[i].value, err);
+    }
+    return reading_refuse(r, "unknown word", err);
 }
 
 static enum assay_status read_seed(struct print_reading *r, struct error *err)

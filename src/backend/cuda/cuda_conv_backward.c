@@ -141,7 +141,7 @@ enum assay_status cuda_back_conv2d(struct cuda_call *call,
     if (!st && op_wants(pass, X))
         st = back_data(call, pass, job, at, of_x);
     if (!st && op_wants(pass, WEIGHT))
-        st = cuda_in_layout(call, call->inputs[X], of_x, &x);
+        st = cuda_in_layout(call, pass->inputs[X], of_x, &x);
     at.x = cuda_at(&x);
     if (!st && op_wants(pass, WEIGHT))
         st = back_weight(call, pass, job, at,
