@@ -85,15 +85,16 @@ struct direct;
 struct grouped;
 struct own_winograd;
 
-/* A primitive of a node, good for one shape and layout of its input. */
+/* What runs a node, good for one shape and layout of its input. */
 struct kernel {
     struct kernel *next; /* less recently used */
     struct shape x, y;
     const struct layout *x_layout;
+    /* One of these; none for own_dense.c and int8_own.c. */
     struct dnnl_primitive *primitive;
-    struct own_winograd *own; /* instead of a primitive */
-    struct grouped *grouped;  /* instead of a primitive */
-    struct direct *direct;    /* instead of a primitive */
+    struct own_winograd *winograd;
+    struct grouped *grouped;
+    struct direct *direct;
     const struct layout *weights, *scratch, *workspace; /* NULL: has none */
     const struct layout *src, *dst;           /* of the whole tensors */
     const struct layout *part_src, *part_dst; /* as the primitive sees them */
@@ -415,6 +416,16 @@ struct kernel *kernel_find(struct onednn *dn, const struct job *job);
 void job_complete(const struct job *job, struct operation *operation);
 struct activation job_activation(const struct job *job);
 
+/* For the job's shapes; it runs nothing yet. NULL: there is no memory. */
+struct kernel *kernel_new(const struct job *job);
+/* Maps in blocks as wide as vectors, as our own kernels read and leave them. */
+void kernel_set_blocks(struct onednn *dn, const struct job *job,
+                       struct kernel *kernel);
+/* Whether the layouts of the maps and the weights could be made. */
+enum assay_status kernel_check_layouts(const struct kernel *kernel,
+                                       struct error *err);
+/* The only candidate, not measured, for the caller to name. */
+struct candidate *kernel_sole_candidate(struct kernel *kernel, const char *how);
 /* Completes the operation. implementation NULL: the library's first; otherwise
  * the one of that name. */
 enum assay_status kernel_make(struct onednn *dn, const struct job *job,

@@ -95,7 +95,7 @@ static uint64_t count_tiles(const struct kernel *kernel,
 {
     const int64_t *dims = made->shape.dims;
 
-    if (kernel->own)
+    if (kernel->winograd)
         return own_winograd_tiles(kernel);
     return (uint64_t)dims[0] * executed_ceil_div(dims[2], winograd->m) *
            executed_ceil_div(dims[3], winograd->m);
@@ -126,7 +126,7 @@ static uint64_t winograd_flops(const struct onednn *dn,
 {
     uint64_t in = (uint64_t)kernel->src->channels;
     uint64_t out = (uint64_t)kernel->dst->channels;
-    uint64_t multiplied = kernel->own ? own_winograd_inputs(kernel) : in;
+    uint64_t multiplied = kernel->winograd ? own_winograd_inputs(kernel) : in;
     uint64_t of_weights = 0;
 
     if (direction == DIRECTION_WEIGHTS)

@@ -155,27 +155,19 @@ static enum assay_status grouped_set_layouts(struct onednn *dn,
                                              struct kernel *kernel,
                                              struct error *err)
 {
-    enum order order = layout_own_blocks();
-    enum assay_status st;
-
-    kernel->src = layout_ordered(dn, &job->x->shape, order);
-    kernel->dst = layout_ordered(dn, &job->y, order);
-    kernel->part_src = kernel->src;
-    kernel->part_dst = kernel->dst;
+    kernel_set_blocks(dn, job, kernel);
     kernel->scratch = &kernel->grouped->scratch;
     kernel->weights =
         layout_transformed(dn, &job->weight_layout->shape, ORDER_GROUPED,
                            grouped_weight_bytes(kernel->grouped));
-    st = layout_check(kernel->src, err);
-    if (!st)
-        st = layout_check(kernel->dst, err);
-    return st ? st : layout_check(kernel->weights, err);
+    return kernel_check_layouts(kernel, err);
 }
 
 enum assay_status grouped_make(struct onednn *dn, const struct job *job,
                                struct kernel **out, struct error *err)
 {
-    struct kernel *kernel = mem_zalloc(sizeof *kernel);
+    struct kernel *kernel = kernel_new(job);
+    struct candidate *candidate;
     enum assay_status st;
 
     *out = NULL;
@@ -185,14 +177,8 @@ enum assay_status grouped_make(struct onednn *dn, const struct job *job,
         kernel_free(kernel);
         return error_nomem(err, sizeof *kernel, "a kernel");
     }
-    kernel->x = job->x->shape;
-    kernel->y = job->y;
-    kernel->x_layout = job->x->layout;
-    kernel->how = "the only one";
-    kernel->candidates.n = 1;
-    kernel->candidates.items[0].ms = -1;
-    snprintf(kernel->candidates.items[0].name,
-             sizeof kernel->candidates.items[0].name, "direct assay_%s:%s",
+    candidate = kernel_sole_candidate(kernel, "the only one");
+    snprintf(candidate->name, sizeof candidate->name, "direct assay_%s:%s",
              job->pick ? "picked" : "grouped", direct_instructions());
     st = grouped_set_layouts(dn, job, kernel, err);
     if (st)

@@ -256,12 +256,9 @@ static enum assay_status name_kernel(struct onednn *dn,
         [WAY_SUMS] = "sums first",
         [WAY_FLOAT] = "multiplied as float32",
     };
-    struct candidate *first = &kernel->candidates.items[0];
-
-    first->ms = -1;
-    kernel->candidates.n = 1;
-    kernel->how = ways[kernel->integers->way];
-    return onednn_list(dn, operation, note_first, first, err);
+    return onednn_list(
+        dn, operation, note_first,
+        kernel_sole_candidate(kernel, ways[kernel->integers->way]), err);
 }
 
 static enum assay_status make_kernel(struct onednn *dn, struct integer_job *job,

@@ -2,8 +2,6 @@
  * integers have in common. */
 #include "backend/dnnl/int8_internal.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 #include <stdio.h>
 
@@ -54,23 +52,18 @@ enum assay_status integer_own_kernel(struct onednn *dn,
                                      struct error *err)
 {
     const struct job *own = &job->job;
-    struct kernel *kernel = mem_zalloc(sizeof *kernel);
-    struct candidate *first;
+    struct kernel *kernel = kernel_new(own);
+    struct candidate *candidate;
 
     *out = kernel;
     if (!kernel)
         return error_nomem(err, sizeof *kernel, "a kernel");
-    kernel->x = own->x->shape;
-    kernel->y = own->y;
-    kernel->x_layout = own->x->layout;
     kernel->src = int8_layout(dn, own->x->dtype, &own->x->shape);
     kernel->dst = int8_layout(dn, result, &own->y);
     kernel->integers = job->numbers;
-    kernel->how = "one step";
-    kernel->candidates.n = 1;
-    first = &kernel->candidates.items[0];
-    first->ms = -1;
-    snprintf(first->name, sizeof first->name, "integers %s:%s", kind, name);
+    candidate = kernel_sole_candidate(kernel, "one step");
+    snprintf(candidate->name, sizeof candidate->name, "integers %s:%s", kind,
+             name);
     kernel_keep(dn, own, kernel);
     return ASSAY_OK;
 }

@@ -1,4 +1,5 @@
-/* backend/dnnl/kernel.c - primitives of oneDNN: making, keeping, running. */
+/* backend/dnnl/kernel.c - kernels of nodes, primitives of oneDNN or our own:
+ * making, keeping, running. */
 #include "backend/dnnl/own_winograd.h"
 
 #include "backend/dnnl/concat_places.h"
@@ -41,7 +42,7 @@ void kernel_free(struct kernel *kernel)
     if (!kernel)
         return;
     onednn_destroy(kernel->primitive);
-    mem_free(kernel->own);
+    mem_free(kernel->winograd);
     mem_free(kernel->grouped);
     mem_free(kernel->direct);
     integer_numbers_free(kernel->integers);
@@ -85,12 +86,55 @@ struct activation job_activation(const struct job *job)
                                .slope = job->slope};
 }
 
+struct kernel *kernel_new(const struct job *job)
+{
+    struct kernel *kernel = mem_zalloc(sizeof *kernel);
+
+    if (!kernel)
+        return NULL;
+    kernel->x = job->x->shape;
+    kernel->y = job->y;
+    kernel->x_layout = job->x->layout;
+    return kernel;
+}
+
+void kernel_set_blocks(struct onednn *dn, const struct job *job,
+                       struct kernel *kernel)
+{
+    enum order order = layout_own_blocks();
+
+    kernel->src = layout_ordered(dn, &job->x->shape, order);
+    kernel->dst = layout_ordered(dn, &job->y, order);
+    kernel->part_src = kernel->src;
+    kernel->part_dst = kernel->dst;
+}
+
+enum assay_status kernel_check_layouts(const struct kernel *kernel,
+                                       struct error *err)
+{
+    enum assay_status st = layout_check(kernel->src, err);
+
+    if (!st)
+        st = layout_check(kernel->dst, err);
+    return st ? st : layout_check(kernel->weights, err);
+}
+
+struct candidate *kernel_sole_candidate(struct kernel *kernel, const char *how)
+{
+    struct candidate *sole = &kernel->candidates.items[0];
+
+    kernel->how = how;
+    kernel->candidates.n = 1;
+    sole->ms = -1;
+    return sole;
+}
+
 enum assay_status kernel_make(struct onednn *dn, const struct job *job,
                               const struct operation *operation,
                               const char *implementation, struct kernel **out,
                               struct error *err)
 {
-    struct kernel *kernel = mem_zalloc(sizeof *kernel);
+    struct kernel *kernel = kernel_new(job);
     struct operation complete = *operation;
     enum assay_status st;
 
@@ -103,9 +147,6 @@ enum assay_status kernel_make(struct onednn *dn, const struct job *job,
         kernel_free(kernel);
         return st;
     }
-    kernel->x = job->x->shape;
-    kernel->y = job->y;
-    kernel->x_layout = job->x->layout;
     kernel->makes_bias = job->bias_gradient != NULL;
     kernel->leaves_activation = operation_leaves_activation(&complete);
     *out = kernel;
@@ -199,6 +240,21 @@ static size_t add_extras(struct onednn *dn, const struct job *job,
     return n;
 }
 
+/* False: the kernel is not one of our own. */
+static bool run_own(const struct job *job, const struct kernel *kernel,
+                    const struct operands *operands, void *scratch)
+{
+    if (kernel->grouped)
+        grouped_run(job, kernel, operands, scratch);
+    else if (kernel->direct)
+        own_direct_run(job, kernel, operands, scratch);
+    else if (kernel->winograd)
+        own_winograd_run(job, kernel, operands, scratch);
+    else
+        return false;
+    return true;
+}
+
 enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
                                  const struct kernel *kernel,
                                  const struct operands *operands,
@@ -214,19 +270,7 @@ enum assay_status kernel_execute(struct onednn *dn, const struct job *job,
 
     if (st)
         return st;
-    if (kernel->grouped) {
-        grouped_run(job, kernel, operands, buffer_data(scratch));
-        buffer_release(scratch);
-        return ASSAY_OK;
-    }
-    if (kernel->direct) {
-        own_direct_run(job, kernel, operands,
-                       scratch ? buffer_data(scratch) : NULL);
-        buffer_release(scratch);
-        return ASSAY_OK;
-    }
-    if (kernel->own) {
-        own_winograd_run(job, kernel, operands, buffer_data(scratch));
+    if (run_own(job, kernel, operands, scratch ? buffer_data(scratch) : NULL)) {
         buffer_release(scratch);
         return ASSAY_OK;
     }
@@ -289,8 +333,7 @@ static enum assay_status run_through(struct onednn *dn, const struct job *job,
     }
     if (!st && kernel->leaves_activation)
         apply_activation(job, y);
-    else if (!st && (kernel->own || kernel->direct || kernel->grouped) &&
-             job->activation == CONV2D_SIGMOID)
+    else if (!st && !kernel->primitive && job->activation == CONV2D_SIGMOID)
         clear_last_lanes(y); /* other activations of 0 are 0 */
     buffer_release(held);
     tensor_release(&x);

@@ -3,7 +3,6 @@
 #include "backend/dnnl/dnnl_internal.h"
 
 #include "backend/direct/direct.h"
-#include "base/mem.h"
 #include "ops/ops.h"
 #include "ops/product/dense.h"
 #include "ops/product/linear.h"
@@ -69,12 +68,10 @@ static const struct layout *dense_weights(struct onednn *dn,
 
 static void dense_name(struct kernel *kernel)
 {
-    struct candidate *name = &kernel->candidates.items[0];
+    struct candidate *candidate =
+        kernel_sole_candidate(kernel, "by rule of thumb");
 
-    kernel->how = "by rule of thumb";
-    kernel->candidates.n = 1;
-    name->ms = -1;
-    snprintf(name->name, sizeof name->name, "direct assay_dense%s:%s",
+    snprintf(candidate->name, sizeof candidate->name, "direct assay_dense%s:%s",
              is_halved(kernel) ? "_halves" : "", direct_instructions());
 }
 
@@ -82,24 +79,17 @@ static enum assay_status own_dense_make(struct onednn *dn,
                                         const struct job *job,
                                         struct kernel **out, struct error *err)
 {
-    struct kernel *kernel = mem_zalloc(sizeof *kernel);
+    struct kernel *kernel = kernel_new(job);
     enum assay_status st;
 
     *out = NULL;
     if (!kernel)
         return error_nomem(err, sizeof *kernel, "a kernel");
-    kernel->x = job->x->shape;
-    kernel->y = job->y;
-    kernel->x_layout = job->x->layout;
     kernel->src = layout_dense(dn, &job->x->shape);
     kernel->dst = layout_dense(dn, &job->y);
     kernel->weights = dense_weights(dn, job);
     dense_name(kernel);
-    st = layout_check(kernel->src, err);
-    if (!st)
-        st = layout_check(kernel->dst, err);
-    if (!st)
-        st = layout_check(kernel->weights, err);
+    st = kernel_check_layouts(kernel, err);
     if (st) {
         kernel_free(kernel);
         return st;

@@ -138,39 +138,22 @@ static enum assay_status direct_set_layouts(struct onednn *dn,
                                             struct kernel *kernel,
                                             struct error *err)
 {
-    enum order order = layout_own_blocks();
-    enum assay_status st;
-
-    kernel->src = kernel->direct->kind == DIRECT_STEM
-                      ? layout_dense(dn, &job->x->shape)
-                      : layout_ordered(dn, &job->x->shape, order);
-    kernel->dst = layout_ordered(dn, &job->y, order);
-    kernel->part_src = kernel->src;
-    kernel->part_dst = kernel->dst;
+    kernel_set_blocks(dn, job, kernel);
+    if (kernel->direct->kind == DIRECT_STEM)
+        kernel->src = kernel->part_src = layout_dense(dn, &job->x->shape);
     kernel->weights =
         layout_transformed(dn, &job->weight_layout->shape, ORDER_DIRECT,
                            direct_weight_bytes(kernel->direct));
-    st = layout_check(kernel->src, err);
-    if (!st)
-        st = layout_check(kernel->dst, err);
-    return st ? st : layout_check(kernel->weights, err);
-}
-
-static void name_direct(struct kernel *kernel)
-{
-    kernel->how = "by rule of thumb";
-    kernel->candidates.n = 1;
-    kernel->candidates.items[0].ms = -1;
-    direct_name(kernel->direct->kind, kernel->candidates.items[0].name,
-                sizeof kernel->candidates.items[0].name);
+    return kernel_check_layouts(kernel, err);
 }
 
 enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
                                   struct kernel **out, struct error *err)
 {
     struct direct_shape shape = direct_shape_of(job);
-    struct kernel *kernel = mem_zalloc(sizeof *kernel);
+    struct kernel *kernel = kernel_new(job);
     struct own_direct *own = mem_zalloc(sizeof *own);
+    struct candidate *candidate;
     enum direct_kind kind = DIRECT_POINTWISE;
     enum assay_status st;
 
@@ -182,15 +165,13 @@ enum assay_status own_direct_make(struct onednn *dn, const struct job *job,
         kernel_free(kernel);
         return error_nomem(err, sizeof *kernel, "a kernel");
     }
-    kernel->x = job->x->shape;
-    kernel->y = job->y;
-    kernel->x_layout = job->x->layout;
     if (!find_direct(dn, job, &kind) ||
         !direct_plan(kind, &shape, omp_get_max_threads(), kernel->direct)) {
         kernel_free(kernel);
         return error_set(err, ASSAY_NOT_FOUND, "there is no such kernel");
     }
-    name_direct(kernel);
+    candidate = kernel_sole_candidate(kernel, "by rule of thumb");
+    direct_name(kind, candidate->name, sizeof candidate->name);
     own->scratch.bytes =
         direct_scratch_bytes(&own->plan, pending_of(job->x) != NULL);
     kernel->scratch = &own->scratch;

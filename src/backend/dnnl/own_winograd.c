@@ -135,26 +135,18 @@ static enum assay_status set_layouts(struct onednn *dn, const struct job *job,
                                      size_t kind, struct kernel *kernel,
                                      struct error *err)
 {
-    struct own_winograd *own = kernel->own;
+    struct own_winograd *own = kernel->winograd;
     const struct winograd_shape *shape = &own->plan.shape;
-    enum order order = layout_own_blocks();
     struct shape weights =
         shape_of(5, shape->groups, shape->out_channels, shape->in_channels,
                  shape->taps, shape->taps);
-    enum assay_status st;
 
     own->scratch.bytes = winograd_scratch_bytes(&own->plan);
     kernel->scratch = &own->scratch;
-    kernel->src = layout_ordered(dn, &job->x->shape, order);
-    kernel->dst = layout_ordered(dn, &job->y, order);
-    kernel->part_src = kernel->src;
-    kernel->part_dst = kernel->dst;
+    kernel_set_blocks(dn, job, kernel);
     kernel->weights = layout_transformed(dn, &weights, kinds[kind].weights,
                                          winograd_weight_bytes(&own->plan));
-    st = layout_check(kernel->src, err);
-    if (!st)
-        st = layout_check(kernel->dst, err);
-    return st ? st : layout_check(kernel->weights, err);
+    return kernel_check_layouts(kernel, err);
 }
 
 enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
@@ -169,19 +161,16 @@ enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
     *out = NULL;
     if (kind == n_kinds || !can_do(job, kind))
         return error_set(err, ASSAY_NOT_FOUND, "there is no kernel %s", name);
-    kernel = mem_zalloc(sizeof *kernel);
+    kernel = kernel_new(job);
     if (kernel)
-        kernel->own = mem_zalloc(sizeof *kernel->own);
-    if (!kernel || !kernel->own) {
+        kernel->winograd = mem_zalloc(sizeof *kernel->winograd);
+    if (!kernel || !kernel->winograd) {
         kernel_free(kernel);
-        return error_nomem(err, sizeof *kernel->own, "a kernel");
+        return error_nomem(err, sizeof *kernel->winograd, "a kernel");
     }
-    kernel->x = job->x->shape;
-    kernel->y = job->y;
-    kernel->x_layout = job->x->layout;
     shape = shape_of_job(job);
     winograd_plan(kinds[kind].tile, &shape, omp_get_max_threads(),
-                  parts_limit(dn), &kernel->own->plan);
+                  parts_limit(dn), &kernel->winograd->plan);
     st = set_layouts(dn, job, kind, kernel, err);
     if (st)
         kernel_free(kernel);
@@ -192,18 +181,18 @@ enum assay_status own_winograd_make(struct onednn *dn, const struct job *job,
 
 uint64_t own_winograd_tiles(const struct kernel *kernel)
 {
-    return (uint64_t)kernel->own->plan.n_tiles;
+    return (uint64_t)kernel->winograd->plan.n_tiles;
 }
 
 uint64_t own_winograd_inputs(const struct kernel *kernel)
 {
-    return (uint64_t)kernel->own->plan.shape.in_channels;
+    return (uint64_t)kernel->winograd->plan.shape.in_channels;
 }
 
 void own_winograd_pack(const struct kernel *kernel, const float *weights,
                        float *packed)
 {
-    winograd_pack(&kernel->own->plan, weights, packed);
+    winograd_pack(&kernel->winograd->plan, weights, packed);
 }
 
 void own_winograd_run(const struct job *job, const struct kernel *kernel,
@@ -219,5 +208,5 @@ void own_winograd_run(const struct job *job, const struct kernel *kernel,
         call.adds = job->residual != NULL;
         call.then = job_activation(job);
     }
-    winograd_run(&kernel->own->plan, &call);
+    winograd_run(&kernel->winograd->plan, &call);
 }

@@ -92,6 +92,28 @@ static bool pack_rows(struct onednn *dn, const struct job *job,
     return true;
 }
 
+/* The graph's weights as the kernel reads them. */
+static enum assay_status pack_dense(struct onednn *dn, const struct job *job,
+                                    const struct kernel *kernel,
+                                    const struct tensor *dense, void *packed,
+                                    struct error *err)
+{
+    const void *weights = tensor_data(dense);
+
+    if (kernel->primitive)
+        return onednn_reorder(dn, job->context->pool, job->weight_layout,
+                              weights, kernel->weights, packed, err);
+    if (kernel->winograd)
+        own_winograd_pack(kernel, weights, packed);
+    else if (kernel->direct)
+        own_direct_pack(kernel, weights, packed);
+    else if (kernel->grouped)
+        grouped_pack(kernel, weights, packed);
+    else
+        dense_pack(job, kernel, weights, packed);
+    return ASSAY_OK;
+}
+
 /* Reorders the job's weights into memory of that owner. The graph keeps them
  * as they came, so that another layout can follow. */
 static enum assay_status pack(struct onednn *dn, const struct job *job,
@@ -109,22 +131,12 @@ static enum assay_status pack(struct onednn *dn, const struct job *job,
         st = pool_take_scratch(pool, bytes, "reordered weights", buffer, err);
     if (st)
         return st;
-    if (owner == OWNER_PACKED && dn->may_unload && !kernel->own &&
-        !kernel->grouped && !kernel->direct && !dense_has(kernel) &&
+    if (owner == OWNER_PACKED && dn->may_unload && kernel->primitive &&
         pack_rows(dn, job, kernel, buffer_data(*buffer)))
         return ASSAY_OK;
     st = prepare_weights(job, &dense, err);
-    if (!st && kernel->own)
-        own_winograd_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
-    else if (!st && kernel->direct)
-        own_direct_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
-    else if (!st && dense_has(kernel))
-        dense_pack(job, kernel, tensor_f32(&dense), buffer_data(*buffer));
-    else if (!st && kernel->grouped)
-        grouped_pack(kernel, tensor_f32(&dense), buffer_data(*buffer));
-    else if (!st)
-        st = onednn_reorder(dn, pool, job->weight_layout, tensor_data(&dense),
-                            kernel->weights, buffer_data(*buffer), err);
+    if (!st)
+        st = pack_dense(dn, job, kernel, &dense, buffer_data(*buffer), err);
     tensor_release(&dense);
     if (st) {
         buffer_release(*buffer);
