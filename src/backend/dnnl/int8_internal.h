@@ -87,6 +87,17 @@ int64_t integer_weights_each(const struct integer_job *job);
 /* The least and the largest, or 0. */
 void integer_weights_range(const struct integer_job *job, int *low, int *high);
 
+/* ---- int8_sums.c: from sums to results ----------------------------------- */
+
+/* So many numbers a thread holds between an activation and their rounding. The
+ * channels of a pixel must fit. */
+enum { INTEGER_PIECE = 4096 };
+
+/* Sums, their channels last, become y: scaled, with the bias and the
+ * activation, rounded where y has a scale. */
+void integer_finish(struct integer_job *job, const struct tensor *sums,
+                    const struct tensor *y);
+
 /* ---- int8_own.c: what our own kernels have in common ----------------------
  */
 
