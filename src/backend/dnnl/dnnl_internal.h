@@ -285,6 +285,12 @@ enum assay_status onednn_execute(struct onednn *dn,
                                  enum direction direction,
                                  const struct argument *arguments, size_t n,
                                  struct error *err);
+/* See backend.h; one step of each matrix must be 1. */
+bool onednn_multiply(const struct op_context *context,
+                     const struct float_product *product);
+
+/* ---- reorders.c ---------------------------------------------------------- */
+
 enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
                                  const struct layout *from, const void *data,
                                  const struct layout *to, void *out,
@@ -295,10 +301,6 @@ enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
                                       const void *data, const struct layout *to,
                                       int64_t first, void *out,
                                       struct error *err);
-
-/* See backend.h; one step of each matrix must be 1. */
-bool onednn_multiply(const struct op_context *context,
-                     const struct float_product *product);
 
 /* ---- layout.c ------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
-/* backend/dnnl/library.c - what is asked of oneDNN, in the calls that versions
- * 2 and 3 have alike: primitives found, made and run, reorders. */
+/* backend/dnnl/library.c - the calls that versions 2 and 3 of oneDNN share:
+ * primitives found, made and run, products of matrices. */
 #include "backend/dnnl/native_internal.h"
 
 #include "base/mem.h"
@@ -58,19 +58,9 @@ enum assay_status onednn_open(struct onednn *dn, struct error *err)
                                       "descriptions of memory");
 }
 
-static void forget_reorders(struct onednn *dn)
-{
-    for (size_t i = 0; i < N_REORDER_LISTS; i++) {
-        for (struct made_reorder *at = dn->reorders[i]; at; at = at->next)
-            dnnl_primitive_destroy(at->primitive);
-        dn->reorders[i] = NULL;
-    }
-    dn->n_reorders = 0;
-}
-
 void onednn_close(struct onednn *dn)
 {
-    forget_reorders(dn);
+    reorders_forget(dn);
     for (size_t i = 0; dn->memories && i < N_MEMORIES; i++)
         dnnl_memory_destroy(dn->memories[i].memory);
     mem_free(dn->memories);
@@ -208,9 +198,8 @@ static dnnl_status_t operation_append(const struct operation *operation,
     return status;
 }
 
-/* With scratch memory of ours: the library would keep its own. */
-static dnnl_status_t operation_attributes(const struct operation *operation,
-                                          dnnl_primitive_attr_t *out)
+dnnl_status_t operation_attributes(const struct operation *operation,
+                                   dnnl_primitive_attr_t *out)
 {
     dnnl_status_t status = dnnl_primitive_attr_create(out);
 
@@ -235,9 +224,9 @@ static const char *found_name(const struct search *search)
     return name;
 }
 
-static enum assay_status
-found_layout(struct onednn *dn, const struct search *search, dnnl_query_t what,
-             const struct layout **out, struct error *err)
+enum assay_status search_layout(struct onednn *dn, const struct search *search,
+                                dnnl_query_t what, const struct layout **out,
+                                struct error *err)
 {
     return layout_intern(
         dn, dnnl_primitive_desc_query_md(search->found, what, 0), out, err);
@@ -257,7 +246,7 @@ static enum assay_status list_found(struct onednn *dn,
     enum assay_status st;
 
     do {
-        st = found_layout(dn, search, what, &y, err);
+        st = search_layout(dn, search, what, &y, err);
         if (st || !visit(found_name(search), y, context))
             return st;
         *status = search_next(search);
@@ -349,15 +338,15 @@ static enum assay_status describe_found(struct onednn *dn,
     enum assay_status st = ASSAY_OK;
 
     for (size_t i = 0; !st && i < sizeof queries / sizeof *queries; i++)
-        st = found_layout(dn, search, queries[i].what, queries[i].to, err);
+        st = search_layout(dn, search, queries[i].what, queries[i].to, err);
     kernel->part_src = kernel->src;
     kernel->part_dst = kernel->dst;
     return st;
 }
 
-static enum assay_status make_primitive(const_dnnl_primitive_desc_t description,
-                                        const char *what, dnnl_primitive_t *out,
-                                        struct error *err)
+enum assay_status primitive_make(const_dnnl_primitive_desc_t description,
+                                 const char *what, dnnl_primitive_t *out,
+                                 struct error *err)
 {
     static const size_t code_bytes = 4 << 20;
     void *spare = mem_map(code_bytes);
@@ -380,7 +369,7 @@ static enum assay_status make_found(struct onednn *dn,
     do {
         st = describe_found(dn, search, operation->direction, kernel, err);
         if (!st)
-            st = make_primitive(search->found, "make a kernel",
+            st = primitive_make(search->found, "make a kernel",
                                 &kernel->primitive, err);
     } while (st == ASSAY_UNSUPPORTED && !search_next(search));
     return st;
@@ -418,18 +407,9 @@ void onednn_destroy(struct dnnl_primitive *primitive)
 
 /* ---- running ------------------------------------------------------------- */
 
-/* Memory as the library is told of it. */
-struct place {
-    int argument; /* DNNL_ARG_... */
-    const void *native;
-    void *data;
-    bool is_kept; /* native stays, and nothing fills up its last block */
-};
-
-/* Making one clears what fills up the last block, which a kernel may count on:
- * only where there is no such thing, the same one serves again. */
-static struct place place_of(int argument, const struct layout *layout,
-                             void *data)
+/* Making memory clears what fills up the last block, which a kernel may count
+ * on: only where there is no such thing, the same one serves again. */
+struct place place_of(int argument, const struct layout *layout, void *data)
 {
     size_t n;
     bool is_kept = layout && layout->native &&
@@ -439,16 +419,22 @@ static struct place place_of(int argument, const struct layout *layout,
     return (struct place){argument, layout_native(layout), data, is_kept};
 }
 
+size_t pair_slot(const void *a, const void *b, size_t n)
+{
+    const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    uint64_t hash = ((uintptr_t)a * mix ^ (uintptr_t)b) * mix;
+
+    return (size_t)((hash >> 32) % n);
+}
+
 /* Where such memory is kept; NULL: nowhere, or another one that this run needs
  * has its place. */
 static struct made_memory *memory_slot(struct onednn *dn,
                                        const struct place *place)
 {
-    uint64_t hash = (uintptr_t)place->native * UINT64_C(0x9e3779b97f4a7c15);
-    struct made_memory *slot;
+    struct made_memory *slot =
+        &dn->memories[pair_slot(place->native, place->data, N_MEMORIES)];
 
-    hash = (hash ^ (uintptr_t)place->data) * UINT64_C(0x9e3779b97f4a7c15);
-    slot = &dn->memories[(hash >> 32) % N_MEMORIES];
     if (!place->is_kept)
         return NULL;
     if (slot->memory && slot->run == dn->n_runs &&
@@ -481,10 +467,9 @@ static dnnl_status_t find_memory(struct onednn *dn, const struct place *place,
     return status;
 }
 
-static enum assay_status run_primitive(struct onednn *dn,
-                                       dnnl_primitive_t primitive,
-                                       const struct place *places, size_t n,
-                                       struct error *err)
+enum assay_status primitive_run(struct onednn *dn, dnnl_primitive_t primitive,
+                                const struct place *places, size_t n,
+                                struct error *err)
 {
     dnnl_exec_arg_t list[N_ROLES] = {{0}};
     dnnl_status_t status = dnnl_success;
@@ -528,172 +513,7 @@ enum assay_status onednn_execute(struct onednn *dn,
             places[n_places++] =
                 place_of(argument, arguments[i].layout, arguments[i].data);
     }
-    return st ? st : run_primitive(dn, primitive, places, n_places, err);
-}
-
-/* ---- reorders ------------------------------------------------------------ */
-
-static enum assay_status make_reorder(struct onednn *dn, const void *from,
-                                      const void *to,
-                                      dnnl_primitive_t *primitive,
-                                      const struct layout **scratch,
-                                      struct error *err)
-{
-    dnnl_primitive_attr_t attributes = NULL;
-    struct search search = {0};
-    dnnl_status_t status = operation_attributes(NULL, &attributes);
-    enum assay_status st;
-
-    if (!status)
-        status = dnnl_reorder_primitive_desc_create(
-            &search.found, from, dn->engine, to, dn->engine, attributes);
-    st = onednn_status(status, "make a reorder", err);
-    if (!st)
-        st = found_layout(dn, &search, dnnl_query_scratchpad_md, scratch, err);
-    if (!st)
-        st = make_primitive(search.found, "make a reorder", primitive, err);
-    dnnl_primitive_desc_destroy(search.found);
-    dnnl_primitive_attr_destroy(attributes);
-    return st;
-}
-
-static enum assay_status run_reorder(struct onednn *dn, struct pool *pool,
-                                     dnnl_primitive_t primitive,
-                                     const struct layout *scratch,
-                                     struct place from, struct place to,
-                                     struct error *err)
-{
-    struct place places[] = {from, to, {.argument = DNNL_ARG_SCRATCHPAD}};
-    struct buffer *memory = NULL;
-    enum assay_status st = ASSAY_OK;
-
-    if (scratch) {
-        st = pool_take(pool, scratch->bytes, "a reorder's scratch memory",
-                       &memory, err);
-        places[2].native = layout_native(scratch);
-        places[2].data = st ? NULL : buffer_data(memory);
-    }
-    if (!st)
-        st = run_primitive(dn, primitive, places, scratch ? 3 : 2, err);
-    buffer_release(memory);
-    return st;
-}
-
-/* Made for one use. */
-static enum assay_status reorder_once(struct onednn *dn, struct pool *pool,
-                                      const void *from, const void *data,
-                                      const void *to, void *out,
-                                      struct error *err)
-{
-    const struct layout *scratch = NULL;
-    dnnl_primitive_t primitive = NULL;
-    enum assay_status st =
-        make_reorder(dn, from, to, &primitive, &scratch, err);
-
-    if (!st)
-        st = run_reorder(
-            dn, pool, primitive, scratch,
-            (struct place){DNNL_ARG_FROM, from, (void *)data, false},
-            (struct place){DNNL_ARG_TO, to, out, false}, err);
-    dnnl_primitive_destroy(primitive);
-    return st;
-}
-
-static struct made_reorder **reorder_list(struct onednn *dn,
-                                          const struct layout *from,
-                                          const struct layout *to)
-{
-    uint64_t hash = (uintptr_t)from * UINT64_C(0x9e3779b97f4a7c15);
-
-    hash = (hash ^ (uintptr_t)to) * UINT64_C(0x9e3779b97f4a7c15);
-    return &dn->reorders[(hash >> 32) % N_REORDER_LISTS];
-}
-
-/* Weights are reordered once, and the shapes of some models never end. */
-static bool is_worth_keeping(const struct onednn *dn,
-                             const struct made_reorder *wanted)
-{
-    return wanted->from->order != ORDER_OTHER &&
-           wanted->to->order != ORDER_OTHER && dn->n_reorders < MAX_REORDERS;
-}
-
-/* Making one takes longer than moving a small map. *out NULL: it is not kept.
- */
-static enum assay_status keep_reorder(struct onednn *dn,
-                                      const struct layout *from,
-                                      const struct layout *to,
-                                      const struct made_reorder **out,
-                                      struct error *err)
-{
-    struct made_reorder wanted = {.from = from, .to = to};
-    struct made_reorder **list = reorder_list(dn, from, to), *made = *list;
-    enum assay_status st;
-
-    while (made && (made->from != from || made->to != to))
-        made = made->next;
-    *out = made;
-    if (made || !is_worth_keeping(dn, &wanted))
-        return ASSAY_OK;
-    made = arena_alloc(&dn->memory, sizeof *made);
-    if (!made)
-        return error_nomem(err, sizeof *made, "a reorder");
-    wanted.next = *list;
-    *made = wanted;
-    st = make_reorder(dn, from->native, to->native, &made->primitive,
-                      &made->scratch, err);
-    if (st)
-        return st;
-    dn->n_reorders++;
-    *list = made;
-    *out = made;
-    return ASSAY_OK;
-}
-
-static enum assay_status check_both(const struct layout *from,
-                                    const struct layout *to, struct error *err)
-{
-    enum assay_status st = layout_check(from, err);
-
-    return st ? st : layout_check(to, err);
-}
-
-enum assay_status onednn_reorder(struct onednn *dn, struct pool *pool,
-                                 const struct layout *from, const void *data,
-                                 const struct layout *to, void *out,
-                                 struct error *err)
-{
-    const struct made_reorder *made;
-    enum assay_status st = check_both(from, to, err);
-
-    if (!st)
-        st = keep_reorder(dn, from, to, &made, err);
-    if (st)
-        return st;
-    return made ? run_reorder(dn, pool, made->primitive, made->scratch,
-                              place_of(DNNL_ARG_FROM, from, (void *)data),
-                              place_of(DNNL_ARG_TO, to, out), err)
-                : reorder_once(dn, pool, from->native, data, to->native, out,
-                               err);
-}
-
-enum assay_status onednn_reorder_rows(struct onednn *dn, struct pool *pool,
-                                      const struct layout *from,
-                                      const void *data, const struct layout *to,
-                                      int64_t first, void *out,
-                                      struct error *err)
-{
-    int64_t offsets[SHAPE_MAX_RANK] = {first};
-    enum assay_status st = check_both(from, to, err);
-    void *part = NULL;
-
-    if (!st)
-        st =
-            onednn_status(native_part(to->native, &from->shape, offsets, &part),
-                          "cut weights into rows", err);
-    if (!st)
-        st = reorder_once(dn, pool, from->native, data, part, out, err);
-    native_free(part);
-    return st;
+    return st ? st : primitive_run(dn, primitive, places, n_places, err);
 }
 
 /* ---- products of matrices ------------------------------------------------ */

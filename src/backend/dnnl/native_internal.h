@@ -1,5 +1,6 @@
 /* backend/dnnl/native_internal.h - oneDNN's own C interface, for the files that
- * call it: library.c, layout.c, cpu_limit.c and one of dnnl_v2.c and dnnl_v3.c.
+ * call it: library.c, reorders.c, layout.c, cpu_limit.c and one of dnnl_v2.c
+ * and dnnl_v3.c.
  *
  * Versions 2 and 3 describe memory and operations differently. dnnl_v2.c and
  * dnnl_v3.c have the same functions for it, and the build takes the one that
@@ -82,7 +83,7 @@ dnnl_status_t search_begin(const struct onednn *dn,
                            const struct operation *operation,
                            const_dnnl_primitive_attr_t attributes,
                            struct search *out);
-/* dnnl_unimplemented behind the last one. */
+/* dnnl_unimplemented after the last one. */
 dnnl_status_t search_next(struct search *search);
 void search_end(struct search *search);
 
@@ -96,7 +97,41 @@ struct dims dims_of(const int64_t *values, int n);
 
 dnnl_alg_kind_t operation_algorithm(const struct operation *operation);
 dnnl_prop_kind_t operation_kind(const struct operation *operation);
+/* What is fused, and scratch memory of ours: the library would keep its own.
+ * operation NULL: nothing is fused. */
+dnnl_status_t operation_attributes(const struct operation *operation,
+                                   dnnl_primitive_attr_t *out);
 /* The description of a layout; NULL for NULL. */
 const void *layout_native(const struct layout *layout);
+/* The layout that the implementation found wants for one of its arguments. */
+enum assay_status search_layout(struct onednn *dn, const struct search *search,
+                                dnnl_query_t what, const struct layout **out,
+                                struct error *err);
+
+/* Makes what is described; "oneDNN could not WHAT". See onednn_make(). */
+enum assay_status primitive_make(const_dnnl_primitive_desc_t description,
+                                 const char *what, dnnl_primitive_t *out,
+                                 struct error *err);
+
+/* Memory as the library is told of it. */
+struct place {
+    int argument; /* DNNL_ARG_... */
+    const void *native;
+    void *data;
+    bool is_kept; /* native stays, and nothing fills up its last block */
+};
+
+struct place place_of(int argument, const struct layout *layout, void *data);
+/* Runs it, and waits for it. At most N_ROLES places. */
+enum assay_status primitive_run(struct onednn *dn, dnnl_primitive_t primitive,
+                                const struct place *places, size_t n,
+                                struct error *err);
+
+/* Where a hash table of n slots has what belongs to two addresses. */
+size_t pair_slot(const void *a, const void *b, size_t n);
+
+/* ---- reorders.c ---------------------------------------------------------- */
+
+void reorders_forget(struct onednn *dn);
 
 #endif
