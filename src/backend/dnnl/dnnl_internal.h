@@ -467,15 +467,20 @@ struct kernel **kernel_list(const struct onednn *dn, enum direction direction,
 typedef bool describe_convolution(struct onednn *dn, const struct job *job,
                                   struct operation *out);
 
+/* One of the ways to compute a convolution. */
+struct variant {
+    describe_convolution *describe;
+    enum algorithm algorithm;
+    const char *implementation; /* the library's name of it */
+};
+
 /* The scratch memory that kernels should do with. */
 size_t parts_limit(const struct onednn *dn);
 
-/* The kernel of an algorithm, or one that works in parts where the whole would
+/* The kernel of a variant, or one that works in parts where the whole would
  * need more scratch memory than is given to it. */
 enum assay_status parts_make(struct onednn *dn, const struct job *job,
-                             describe_convolution *describe,
-                             enum algorithm algorithm,
-                             const char *implementation, struct kernel **out,
+                             const struct variant *variant, struct kernel **out,
                              struct error *err);
 enum assay_status parts_run(struct onednn *dn, const struct job *job,
                             const struct kernel *kernel, void *weights,

@@ -78,24 +78,22 @@ static bool can_divide(const struct job *job, struct part part)
 }
 
 static enum assay_status make_whole(struct onednn *dn, const struct job *job,
-                                    describe_convolution *describe,
-                                    enum algorithm algorithm,
-                                    const char *implementation,
+                                    const struct variant *variant,
                                     struct kernel **out, struct error *err)
 {
     struct operation operation;
 
-    if (!describe(dn, job, &operation))
+    if (!variant->describe(dn, job, &operation))
         return error_set(err, ASSAY_UNSUPPORTED, "a map has no channels");
-    operation.algorithm = algorithm;
-    return kernel_make(dn, job, &operation, implementation, out, err);
+    operation.algorithm = variant->algorithm;
+    return kernel_make(dn, job, &operation, variant->implementation, out, err);
 }
 
 /* NULL in *out where the layouts have no name. */
-static enum assay_status
-make_part(struct onednn *dn, const struct job *job, struct part part,
-          describe_convolution *describe, enum algorithm algorithm,
-          const char *implementation, struct kernel **out, struct error *err)
+static enum assay_status make_part(struct onednn *dn, const struct job *job,
+                                   struct part part,
+                                   const struct variant *variant,
+                                   struct kernel **out, struct error *err)
 {
     struct tensor x = *job->x;
     struct job smaller = *job;
@@ -112,8 +110,7 @@ make_part(struct onednn *dn, const struct job *job, struct part part,
         if (job->direction == DIRECTION_DATA)
             smaller.y.dims[2] = x.shape.dims[2];
     }
-    st = make_whole(dn, &smaller, describe, algorithm, implementation, &kernel,
-                    err);
+    st = make_whole(dn, &smaller, variant, &kernel, err);
     if (st)
         return st;
     kernel->x = job->x->shape;
@@ -155,8 +152,7 @@ static bool is_better(const struct job *job, size_t most,
 /* The least overlap, among the first few parts that are small enough; where
  * none is, the smallest. */
 static void divide(struct onednn *dn, const struct job *job, size_t most,
-                   describe_convolution *describe, enum algorithm algorithm,
-                   const char *implementation, struct kernel **best)
+                   const struct variant *variant, struct kernel **best)
 {
     int64_t n = (int64_t)(scratch_bytes(*best) / most) + 1;
     int attempts = max_attempts;
@@ -168,9 +164,7 @@ static void divide(struct onednn *dn, const struct job *job, size_t most,
         struct kernel *kernel;
 
         if (!can_divide(job, part) ||
-            make_part(dn, job, part, describe, algorithm, implementation,
-                      &kernel, NULL) ||
-            !kernel)
+            make_part(dn, job, part, variant, &kernel, NULL) || !kernel)
             return;
         if (is_better(job, most, kernel, *best)) {
             struct kernel *worse = *best;
@@ -190,17 +184,14 @@ static void divide(struct onednn *dn, const struct job *job, size_t most,
 }
 
 enum assay_status parts_make(struct onednn *dn, const struct job *job,
-                             describe_convolution *describe,
-                             enum algorithm algorithm,
-                             const char *implementation, struct kernel **out,
+                             const struct variant *variant, struct kernel **out,
                              struct error *err)
 {
-    enum assay_status st =
-        make_whole(dn, job, describe, algorithm, implementation, out, err);
+    enum assay_status st = make_whole(dn, job, variant, out, err);
     size_t most = parts_limit(dn);
 
     if (!st && scratch_bytes(*out) > most && !dn->narrow)
-        divide(dn, job, most, describe, algorithm, implementation, out);
+        divide(dn, job, most, variant, out);
     return st;
 }
 
@@ -303,7 +294,7 @@ static void cut_band(const struct channel_blocks *blocks,
     }
 }
 
-/* What is complete of a band: the rows behind the first `skipped`. */
+/* What is complete of a band: the rows after the first `skipped`. */
 static void place_band(const struct channel_blocks *blocks,
                        const struct kernel *kernel, int64_t top,
                        int64_t skipped, const float *from, float *image)

@@ -33,8 +33,8 @@ static const char *task_name(const struct job *job)
     return job->is_training ? "training " : "";
 }
 
-/* "n1 c64 h200 w200 o64 k3x3 s1x1 d1x1 p1,1,1,1 g1 nChw16c", behind what is
- * done where that is not inference in float32; "scaled" follows where x still
+/* "n1 c64 h200 w200 o64 k3x3 s1x1 d1x1 p1,1,1,1 g1 nChw16c". What is done comes
+ * first where that is not inference in float32; "scaled" follows where x still
  * is to be scaled, and "smooth" where an activation other than a ReLU comes
  * after: some kernels leave that to a pass of its own. */
 static void write_key(struct onednn *dn, const struct job *job, char *text,
@@ -188,13 +188,10 @@ static bool wishes_kernel(const struct onednn *dn)
     return dn->options.algorithm && strchr(dn->options.algorithm, ' ');
 }
 
-/* An algorithm that has no kernel for the shape adds nothing. Where a wish for
- * one kernel cannot be met, any direct one will do. */
-static enum assay_status list_candidates(struct onednn *dn,
-                                         const struct job *job,
-                                         describe_convolution *describe,
-                                         struct candidates *list,
-                                         struct error *err)
+/* An algorithm that has no kernel for the shape adds nothing. */
+static enum assay_status list_wished(struct onednn *dn, const struct job *job,
+                                     describe_convolution *describe,
+                                     struct candidates *list, struct error *err)
 {
     enum assay_status st = ASSAY_OK;
 
@@ -221,13 +218,24 @@ static enum assay_status list_candidates(struct onednn *dn,
     }
     if (!st && is_wanted(dn, "direct", list))
         own_direct_list(dn, job, list);
+    return st;
+}
+
+/* Where a wish for one kernel cannot be met, any direct one will do. */
+static enum assay_status list_candidates(struct onednn *dn,
+                                         const struct job *job,
+                                         describe_convolution *describe,
+                                         struct candidates *list,
+                                         struct error *err)
+{
+    enum assay_status st = list_wished(dn, job, describe, list, err);
+
     if (!st && list->n == 0 && wishes_kernel(dn)) {
         const char *wish = dn->options.algorithm;
 
         dn->options.algorithm = "direct";
-        st = list_candidates(dn, job, describe, list, err);
+        st = list_wished(dn, job, describe, list, err);
         dn->options.algorithm = wish;
-        return st;
     }
     if (!st && list->n == 0)
         st = error_set(err, ASSAY_UNSUPPORTED,
@@ -251,8 +259,10 @@ static enum assay_status make_candidate(struct onednn *dn,
         if (strncmp(algorithms[i].name, name, length) != 0 ||
             strlen(algorithms[i].name) != length || !name[length])
             continue;
-        return parts_make(dn, job, describe, algorithms[i].algorithm,
-                          name + length + 1, out, err);
+        return parts_make(dn, job,
+                          &(struct variant){describe, algorithms[i].algorithm,
+                                            name + length + 1},
+                          out, err);
     }
     return error_set(err, ASSAY_NOT_FOUND, "there is no kernel %s", name);
 }
@@ -322,43 +332,57 @@ static enum assay_status compare(struct onednn *dn, const struct job *job,
     return st;
 }
 
-/* What was measured; in training what was not, too, so that it goes on as it
- * began. */
-static bool is_remembered(const struct onednn *dn,
-                          const struct candidates *list)
-{
-    return !dn->options.is_plain && !dn->options.algorithm && list->n > 1 &&
-           (dn->options.is_training || list->items[0].ms >= 0);
-}
-
 static enum assay_status
 measure_or_guess(struct onednn *dn, const struct job *job,
-                 describe_convolution *describe, const char *key,
-                 struct candidates *list, struct kernel **out, const char **how,
-                 struct error *err)
+                 describe_convolution *describe, struct candidates *list,
+                 struct kernel **out, struct error *err)
 {
+    const char *how = "by rule of thumb";
     bool is_complete = false;
     enum assay_status st = list_candidates(dn, job, describe, list, err);
 
     if (st)
         return st;
     guess(job, list);
-    *how = dn->options.is_plain ? "plain"
-           : list->n == 1       ? "the only one"
-                                : "by rule of thumb";
     if (dn->options.is_plain || list->n == 1 || dn->tuning_left_ns <= 0)
         st = make_candidate(dn, job, describe, list->items[0].name, out, err);
     else
         st = compare(dn, job, describe, list, &is_complete, out, err);
+    if (st)
+        return st;
     if (is_complete)
-        *how = "measured";
-    if (!st && is_remembered(dn, list))
-        st = choices_put(dn->choices, key, list, err);
-    if (st) {
-        kernel_free(*out);
-        *out = NULL;
-    }
-    return st;
+        how = "measured";
+    else if (dn->options.is_plain)
+        how = "plain";
+    else if (list->n == 1)
+        how = "the only one";
+    (*out)->how = how;
+    return ASSAY_OK;
+}
+
+/* What was measured; in training what was not, too, so that it goes on as it
+ * began. */
+static enum assay_status remember(const struct onednn *dn, const char *key,
+                                  const struct candidates *list,
+                                  struct error *err)
+{
+    if (dn->options.is_plain || dn->options.algorithm || list->n < 2 ||
+        (!dn->options.is_training && list->items[0].ms < 0))
+        return ASSAY_OK;
+    return choices_put(dn->choices, key, list, err);
+}
+
+/* What is remembered may not be there for what is fused here. */
+static bool recall(struct onednn *dn, const struct job *job,
+                   describe_convolution *describe, const char *key,
+                   struct candidates *list, struct kernel **out)
+{
+    if (dn->options.is_plain || dn->options.algorithm ||
+        !choices_find(dn->choices, key, list) ||
+        make_candidate(dn, job, describe, list->items[0].name, out, NULL))
+        return false;
+    (*out)->how = "remembered";
+    return true;
 }
 
 enum assay_status tuning_choose(struct onednn *dn, const struct job *job,
@@ -366,20 +390,21 @@ enum assay_status tuning_choose(struct onednn *dn, const struct job *job,
                                 struct kernel **out, struct error *err)
 {
     struct candidates list;
-    const char *how = "remembered";
     enum assay_status st = ASSAY_OK;
     char key[256];
 
     *out = NULL;
     write_key(dn, job, key, sizeof key);
-    /* What is remembered may not be there for what is fused here. */
-    if (dn->options.is_plain || dn->options.algorithm ||
-        !choices_find(dn->choices, key, &list) ||
-        make_candidate(dn, job, describe, list.items[0].name, out, NULL))
-        st = measure_or_guess(dn, job, describe, key, &list, out, &how, err);
-    if (st)
+    if (!recall(dn, job, describe, key, &list, out)) {
+        st = measure_or_guess(dn, job, describe, &list, out, err);
+        if (!st)
+            st = remember(dn, key, &list, err);
+    }
+    if (st) {
+        kernel_free(*out);
+        *out = NULL;
         return st;
+    }
     (*out)->candidates = list;
-    (*out)->how = how;
     return ASSAY_OK;
 }
