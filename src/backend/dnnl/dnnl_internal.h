@@ -597,6 +597,11 @@ uint64_t dense_flops(const struct kernel *kernel); /* 0: not in halves */
 /* The graph holds weights as [c,o,kh,kw], oneDNN counts [o,c,kh,kw]. */
 const struct layout *transposed_weight(struct onednn *dn,
                                        const struct shape *w);
+/* The node's kernel for the job, made where there is none yet. bias: what it
+ * adds or, backward to the weights, makes; NULL: none. */
+enum assay_status transposed_kernel(struct onednn *dn, const struct job *job,
+                                    const struct tensor *bias,
+                                    struct kernel **out, struct error *err);
 
 /* ---- a function an op ---------------------------------------------------- */
 

@@ -21,9 +21,9 @@ const struct layout *transposed_weight(struct onednn *dn, const struct shape *w)
     return layout_strided(dn, &logical, strides);
 }
 
-static enum assay_status make_transposed(struct onednn *dn,
-                                         const struct job *job,
-                                         struct kernel **out, struct error *err)
+enum assay_status transposed_kernel(struct onednn *dn, const struct job *job,
+                                    const struct tensor *bias,
+                                    struct kernel **out, struct error *err)
 {
     const struct conv_transpose2d_attrs *attrs =
         conv_transpose2d_attrs(job->node);
@@ -33,8 +33,11 @@ static enum assay_status make_transposed(struct onednn *dn,
         .weights = layout_any(dn, &job->weight_layout->shape),
         .dst = layout_any(dn, &job->y)};
 
-    if (job->bias)
-        operation.bias = layout_dense(dn, &job->bias->shape);
+    *out = kernel_find(dn, job);
+    if (*out)
+        return ASSAY_OK;
+    if (bias)
+        operation.bias = layout_dense(dn, &bias->shape);
     for (int i = 0; i < 2; i++) {
         operation.stride[i] = attrs->stride[i];
         operation.before[i] = attrs->before[i];
@@ -51,11 +54,8 @@ static enum assay_status run_transposed(struct onednn *dn, struct job *job,
 
     job->weight_layout = transposed_weight(dn, &job->weight->shape);
     st = layout_check(job->weight_layout, err);
-    if (st)
-        return st;
-    kernel = kernel_find(dn, job);
-    if (!kernel)
-        st = make_transposed(dn, job, &kernel, err);
+    if (!st)
+        st = transposed_kernel(dn, job, job->bias, &kernel, err);
     return st ? st : kernel_run(dn, job, kernel, y, err);
 }
 

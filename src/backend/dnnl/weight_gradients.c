@@ -189,25 +189,7 @@ static enum assay_status find_transposed(struct onednn *dn,
                                          const struct job *job,
                                          struct kernel **out, struct error *err)
 {
-    const struct conv_transpose2d_attrs *attrs =
-        conv_transpose2d_attrs(job->node);
-    struct operation operation = {
-        .kind = OPERATION_DECONVOLUTION,
-        .src = layout_any(dn, &job->x->shape),
-        .weights = layout_any(dn, &job->weight_layout->shape),
-        .dst = layout_any(dn, &job->y)};
-
-    *out = kernel_find(dn, job);
-    if (*out)
-        return ASSAY_OK;
-    if (job->bias_gradient)
-        operation.bias = layout_dense(dn, &job->bias_gradient->shape);
-    for (int i = 0; i < 2; i++) {
-        operation.stride[i] = attrs->stride[i];
-        operation.before[i] = attrs->before[i];
-        operation.after[i] = attrs->after[i] - attrs->more[i];
-    }
-    return kernel_make_kept(dn, job, &operation, out, err);
+    return transposed_kernel(dn, job, job->bias_gradient, out, err);
 }
 
 struct op_reads reads_conv_transpose2d(const struct node *node, uint64_t wanted)
