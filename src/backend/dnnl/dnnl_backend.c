@@ -369,22 +369,12 @@ static void explain_layout(const struct layout *layout, struct sink *sink)
                 layout->dtype == DTYPE_BF16 ? " of bf16" : "");
 }
 
-static void explain_kernel(enum direction direction,
-                           const struct kernel *kernel, struct sink *sink)
+/* The time of the one that was chosen, then names and times of the others. */
+static void explain_times(const struct candidates *candidates,
+                          struct sink *sink)
 {
-    static const char *const names[N_DIRECTIONS] = {
-        [DIRECTION_FORWARD] = "",
-        [DIRECTION_DATA] = "backward to the data, ",
-        [DIRECTION_WEIGHTS] = "backward to the weights, "};
-    char text[64];
-
-    sink_printf(sink, "  %s%s", names[direction],
-                shape_text(&kernel->x, text, sizeof text));
-    if (kernel->how)
-        sink_printf(sink, ": %s, %s", kernel->candidates.items[0].name,
-                    kernel->how);
-    for (size_t i = 0; i < kernel->candidates.n; i++) {
-        const struct candidate *candidate = &kernel->candidates.items[i];
+    for (size_t i = 0; i < candidates->n; i++) {
+        const struct candidate *candidate = &candidates->items[i];
 
         if (candidate->ms < 0)
             sink_printf(sink, "%s %s not measured", i ? ";" : ",",
@@ -393,12 +383,20 @@ static void explain_kernel(enum direction direction,
             sink_printf(sink, "%s%s %.2f ms", i ? "; " : ",",
                         i ? candidate->name : "", candidate->ms);
     }
+}
+
+static void explain_parts(const struct kernel *kernel, struct sink *sink)
+{
     if (kernel->part.rows && kernel->part.rows < kernel->dst->shape.dims[2])
         sink_printf(sink, "; in bands of %lld rows",
                     (long long)kernel->part.rows);
     else if (kernel->part.images)
         sink_printf(sink, "; %lld images at a time",
                     (long long)kernel->part.images);
+}
+
+static void explain_reorders(const struct kernel *kernel, struct sink *sink)
+{
     if (kernel->x_layout && kernel->x_layout->is_pending) {
         sink_printf(sink, "; x scaled %s",
                     kernel->reorders_x ? "before" : "as it is read");
@@ -415,6 +413,25 @@ static void explain_kernel(enum direction direction,
         sink_puts(sink, "; residual reordered to ");
         explain_layout(kernel->dst, sink);
     }
+}
+
+static void explain_kernel(enum direction direction,
+                           const struct kernel *kernel, struct sink *sink)
+{
+    static const char *const names[N_DIRECTIONS] = {
+        [DIRECTION_FORWARD] = "",
+        [DIRECTION_DATA] = "backward to the data, ",
+        [DIRECTION_WEIGHTS] = "backward to the weights, "};
+    char text[64];
+
+    sink_printf(sink, "  %s%s", names[direction],
+                shape_text(&kernel->x, text, sizeof text));
+    if (kernel->how)
+        sink_printf(sink, ": %s, %s", kernel->candidates.items[0].name,
+                    kernel->how);
+    explain_times(&kernel->candidates, sink);
+    explain_parts(kernel, sink);
+    explain_reorders(kernel, sink);
     sink_puts(sink, "\n");
 }
 
