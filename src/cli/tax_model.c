@@ -55,7 +55,7 @@ static bool tax_model_is_below(const struct run *run, uint32_t id,
 
 enum { MAX_SIDE = 65536 }; /* larger sizes are not believed */
 
-/* Reads "8x3x64x64" and moves on behind it. Returns how many sizes there are; 0
+/* Reads "8x3x64x64" and moves on after it. Returns how many sizes there are; 0
  * if that is not what is there. */
 static size_t shape_read(const char **text, int64_t dims[4])
 {

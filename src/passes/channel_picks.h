@@ -1,7 +1,7 @@
 /* passes/channel_picks.h - channels that move from map to map, moved once.
  *
  * Exporters write a shuffle of channels as Reshape, Transpose, Reshape, then a
- * Split or two Gathers, behind a Concat. Each copies the maps, and those on
+ * Split or two Gathers, after a Concat. Each copies the maps, and those on
  * tensors of other ranks need them dense. Where Reshape, Flatten, Squeeze,
  * Unsqueeze, Transpose, Split, Slice, Gather and Concat together only choose
  * channels of maps [n,c,h,w] of float32, one PickChannels does it, which keeps

@@ -14,7 +14,7 @@ struct focus {
     const struct tensor *weight;
 };
 
-/* The inputs of a Slice behind the first. */
+/* The inputs of a Slice after the first. */
 enum { focus_starts = 1, focus_ends, focus_axes, focus_steps, focus_lists };
 
 /* All lists of a Slice, of n numbers each; false where one is not constant. */

@@ -12,7 +12,7 @@
  *   becomes one;
  * - a SiLU, Sigmoid, HardSwish, Mish or LeakyReLU goes into a Conv2d;
  * - the Slices and the Concat of a Focus (every second row and column, joined)
- *   go into the Conv2d behind them;
+ *   go into the Conv2d after them;
  * - a Dropout is removed;
  *
  * each only if nothing else reads the value in between. A fused node keeps the

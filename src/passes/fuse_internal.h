@@ -39,7 +39,7 @@ enum assay_status fold_channels(struct graph *graph, size_t at,
 
 /* ---- focus.c ------------------------------------------------------------- */
 
-/* A Conv2d behind a Concat of the four maps of every second row and column
+/* A Conv2d after a Concat of the four maps of every second row and column
  * becomes one of their source, with twice the stride and the kernel spread over
  * twice the rows and columns: the same products, nothing copied. */
 enum assay_status fuse_focus(struct graph *graph, size_t at, struct pool *pool,

@@ -186,7 +186,7 @@ static bool integers_moves(const struct node *node)
     return integers_is_move(node->op);
 }
 
-/* All inputs in the step of the result, behind one another. */
+/* All inputs in the step of the result, one after another. */
 static enum assay_status integers_concat(struct integers *pass,
                                          const struct node *concat,
                                          const struct step *to, uint32_t *out)

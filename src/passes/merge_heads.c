@@ -165,7 +165,7 @@ static bool are_transposes(const struct graph *graph, const struct heads *heads)
 
 /* ---- their numbers ------------------------------------------------------- */
 
-/* An input of all of them, one behind another; where it is left out, as often
+/* An input of all of them, one after another; where it is left out, as often
  * as there are channels, `otherwise`. */
 static void join_numbers(const struct graph *graph, const struct heads *heads,
                          size_t input, float otherwise, float *to)

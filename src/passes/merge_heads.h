@@ -4,7 +4,7 @@
  * The heads of a detector often end so: one channel says whether there is
  * something, four where, ten where its landmarks are. On channel blocks each of
  * them costs as much as a whole block. Together they fill one, and so do the
- * depthwise convolutions behind them and the Transposes behind those. A Split
+ * depthwise convolutions after them and the Transposes after those. A Split
  * gives everyone its channels.
  *
  * SPDX-License-Identifier: MIT */

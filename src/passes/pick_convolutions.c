@@ -120,7 +120,7 @@ static void change_places(struct graph *graph, size_t first, size_t second)
     graph_input_set(graph, second, 0, between);
 }
 
-/* A depthwise Conv2d behind a PickChannels. */
+/* A depthwise Conv2d after a PickChannels. */
 static enum assay_status pick_later(struct graph *graph, size_t at,
                                     struct pool *pool, struct error *err)
 {
@@ -170,7 +170,7 @@ static bool is_pointwise(const struct graph *graph, const struct node *node)
     return true;
 }
 
-/* A Conv2d of 1x1 behind a PickChannels. */
+/* A Conv2d of 1x1 after a PickChannels. */
 static enum assay_status pick_as_it_reads(struct graph *graph, size_t at,
                                           struct error *err)
 {

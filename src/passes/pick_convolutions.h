@@ -1,9 +1,9 @@
 /* passes/pick_convolutions.h - convolutions that read the channels of a shuffle
  * where they are.
  *
- * A depthwise Conv2d behind a PickChannels that only changes the order of all
+ * A depthwise Conv2d after a PickChannels that only changes the order of all
  * channels of one map comes before it, with its weights in that order. A Conv2d
- * of 1x1 behind a PickChannels becomes a PickConv2d. Both only if nothing else
+ * of 1x1 after a PickChannels becomes a PickConv2d. Both only if nothing else
  * reads the value in between.
  *
  * SPDX-License-Identifier: MIT */

@@ -248,7 +248,7 @@ static int64_t panel_blocks(const struct direct *direct, int64_t first)
     return has_panels(direct) && left >= DIRECT_PANEL ? DIRECT_PANEL : 1;
 }
 
-/* Weights of the panel that begins with a block; 0 behind the last. */
+/* Weights of the panel that begins with a block; 0 after the last. */
 static int64_t panel_floats(const struct direct *direct, int64_t first)
 {
     return first < direct->out_blocks
@@ -291,7 +291,7 @@ void direct_pack(const struct direct *direct, const float *weights,
     }
 }
 
-/* The bias of n blocks, 0 behind the last channel. */
+/* The bias of n blocks, 0 after the last channel. */
 static void copy_bias(const struct direct *direct, const float *bias,
                       int64_t first, int64_t n, float *to)
 {

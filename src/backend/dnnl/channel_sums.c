@@ -23,13 +23,13 @@ struct columns {
     int width; /* channels, at most LANES */
 };
 
-/* Two sums a channel: of x its mean and the squares around it; of a gradient
+/* Two sums per channel: of x its mean and the squares around it; of a gradient
  * its sum and that of its products with x around the mean. */
 struct sums {
     double first[LANES], second[LANES];
 };
 
-/* A pixel's channels, 0 behind the last one. */
+/* A pixel's channels, 0 after the last one. */
 VARIANT_PART void load(const float *from, int width, lanes *to)
 {
     if (width == LANES) {

@@ -98,7 +98,7 @@ static bool parse_candidate(const char *text, size_t length,
     return end == text + length && out->ms >= 0;
 }
 
-/* The candidates behind the key; its length, or 0 for a bad line. */
+/* The candidates after the key; its length, or 0 for a bad line. */
 static size_t parse_line(const char *line, size_t length,
                          struct candidates *out)
 {

@@ -375,7 +375,7 @@ enum { parallel_elements = 1 << 15 };
  * the channel `first` of one to the channel `at` of the other. */
 void move_channels(const struct tensor *from, int64_t first,
                    const struct tensor *to, int64_t at, int64_t n);
-/* What lies behind the last channel of a blocked map is zero, or else kernels
+/* What comes after the last channel of a blocked map is zero, or else kernels
  * would add it in. */
 void clear_last_lanes(const struct tensor *map);
 
@@ -603,7 +603,7 @@ enum assay_status transposed_kernel(struct onednn *dn, const struct job *job,
                                     const struct tensor *bias,
                                     struct kernel **out, struct error *err);
 
-/* ---- a function an op ---------------------------------------------------- */
+/* ---- one function per op ------------------------------------------------- */
 
 typedef enum assay_status onednn_forward(struct onednn *dn, struct job *job,
                                          const struct tensor *const *inputs,
@@ -725,8 +725,8 @@ void executed_backward(const struct onednn *dn, const struct node *node,
 
 /* ---- pool_blocks.c ------------------------------------------------------- */
 
-/* Windows as oneDNN describes them: `after` is what has to be behind the input
- * so that the last one fits. */
+/* Windows as oneDNN describes them: `after` is what has to follow the input so
+ * that the last one fits. */
 struct windows {
     enum algorithm algorithm;
     int64_t kernel[2], stride[2], before[2], after[2];

@@ -2,7 +2,7 @@
  * Mul, BatchNorm and ResizeNearest, on the layouts that convolutions leave.
  *
  * Written here because they only move memory: they work in place where the
- * input is not needed afterwards. Padding behind the last channel stays 0. */
+ * input is not needed afterwards. Padding after the last channel stays 0. */
 #include "backend/dnnl/channel_affine.h"
 
 #include "backend/dnnl/concat_places.h"
@@ -279,7 +279,7 @@ enum assay_status forward_mul(struct onednn *dn, struct job *job,
     return own_kernel(dn, job, inputs, y, err);
 }
 
-/* Scale and shift of each channel, 0 behind the last one. */
+/* Scale and shift of each channel, 0 after the last one. */
 static enum assay_status
 elementwise_make_affine(const struct job *job,
                         const struct tensor *const *inputs, int64_t padded,
@@ -299,7 +299,7 @@ elementwise_make_affine(const struct job *job,
     return ASSAY_OK;
 }
 
-/* What is no map: a channel is whatever lies behind the second dimension. */
+/* Not a map: a channel is all that the dimensions after the second have. */
 static void plain_blocks(const struct shape *shape,
                          struct channel_blocks *blocks)
 {

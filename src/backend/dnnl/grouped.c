@@ -223,7 +223,7 @@ static void grouped_find_channels(const struct job *job,
     }
 }
 
-/* The biases of a panel, 0 behind the last channel. */
+/* The biases of a panel, 0 after the last channel. */
 static void grouped_bias(const struct job *job, const struct grouped *plan,
                          const struct grouped_panel *panel, float *bias)
 {

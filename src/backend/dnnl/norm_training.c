@@ -61,7 +61,7 @@ static float factor_of(const struct node *node, float variance)
     return (float)(1 / sqrt((double)variance + (double)eps));
 }
 
-/* Scales, then shifts; both 0 behind the last channel. */
+/* Scales, then shifts; both 0 after the last channel. */
 static enum assay_status norm_make_affine(const struct job *job,
                                           const struct tensor *const *inputs,
                                           const struct tensor *statistics,
@@ -212,7 +212,7 @@ VARIANT_PART void combine_pixels(int64_t plane, int64_t block,
     }
 }
 
-/* One block of channels of one image: most often of 16, which is one
+/* One block of channels of one image: most often of LANES, which is one
  * register. */
 VARIANTS(void, combine_block,
          (const struct channel_blocks *blocks, const struct combination *by,
@@ -221,8 +221,8 @@ VARIANTS(void, combine_block,
 {
     if (blocks->block == 1)
         combine_pixels(blocks->plane, 1, by, channel, x, dy, dx);
-    else if (blocks->block == 16)
-        combine_pixels(blocks->plane, 16, by, channel, x, dy, dx);
+    else if (blocks->block == LANES)
+        combine_pixels(blocks->plane, LANES, by, channel, x, dy, dx);
     else
         combine_pixels(blocks->plane, blocks->block, by, channel, x, dy, dx);
 }
@@ -247,7 +247,7 @@ VARIANT_PART void combine_passing_pixels(const struct batch *batch,
     }
 }
 
-/* The same for blocks of 16. */
+/* The same for blocks of LANES. */
 VARIANT_PART void combine_passing_lanes(const struct batch *batch,
                                         const struct combination *by,
                                         int64_t channel, const float *x,
@@ -407,7 +407,7 @@ static void close_pass(struct norm_pass *pass)
     tensor_release(&pass->passed);
 }
 
-/* A ReLU behind a residual: what passes it is a gradient of its own, the
+/* A ReLU after a residual: what passes it is a gradient of its own, the
  * residual's, that needs memory. It takes that of dy where it may. */
 static enum assay_status set_gate(struct onednn *dn, const struct job *job,
                                   const struct op_backward *pass,
@@ -453,7 +453,7 @@ static enum assay_status set_relu(struct onednn *dn, const struct job *job,
     return ASSAY_OK;
 }
 
-/* Room for a few numbers a channel, all 0. */
+/* n numbers per channel, all 0. */
 static enum assay_status make_rows(const struct op_context *context, int64_t n,
                                    int64_t channels, struct tensor *out,
                                    struct error *err)

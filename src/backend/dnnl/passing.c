@@ -259,7 +259,7 @@ static bool passing_moves_nothing(const struct shape *x, const struct shape *y,
     return true;
 }
 
-/* Whether x is a map whose channels fill one block, and they move behind the
+/* Whether x is a map whose channels fill one block, and they move after the
  * rest: they lie there. */
 static bool passing_has_last(const struct job *job, const int *order)
 {

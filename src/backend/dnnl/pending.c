@@ -1,5 +1,5 @@
 /* backend/dnnl/pending.c - see channel_affine.h: a BatchNorm that is left to
- * the convolution behind it. */
+ * the convolution after it. */
 #include "backend/dnnl/channel_affine.h"
 
 #include "backend/direct/direct.h"
