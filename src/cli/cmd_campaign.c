@@ -93,6 +93,8 @@ struct campaign_job {
                                      arena of config */
     bool lost_one;                /* there was no memory for a name */
     size_t n_left;                /* tests not run because it was stopped */
+    size_t n_vain;                /* tests, if none of them passed */
+    char why_failed[160];         /* the first of these */
     size_t shard, n_shards;
 };
 
@@ -287,8 +289,12 @@ static enum assay_status campaign_do_tests(struct campaign_job *job,
     campaign_log_close(log);
     str_release(&path);
     str_release(&choices);
-    if (!st)
+    if (!st) {
         job->n_left = progress.n_left;
+        job->n_vain = progress.n_passed ? 0 : progress.n_done;
+        snprintf(job->why_failed, sizeof job->why_failed, "%s",
+                 progress.why_failed);
+    }
     return st ? st : campaign_show_end(job, &progress, err);
 }
 
@@ -611,6 +617,22 @@ static void campaign_note_ignored(const struct campaign_config *config)
     }
 }
 
+/* A campaign that ends has measured something, and all that it was told to. */
+static enum assay_status campaign_judge(const struct campaign_job *job,
+                                        struct error *err)
+{
+    if (job->n_vain && !job->n_left)
+        return error_set(err, ASSAY_CHECK_FAILED,
+                         "none of the %zu tests passed; the first one: %s. A "
+                         "failed test is not tried again: use another log_dir",
+                         job->n_vain, job->why_failed);
+    if (job->left_out.n)
+        return error_set(err, ASSAY_CHECK_FAILED,
+                         "%zu of %zu networks were left out, see above",
+                         job->left_out.n, job->config.create.networks.n);
+    return ASSAY_OK;
+}
+
 /* And the Python that it needs. */
 static enum assay_status campaign_choose_framework(struct campaign_job *job,
                                                    struct error *err)
@@ -641,11 +663,7 @@ static enum assay_status campaign_do_job(struct campaign_job *job,
         st = campaign_check_roles(job, err);
     if (!st)
         st = campaign_do_sections(job, err);
-    if (!st && job->left_out.n)
-        st = error_set(err, ASSAY_CHECK_FAILED,
-                       "%zu of %zu networks were left out, see above",
-                       job->left_out.n, job->config.create.networks.n);
-    return st;
+    return st ? st : campaign_judge(job, err);
 }
 
 static enum assay_status run_campaign(const struct arguments *arguments,

@@ -114,6 +114,16 @@ static bool is_stopped(const struct campaign *campaign)
     return stop && *stop;
 }
 
+/* Of a test that is new or was in the log. */
+static void count_result(struct campaign_progress *progress,
+                         const struct campaign_result *result)
+{
+    progress->n_passed += result->is_passed;
+    if (!result->is_passed && !progress->why_failed[0])
+        snprintf(progress->why_failed, sizeof progress->why_failed, "%s",
+                 result->reason);
+}
+
 /* A signal that goes to a whole group of processes, as those of timeout and of
  * batch systems do, ends the test, too: that is not a failure of its. */
 static bool is_cut_short(const struct campaign *campaign,
@@ -150,6 +160,7 @@ static enum assay_status run_test(struct campaign *campaign,
     if (st)
         return st;
     campaign->is_full[test->series] |= campaign_is_nomem(&result);
+    count_result(progress, &result);
     progress->n_done++;
     progress->n_left--;
     campaign_tell(campaign, test, &result);
@@ -200,6 +211,7 @@ static enum assay_status campaign_visit(struct campaign *campaign,
         return campaign_run_again(campaign, test, err);
     if (is_first) {
         campaign->is_full[test->series] |= campaign_is_nomem(&before);
+        count_result(progress, &before);
         progress->n_done++;
         if (progress->n_answered)
             progress->n_answered--; /* by a test of this run */

@@ -204,9 +204,11 @@ struct campaign_progress {
     size_t n_before;        /* already in the log */
     size_t n_answered;      /* to come, and answered by another test */
     size_t n_failed, n_skipped;
-    size_t round;        /* from 1; later rounds measure latency again */
-    size_t n_left;       /* tests left to run, in all rounds */
-    double seconds_left; /* NAN: unknown */
+    size_t n_passed;      /* in this run or before */
+    char why_failed[160]; /* the first one that failed, in this run or before */
+    size_t round;         /* from 1; later rounds measure latency again */
+    size_t n_left;        /* tests left to run, in all rounds */
+    double seconds_left;  /* NAN: unknown */
     const struct campaign_test *test;
     const struct campaign_result *result; /* of test; NULL: it is starting */
 };
