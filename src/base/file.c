@@ -37,19 +37,45 @@ static void apply_umask(int fd)
     (void)!fchmod(fd, 0666 & ~mask);
 }
 
+/* How much of path is its folder; 0: the current one. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+
+    return slash && !n ? 1 : n;
+}
+
+enum assay_status file_cannot_write(struct error *err, int errnum,
+                                    const char *path)
+{
+    size_t n = folder_length(path);
+    char *folder = n && errnum == ENOENT ? mem_strndup(path, n) : NULL;
+    struct stat info;
+    enum assay_status st;
+
+    if (folder && lstat(folder, &info) && errno == ENOENT)
+        st = error_set(err, ASSAY_NOT_FOUND,
+                       "cannot write %s: there is no folder %s; make it first",
+                       path, folder);
+    else
+        st = error_errno(err, errnum, "cannot write %s", path);
+    mem_free(folder);
+    return st;
+}
+
 /* A file without a name in the folder of path: a killed program leaves nothing
  * behind. -1 if the file system cannot do that, or if /proc could not name it
  * later. */
 static int open_unnamed(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) : 0;
+    size_t n = folder_length(path);
     char *folder;
     int fd;
 
     if (access("/proc/self/fd", X_OK))
         return -1;
-    folder = slash ? mem_strndup(path, n ? n : 1) : mem_strdup(".");
+    folder = n ? mem_strndup(path, n) : mem_strdup(".");
     if (!folder)
         return -1;
     fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -72,7 +98,7 @@ static enum assay_status open_beside(struct output *output, struct error *err)
     if (fd < 0)
         fd = mkstemp(output->temporary);
     if (fd < 0)
-        return error_errno(err, errno, "cannot write %s", output->path);
+        return file_cannot_write(err, errno, output->path);
     apply_umask(fd);
     output->file = fdopen(fd, "wb");
     if (!output->file) {

@@ -17,6 +17,11 @@ struct output;
 enum assay_status output_open(const char *path, struct output **out,
                               struct error *err);
 
+/* Why path cannot be written, with errnum of what failed: "cannot write
+ * out/x.json: there is no folder out; make it first". */
+enum assay_status file_cannot_write(struct error *err, int errnum,
+                                    const char *path);
+
 /* Borrowed, until commit or discard. */
 struct sink *output_sink(struct output *output);
 

@@ -64,7 +64,7 @@ static const struct option options[] = {
      .help = "start each command at most this often", .shown_default = "20",
      FIELD(pairs)},
     {OPT_TIME("limit", "TIME", 0, 1e6),
-     .help = "start no further pair after this time", .shown_default = "10 min",
+     .help = "start no further pair after this time", .shown_default = "10min",
      FIELD(limit_s)},
     {OPT_FILE("runs", "DIR"), .role = ROLE_OUTPUT,
      .help = "keep the run files of the commands in this folder", FIELD(runs)},

@@ -169,7 +169,7 @@ static enum assay_status part_create(struct store_writer *writer,
     if (st)
         return st;
     if (writer->claim < 0 || fstat(writer->claim, &info))
-        return error_errno(err, errno, "cannot write %s", writer->path);
+        return file_cannot_write(err, errno, writer->path);
     (void)claim_take(writer->claim, &holder);
     writer->began = info.st_mtim;
     return ASSAY_OK;

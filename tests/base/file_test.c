@@ -56,8 +56,16 @@ TEST(a_bad_path_is_refused_when_opening)
 
     CHECK_INT(output_open("/nowhere/x.json", &output, &err), ASSAY_NOT_FOUND);
     CHECK_STR(err.text,
-              "cannot write /nowhere/x.json: No such file or directory");
+              "cannot write /nowhere/x.json: there is no folder /nowhere; make "
+              "it first");
     CHECK(output == NULL);
+    err = (struct error){0};
+    CHECK_INT(output_open("nowhere/a/x.json", &output, &err), ASSAY_NOT_FOUND);
+    CHECK_STR(err.text, "cannot write nowhere/a/x.json: there is no folder "
+                        "nowhere/a; make it first");
+    err = (struct error){0};
+    CHECK_INT(output_open("/proc/x.json", &output, &err), ASSAY_NOT_FOUND);
+    CHECK_STR(err.text, "cannot write /proc/x.json: No such file or directory");
     err = (struct error){0};
     CHECK_INT(output_open("/tmp", &output, &err), ASSAY_IO);
     CHECK_STR(err.text, "cannot write /tmp: it is a folder, name a file in it");
