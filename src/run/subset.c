@@ -227,11 +227,11 @@ static enum assay_status subset_copy_chosen(struct run *to,
     return st;
 }
 
-/* Lists the existing names, for the message about one that does not exist. */
+/* Lists the existing names, for the message about one that does not exist; a
+ * name may have a comma itself. */
 static void subset_list_name(struct str *list, const char *name)
 {
-    (void)(list->n && str_append(list, ", "));
-    (void)str_append(list, name);
+    (void)str_printf(list, "%s'%s'", list->n ? ", " : "", name);
 }
 
 static enum assay_status filter_check(const struct run *run,

@@ -100,11 +100,11 @@ TEST(an_unknown_name_is_answered_with_a_list_of_names)
                                 .last_iteration = UINT64_MAX};
 
     CHECK_INT(run_subset(run, &filter, &part, &err), ASSAY_NOT_FOUND);
-    CHECK_STR(err.text, "no phase 'backward'; there are: forward");
+    CHECK_STR(err.text, "no phase 'backward'; there are: 'forward'");
     err = (struct error){0};
     filter = (struct run_filter){.thread = "x", .last_iteration = UINT64_MAX};
     CHECK_INT(run_subset(run, &filter, &part, &err), ASSAY_NOT_FOUND);
-    CHECK_STR(err.text, "no thread 'x'; there are: main, worker");
+    CHECK_STR(err.text, "no thread 'x'; there are: 'main', 'worker'");
     err = (struct error){0};
     filter = (struct run_filter){.first_iteration = 2, .last_iteration = 9};
     CHECK_INT(run_subset(run, &filter, &part, &err), ASSAY_NOT_FOUND);
