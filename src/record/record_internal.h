@@ -341,8 +341,12 @@ bool writer_is_shown(void);
 
 /* ---- span.c ----------------------------------------------------------- */
 
-/* Before a recording: iterations start at 0, no bytes are live. */
+/* Before a recording, while there is none: iterations start at 0, no bytes are
+ * live. */
 void spans_reset(unsigned warm_up);
+/* In a forked child: the thread that may have been in an iteration is not
+ * there, so nobody waits for it. */
+void spans_forget_others(void);
 
 /* Ends everything open on this thread; returns how many spans and iterations
  * there were. */

@@ -64,6 +64,7 @@ static bool recorder_is_free(pthread_mutex_t *mutex)
 
 static void recorder_leave_to_parent(void)
 {
+    spans_forget_others();
     if (atomic_load(&recorder_generation) == 0 &&
         recorder_is_free(&recorder.control) && recorder_is_free(&recorder.lock))
         return;

@@ -5,6 +5,7 @@
  * to the drainer. */
 #include "record/record_internal.h"
 
+#include <sched.h>
 #include <string.h>
 
 int assay_is_recording_;
@@ -307,25 +308,48 @@ void assay_iteration_(int begins)
 
     if (!buffer)
         return;
-    if (begins && iteration_change_owner(0, own | CHANGING)) {
+    if (!iteration_change_owner(begins ? 0 : own, own | CHANGING)) {
+        counter_increment(&buffer->n_unbalanced);
+        return;
+    }
+    /* Another recording may have begun since the buffer was looked up. */
+    if (!recorder_has(buffer)) {
+        atomic_store(&iteration.owner, 0);
+    } else if (begins) {
         iteration_begin(buffer);
         atomic_store(&iteration.owner, own);
-    } else if (!begins && iteration_change_owner(own, own | CHANGING)) {
+    } else {
         iteration_end(buffer, now);
         atomic_store(&iteration.owner, 0);
-    } else {
-        counter_increment(&buffer->n_unbalanced);
+    }
+}
+
+/* Waits for a thread that still begins or ends an iteration of the last
+ * recording: it finishes at once, because it no longer waits for space. */
+static void iteration_take(void)
+{
+    uintptr_t owner = atomic_load(&iteration.owner);
+
+    while (owner & CHANGING || !iteration_change_owner(owner, CHANGING)) {
+        sched_yield();
+        owner = atomic_load(&iteration.owner);
     }
 }
 
 void spans_reset(unsigned warm_up)
 {
+    iteration_take();
     iteration.n_marked = 0;
     iteration.n_warm_up = warm_up;
-    atomic_store(&iteration.owner, 0);
     atomic_store(&iteration_now, RUN_NONE);
     atomic_store(&iteration_peak_bytes, RUN_UNKNOWN);
     atomic_store(&live_bytes, 0);
+    atomic_store(&iteration.owner, 0);
+}
+
+void spans_forget_others(void)
+{
+    atomic_store(&iteration.owner, 0);
 }
 
 /* Drops an iteration that this thread can no longer end. */

@@ -316,6 +316,38 @@ TEST(recordings_start_and_stop_under_threads_that_never_pause)
         pthread_join(threads[i], NULL);
 }
 
+static void *mark_until_told(void *unused)
+{
+    while (atomic_load(&goes_on)) {
+        assay_iteration_begin();
+        assay_iteration_end();
+    }
+    return unused;
+}
+
+/* A thread may be stopped in the middle of a call, and go on when the next
+ * recording has begun. */
+TEST(an_iteration_under_way_is_no_part_of_the_next_recording)
+{
+    pthread_t threads[n_threads];
+
+    atomic_store(&goes_on, true);
+    for (int i = 0; i < n_threads; i++)
+        threads[i] = start_thread(mark_until_told, NULL);
+    for (int i = 0; i < 100; i++) {
+        struct recorded recorded;
+        struct error err = {0};
+
+        CHECK_STATUS(record_start_in_memory(NULL, &err), ASSAY_OK, &err);
+        usleep(1000);
+        CHECK_STATUS(record_stop_run(&recorded, &err), ASSAY_OK, &err);
+        recorded_release(&recorded);
+    }
+    atomic_store(&goes_on, false);
+    for (int i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+}
+
 TEST(counters_of_several_threads_come_in_order_of_time)
 {
     pthread_t threads[n_threads / 2];
