@@ -20,19 +20,19 @@ static atomic_size_t peak_bytes;
 static atomic_long fail_countdown = -1; /* requests left before it fails */
 static atomic_bool fail_only_once;
 
+/* Each request counts once, on whatever thread, and none undoes a mem_fail_at()
+ * that comes meanwhile. */
 static bool is_told_to_fail(void)
 {
     long left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
+    long next;
 
-    if (left < 0)
-        return false;
-    if (left > 0) {
-        atomic_store(&fail_countdown, left - 1);
-        return false;
-    }
-    if (atomic_load(&fail_only_once))
-        atomic_store(&fail_countdown, -1);
-    return true;
+    do {
+        if (left < 0)
+            return false;
+        next = left > 0 ? left - 1 : atomic_load(&fail_only_once) ? -1 : 0;
+    } while (!atomic_compare_exchange_weak(&fail_countdown, &left, next));
+    return left == 0;
 }
 
 static void count_bytes_in(size_t bytes)

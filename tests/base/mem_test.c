@@ -2,6 +2,8 @@
 #include "base/mem.h"
 #include "test.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -42,6 +44,48 @@ TEST(the_nth_request_and_all_after_it_fail)
     CHECK_STR(a, "x");
     mem_free(a);
     mem_fail_at(-1);
+}
+
+enum { n_threads = 4, n_requests = 1000000 }; /* each */
+
+static atomic_long n_granted;
+
+static void *request_many(void *unused)
+{
+    for (int i = 0; i < n_requests; i++) {
+        void *block = mem_alloc(1);
+
+        atomic_fetch_add(&n_granted, block != NULL);
+        mem_free(block);
+    }
+    return unused;
+}
+
+static long count_granted_together(void)
+{
+    pthread_t threads[n_threads];
+
+    atomic_store(&n_granted, 0);
+    for (int i = 0; i < n_threads; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, request_many, NULL), 0);
+    for (int i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+    return atomic_load(&n_granted);
+}
+
+TEST(requests_of_several_threads_are_counted_once_each)
+{
+    static const long most = n_threads * n_requests;
+    long granted;
+
+    mem_fail_at(most / 2);
+    granted = count_granted_together();
+    mem_fail_at(-1);
+    CHECK_INT(granted, most / 2);
+    mem_fail_once_at(most / 2);
+    granted = count_granted_together();
+    mem_fail_at(-1);
+    CHECK_INT(granted, most - 1);
 }
 
 TEST(mapped_pages_are_zeroed_counted_and_given_back)
