@@ -84,13 +84,14 @@ static enum assay_status make_batch(struct frame *frame,
                                     const struct model_inputs *inputs,
                                     struct pool *pool, struct error *err)
 {
-    uint32_t owner = pool_set_owner(pool, OWNER_IMAGES);
     enum assay_status st = check_count(inputs, err);
 
-    for (size_t i = 0; !st && i < inputs->n; i++)
+    for (size_t i = 0; !st && i < inputs->n; i++) {
         st = tensor_new(pool, inputs->sides[i].dtype, &inputs->shapes[i],
                         &frame->tensors[i], err);
-    pool_set_owner(pool, owner);
+        if (!st) /* the pool's owner is that of the thread that computes */
+            buffer_set_owner(frame->tensors[i].buffer, OWNER_IMAGES);
+    }
     for (size_t i = 0; !st && i < frame->n; i++)
         st = frame_fill_image(frame, inputs, i, err);
     return st;

@@ -89,8 +89,9 @@ enum assay_status buffer_wrap_file(void *data, size_t bytes,
  * again from a file. They must be as they came: changes are lost. */
 void buffer_unload(const struct buffer *buffer, size_t offset, size_t bytes);
 
-/* Who owns what is taken from now on; gives who did until now. Where there is
- * no memory to count by owner it is OWNER_OTHER. */
+/* Who owns what is taken from now on, on whatever thread; gives who did until
+ * now. Where there is no memory to count by owner it is OWNER_OTHER. For the
+ * thread that computes: what other threads take, they hand over themselves. */
 uint32_t pool_set_owner(struct pool *pool, uint32_t owner);
 /* Hands a buffer over to another owner; nothing for wrapped memory. */
 void buffer_set_owner(struct buffer *buffer, uint32_t owner);

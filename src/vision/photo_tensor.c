@@ -33,11 +33,11 @@ enum assay_status photo_tensor(const struct picture *picture, struct pool *pool,
 {
     struct shape shape = shape_of(3, (int64_t)3, (int64_t)picture->height,
                                   (int64_t)picture->width);
-    uint32_t owner = pool_set_owner(pool, OWNER_IMAGES);
     enum assay_status st = tensor_new(pool, DTYPE_F32, &shape, out, err);
 
-    pool_set_owner(pool, owner);
-    if (!st)
-        photo_spread(picture, tensor_f32(out));
-    return st;
+    if (st)
+        return st;
+    buffer_set_owner(out->buffer, OWNER_IMAGES);
+    photo_spread(picture, tensor_f32(out));
+    return ASSAY_OK;
 }

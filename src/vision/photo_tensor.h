@@ -10,7 +10,8 @@
 /* Writes [3,h,w] with values from 0 to 1. */
 void photo_spread(const struct picture *picture, float *out);
 
-/* The same as a tensor. */
+/* The same as a tensor, which counts as OWNER_IMAGES. Several threads may make
+ * one from the same pool at once. */
 enum assay_status photo_tensor(const struct picture *picture, struct pool *pool,
                                struct tensor *out, struct error *err);
 

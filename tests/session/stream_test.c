@@ -286,6 +286,47 @@ TEST(photographs_come_in_order_whichever_thread_decoded_them)
     studio_close(&studio);
 }
 
+/* The thread that computes says whose it is what it takes, and the threads that
+ * decode take from the same pool. */
+TEST(photographs_made_ahead_change_no_owner_of_what_is_taken_meanwhile)
+{
+    struct side_input side = {.dtype = DTYPE_F32};
+    struct shape shape =
+        shape_of(4, (int64_t)2, (int64_t)3, (int64_t)4, (int64_t)4);
+    struct ahead_options options = {.batch = 2, .n_held = 1, .n_threads = 4};
+    struct studio studio;
+    struct ahead *ahead;
+    struct frame *frame;
+
+    studio_open(&studio, most_photos);
+    studio.session.inputs = (struct model_inputs){.kind = INPUTS_BATCH,
+                                                  .recipe = recipe_defaults(),
+                                                  .shapes = &shape,
+                                                  .sides = &side,
+                                                  .n = 1};
+    studio.session.inputs.recipe.width = 4;
+    studio.session.inputs.recipe.height = 4;
+    options.intake = &studio.intake;
+    options.session = &studio.session;
+    CHECK_STATUS(ahead_new(&options, &ahead, &err), ASSAY_OK, &err);
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct pool *pool = studio.session.pool;
+        uint32_t before = pool_set_owner(pool, OWNER_MODULE + i % 8);
+        struct buffer *buffer;
+
+        CHECK_INT(before, OWNER_OTHER);
+        CHECK_STATUS(pool_take(pool, 100, "x", &buffer, &err), ASSAY_OK, &err);
+        CHECK_INT(buffer_owner(buffer), OWNER_MODULE + i % 8);
+        CHECK_INT(pool_set_owner(pool, before), OWNER_MODULE + i % 8);
+        buffer_release(buffer);
+        CHECK_STATUS(ahead_take(ahead, &frame, &err), ASSAY_OK, &err);
+        CHECK_INT(buffer_owner(frame->tensors[0].buffer), OWNER_IMAGES);
+        ahead_give(ahead, frame);
+    }
+    ahead_free(ahead);
+    studio_close(&studio);
+}
+
 /* ---- the books -------------------------------------------------------------
  */
 
