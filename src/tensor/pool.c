@@ -176,7 +176,13 @@ size_t pool_live_of(struct pool *pool, uint32_t owner)
 
 size_t pool_owner_count(const struct pool *pool)
 {
-    return pool->n_owners;
+    struct pool *unlocked = (struct pool *)pool;
+    size_t n;
+
+    pthread_mutex_lock(&unlocked->lock);
+    n = pool->n_owners;
+    pthread_mutex_unlock(&unlocked->lock);
+    return n;
 }
 
 /* ---- buffers ----------------------------------------------------------- */
@@ -303,9 +309,12 @@ void pool_trim(struct pool *pool)
 
 bool pool_set_thrifty(struct pool *pool, bool is_thrifty)
 {
-    bool before = pool->is_thrifty;
+    bool before;
 
+    pthread_mutex_lock(&pool->lock);
+    before = pool->is_thrifty;
     pool->is_thrifty = is_thrifty;
+    pthread_mutex_unlock(&pool->lock);
     return before;
 }
 
@@ -408,7 +417,8 @@ static void count_taken(struct pool *pool, struct buffer *buffer)
 
 /* Of a device, with what is left there and what may help. */
 static enum assay_status pool_nomem(const struct pool *pool, size_t bytes,
-                                    const char *what, struct error *err)
+                                    size_t live_bytes, const char *what,
+                                    struct error *err)
 {
     static const double mib = 0x1p20;
     struct space *space = pool->space;
@@ -426,7 +436,7 @@ static enum assay_status pool_nomem(const struct pool *pool, size_t bytes,
              "%s has %.0f of %.0f MiB left; here %.0f MiB are in use%s; a "
              "smaller batch needs less",
              space->name, (double)free_bytes / mib, (double)total_bytes / mib,
-             (double)pool->usage.live_bytes / mib, spare);
+             (double)live_bytes / mib, spare);
     error_hint(err, hint);
     return st;
 }
@@ -437,7 +447,7 @@ static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
                                        struct buffer **out, struct error *err)
 {
     struct buffer *buffer;
-    size_t capacity;
+    size_t capacity, live_bytes;
     unsigned class;
     uint32_t whose;
 
@@ -459,9 +469,10 @@ static enum assay_status pool_take_for(struct pool *pool, const uint32_t *owner,
     } else {
         pool->usage.refused_bytes = pool->usage.live_bytes + capacity;
     }
+    live_bytes = pool->usage.live_bytes;
     pthread_mutex_unlock(&pool->lock);
     if (!buffer)
-        return pool_nomem(pool, bytes, what, err);
+        return pool_nomem(pool, bytes, live_bytes, what, err);
     buffer->pool = pool;
     atomic_store(&buffer->references, 1);
     pool_tell(buffer, &(struct pool_change){.bytes = (int64_t)buffer->capacity,

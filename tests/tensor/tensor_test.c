@@ -3,6 +3,8 @@
 #include "tensor/tensor.h"
 #include "test.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -476,5 +478,56 @@ TEST(unloading_memory_that_is_no_file_changes_nothing)
     for (size_t i = 0; i < 4 * page; i += page)
         CHECK_INT(((unsigned char *)tensor_data(&tensor))[i], 9);
     tensor_release(&tensor);
+    pool_free(pool);
+}
+
+/* ---- several threads --------------------------------------------------- */
+
+static atomic_bool is_over;
+
+/* As a loader's worker does: more than the pool's limit, too. */
+static void *take_until_over(void *pool)
+{
+    struct error unused;
+
+    while (!atomic_load(&is_over)) {
+        struct buffer *buffer, *refused;
+
+        unused = (struct error){0};
+        if (pool_take(pool, 50 << 20, "x", &buffer, &unused) == ASSAY_OK)
+            buffer_set_owner(buffer, OWNER_IMAGES);
+        if (pool_take(pool, 1 << 30, "y", &refused, &unused) == ASSAY_OK)
+            buffer_release(refused);
+        buffer_release(buffer);
+    }
+    return NULL;
+}
+
+TEST(threads_share_a_pool_whose_settings_change)
+{
+    enum { n_threads = 3, n_rounds = 2000 };
+    struct pool *pool = new_pool();
+    pthread_t threads[n_threads];
+    struct buffer *buffer;
+
+    pool_set_limit(pool, 200 << 20);
+    atomic_store(&is_over, false);
+    for (int i = 0; i < n_threads; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, take_until_over, pool), 0);
+    for (uint32_t i = 0; i < n_rounds; i++) {
+        bool before = pool_set_thrifty(pool, true);
+        uint32_t owner = pool_set_owner(pool, OWNER_MODULE + i);
+
+        CHECK_INT(pool_take(pool, 1000, "z", &buffer, &err), ASSAY_OK);
+        CHECK_INT(buffer_owner(buffer), OWNER_MODULE + i);
+        buffer_release(buffer);
+        pool_set_owner(pool, owner);
+        CHECK(pool_set_thrifty(pool, before));
+        CHECK(pool_owner_count(pool) > OWNER_MODULE + i);
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+    CHECK_INT(pool_usage(pool).live_bytes, 0);
     pool_free(pool);
 }
