@@ -79,7 +79,8 @@ def test_times_are_those_of_a_clock_around_each_call():
             model(1)
             by_hand += time.perf_counter() - begin
     node = timing.timing_data.find("model")
-    assert node.total_time == pytest.approx(by_hand / 4, rel=0.02)
+    # Of two clocks, which agree to much less than a thousandth.
+    assert 0.02 + 0.05 <= node.total_time <= by_hand / 4 * 1.001
     first, second = (timing.timing_data.find(f"model.{i}") for i in (0, 1))
     assert first.total_time >= 0.02 and second.total_time >= 0.05
     inner = first.total_time + second.total_time

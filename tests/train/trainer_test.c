@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -539,7 +540,18 @@ TEST(a_full_disk_leaves_the_previous_checkpoint)
     small_training_free(&training);
 }
 
-/* Killed in the middle of writing, over and over. */
+/* When a file was written; 0: it is not there. */
+static int64_t written_ns(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) ? 0
+                             : (int64_t)info.st_mtim.tv_sec * 1000000000 +
+                                   info.st_mtim.tv_nsec;
+}
+
+/* Killed in the middle of writing, over and over: each one so long after its
+ * first checkpoint. */
 TEST(a_killed_training_leaves_a_complete_checkpoint)
 {
     enum { times = 12 };
@@ -548,6 +560,7 @@ TEST(a_killed_training_leaves_a_complete_checkpoint)
 
     snprintf(path, sizeof path, "%s", test_path("killed.safetensors"));
     for (int i = 0; i < times; i++) {
+        int64_t before_ns = written_ns(path);
         struct train_position position;
         pid_t child = fork();
 
@@ -563,11 +576,13 @@ TEST(a_killed_training_leaves_a_complete_checkpoint)
             _exit(small_training_run(&training, &report, &err) ? 3 : 0);
         }
         CHECK(child > 0);
-        usleep((useconds_t)(20000 + 3571 * i));
+        while (written_ns(path) == before_ns) {
+            CHECK_INT(waitpid(child, NULL, WNOHANG), 0); /* it goes on */
+            usleep(1000);
+        }
+        usleep((useconds_t)(3571 * i));
         CHECK_INT(kill(child, SIGKILL), 0);
         CHECK_INT(waitpid(child, NULL, 0), child);
-        if (access(path, R_OK))
-            continue;
         CHECK_STATUS(train_checkpoint_look(path, &position, &err), ASSAY_OK,
                      &err);
         CHECK(position.step >= most);
