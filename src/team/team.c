@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -407,6 +408,25 @@ static struct team *team_own(void)
     return own;
 }
 
+/* Signals are for the threads that the program knows of, except those that an
+ * instruction of the worker itself raises: blocked, these would end the program
+ * (base/file_guard.h answers one). */
+static int team_start_thread(struct team_worker *worker)
+{
+    static const int own_faults[] = {SIGBUS,  SIGFPE, SIGILL,
+                                     SIGSEGV, SIGSYS, SIGTRAP};
+    sigset_t others, before;
+    int failed;
+
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own_faults / sizeof own_faults[0]; i++)
+        sigdelset(&others, own_faults[i]);
+    pthread_sigmask(SIG_BLOCK, &others, &before);
+    failed = pthread_create(&worker->thread, NULL, team_worker_main, worker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
 static bool team_add_worker(struct team *team)
 {
     int number = team->n_workers + 1;
@@ -422,7 +442,7 @@ static bool team_add_worker(struct team *team)
         return false;
     *worker =
         (struct team_worker){.team = team, .number = number, .processor = -1};
-    if (pthread_create(&worker->thread, NULL, team_worker_main, worker)) {
+    if (team_start_thread(worker)) {
         mem_free(worker);
         return false;
     }

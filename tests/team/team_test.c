@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -180,6 +181,42 @@ TEST(a_worker_leaves_the_processor_of_its_owner)
     sched_setaffinity(0, sizeof crowd.allowed, &crowd.allowed);
     CHECK(crowd.n_apart >= n_rounds * 3 / 4);
     CHECK(CPU_EQUAL(&crowd.allowed_after, &crowd.allowed));
+}
+
+static sigset_t blocked_in_worker;
+
+static void look_at_mask(void *unused)
+{
+    (void)unused;
+    if (team_number())
+        pthread_sigmask(SIG_SETMASK, NULL, &blocked_in_worker);
+}
+
+static void *run_look_at_mask(void *unused)
+{
+    return team_run(look_at_mask, NULL, 2) ? NULL : unused;
+}
+
+/* A handler of the program runs on a thread of the program; a fault in mapped
+ * memory is answered on whatever thread it happens. */
+TEST(workers_leave_signals_to_the_program_except_their_own_faults)
+{
+    sigset_t before, after;
+    pthread_t owner;
+    int failed = 0;
+    void *answer;
+
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    CHECK(!pthread_create(&owner, NULL, run_look_at_mask, &failed));
+    CHECK(!pthread_join(owner, &answer) && !answer);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int number = 1; number < 32; number++)
+        CHECK_INT(sigismember(&after, number), sigismember(&before, number));
+    CHECK(sigismember(&blocked_in_worker, SIGINT));
+    CHECK(sigismember(&blocked_in_worker, SIGTERM));
+    CHECK(sigismember(&blocked_in_worker, SIGHUP));
+    CHECK(!sigismember(&blocked_in_worker, SIGBUS));
+    CHECK(!sigismember(&blocked_in_worker, SIGSEGV));
 }
 
 static void visit_nested(void *data)
