@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -19,7 +21,10 @@ enum {
 static volatile sig_atomic_t arrived;
 static volatile sig_atomic_t is_quiet;
 static volatile sig_atomic_t is_handled[n_watched];
-static int64_t arrived_ns; /* of handlers alone, which never run at once */
+
+/* Of handlers, of which two may run at once on two threads. */
+static atomic_bool has_first;
+static atomic_llong answered_ns; /* when the first one was; 0: not yet */
 
 static void interrupt_unwatch(void)
 {
@@ -33,19 +38,21 @@ static void interrupt_note(int number)
 {
     static const char text[] = "assay: stopping after this iteration; once "
                                "more stops at once\n";
-    int64_t now_ns = clock_monotonic_ns();
+    int64_t first_ns;
 
-    if (arrived) {
-        if (now_ns - arrived_ns < same_signal_ns)
+    if (atomic_exchange(&has_first, true)) {
+        first_ns = atomic_load(&answered_ns);
+        if (!first_ns || clock_monotonic_ns() - first_ns < same_signal_ns)
             return;
         interrupt_unwatch();
         raise(number); /* arrives when this returns */
         return;
     }
     arrived = number;
-    arrived_ns = now_ns;
     if (!is_quiet && write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        return; /* nothing else can be done about it here */
+        is_quiet = 1; /* nobody can read it */
+    /* Only now: a terminal may make it wait, and the second signal with it. */
+    atomic_store(&answered_ns, clock_monotonic_ns());
 }
 
 const volatile sig_atomic_t *interrupt_watch(void)
