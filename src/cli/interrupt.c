@@ -14,7 +14,7 @@ enum {
     n_watched = sizeof watched / sizeof watched[0],
     /* Nobody presses Ctrl-C twice in this time, but timeout(1) signals its
      * child and then its whole group. */
-    same_signal_ns = 10000000
+    same_signal_ns = 100000000
 };
 
 /* A signal handler can reach nothing else. */

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,7 +17,14 @@ static void check_survived(int status)
     CHECK_INT(WEXITSTATUS(status), survived);
 }
 
-static int pipe_ends[2];
+static int pipe_ends[2], told_ends[2];
+
+/* The second signal is there, or comes next. */
+static void tell_reader(void)
+{
+    if (write(told_ends[1], "", 1) != 1)
+        _exit(1);
+}
 
 /* Standard error becomes a pipe that is full, until the parent reads. */
 static void watch_while_output_waits(void)
@@ -42,13 +50,15 @@ static void take_in_turn(void)
     pthread_sigmask(SIG_BLOCK, &both, &before);
     raise(SIGINT);
     raise(SIGTERM);
+    tell_reader();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void *raise_later(void *unused)
 {
-    usleep(50000);
+    usleep(150000);
     raise(SIGTERM);
+    tell_reader();
     return unused;
 }
 
@@ -62,10 +72,16 @@ static void take_on_two_threads(void)
     pthread_join(other, NULL);
 }
 
+/* Once both signals are there, and longer after that than a terminal's two
+ * signals lie apart; if they came in the other order, the one that would tell
+ * waits for this. */
 static void *read_late(void *unused)
 {
+    enum { longest_ms = 2000 };
+    struct pollfd told = {.fd = told_ends[0], .events = POLLIN};
     char block[4096];
 
+    poll(&told, 1, longest_ms);
     usleep(150000);
     while (read(pipe_ends[0], block, sizeof block) > 0)
         ;
@@ -79,6 +95,7 @@ static void check_child_with(void (*signals)(void))
     int status;
 
     CHECK_INT(pipe(pipe_ends), 0);
+    CHECK_INT(pipe(told_ends), 0);
     child = fork();
     if (child == 0) {
         watch_while_output_waits();
@@ -91,6 +108,8 @@ static void check_child_with(void (*signals)(void))
     CHECK_INT(waitpid(child, &status, 0), child);
     pthread_join(reader, NULL);
     close(pipe_ends[0]);
+    close(told_ends[0]);
+    close(told_ends[1]);
     check_survived(status);
 }
 
