@@ -467,3 +467,12 @@ void cuda_close(void)
     }
     n_waiting = first_waiting = 0;
 }
+
+/* Nothing is given back: the driver's state is the parent's. */
+void cuda_forget(void)
+{
+    pthread_mutex_init(&lock, NULL); /* its owner may not be here */
+    cuda.is_open = false;
+    n_waiting = first_waiting = 0;
+    spare = NULL;
+}

@@ -7,6 +7,7 @@
 #include "extension_internal.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* The first iterations, and then one of so many, are timed. */
@@ -154,6 +155,23 @@ PyObject *device_leave_kernels(PyObject *self, PyObject *unused)
         device_state_lost(kernels_close());
     }
     return PyBool_FromLong(was_used);
+}
+
+/* In a forked child the device is its parent's: the driver and CUPTI wait there
+ * for threads that do not exist. */
+static void device_forget(void)
+{
+    watch.has_device = device.is_timed = false;
+    kernels_forget();
+    cuda_forget();
+}
+
+int device_watch_forks(void)
+{
+    if (!pthread_atfork(NULL, NULL, device_forget))
+        return 0;
+    PyErr_NoMemory();
+    return -1;
 }
 
 PyObject *device_close(PyObject *self, PyObject *unused)

@@ -212,6 +212,8 @@ struct cuda_mark {
 bool cuda_open(PyObject *args);
 /* Waits until the device has done what was recorded, two seconds at most. */
 void cuda_close(void);
+/* In a forked child, where the thread that reads events is not. */
+void cuda_forget(void);
 /* Somebody sets a stream. */
 PyObject *cuda_unfix(PyObject *self, PyObject *unused);
 /* is_outermost: nothing else of this thread is being timed. */
@@ -242,6 +244,8 @@ const char *kernels_open(const char *const *files, size_t n_files, bool has_all,
 /* Waits until the device has done what was launched. Returns how many records
  * were lost. */
 uint64_t kernels_close(void);
+/* In a forked child, where the thread that reads records is not. */
+void kernels_forget(void);
 /* Whether what is launched from now on is timed. */
 void kernels_time(bool is_timed);
 /* What this thread launches is for the scope until kernels_end(), which gets
@@ -292,6 +296,8 @@ struct device_mark {
 
 enum { DEVICE_TIMED_FIRST = 4 }; /* iterations that are timed in any case */
 
+/* Lets forked children leave the device alone. -1 with an exception. */
+int device_watch_forks(void);
 /* Decides whether the iteration that begins is timed. */
 void device_next_iteration(bool is_warm_up);
 /* What this thread launches until device_end() is for the scope. is_leaf: no

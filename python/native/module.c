@@ -432,7 +432,7 @@ PyMODINIT_FUNC PyInit__native(void)
     if (!module)
         return NULL;
     if (calls_add_types(module) || backward_add_types(module) ||
-        work_add_types() ||
+        work_add_types() || device_watch_forks() ||
         PyModule_AddStringConstant(module, "version", ASSAY_VERSION)) {
         Py_DECREF(module);
         return NULL;

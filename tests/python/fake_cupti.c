@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SUCCESS, NO_MORE = 12, SUBSCRIBED = 39, UNKNOWN = 999 };
 enum { COPY = 1, KERNEL = 10, RUNTIME_DOMAIN = 2 };
@@ -95,14 +96,28 @@ int cuptiGetTimestamp(uint64_t *time)
     return SUCCESS;
 }
 
+/* A call that waits for a thread of CUPTI's, which is not there after a fork,
+ * never returns. */
+static void fake_wait_in_child(void)
+{
+    static pid_t owner;
+
+    if (!owner)
+        owner = getpid();
+    while (owner != getpid())
+        pause();
+}
+
 int cuptiActivityEnable(int kind)
 {
+    fake_wait_in_child();
     fake.is_on[kind] = 1;
     return SUCCESS;
 }
 
 int cuptiActivityDisable(int kind)
 {
+    fake_wait_in_child();
     fake.is_on[kind] = 0;
     return SUCCESS;
 }
@@ -126,6 +141,7 @@ int cuptiSubscribe(void **subscriber, callback *called, void *context)
 
 int cuptiUnsubscribe(void *subscriber)
 {
+    fake_wait_in_child();
     if (subscriber != &fake)
         return UNKNOWN;
     fake.called = NULL;
@@ -224,6 +240,7 @@ int cuptiActivityFlushAll(uint32_t flag)
     size_t size = 0, most = 0, valid = 0;
 
     (void)flag;
+    fake_wait_in_child();
     while (fake_take(&record)) {
         if (!buffer)
             fake.wants(&buffer, &size, &most);

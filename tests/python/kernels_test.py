@@ -3,6 +3,7 @@ library is named in LD_LIBRARY_PATH; torch itself sees no GPU."""
 import ctypes
 import os
 import re
+import signal
 import subprocess
 import time
 import types
@@ -94,6 +95,26 @@ def test_kernels_belong_to_the_module_that_launched_them(tmp_path, device):
     assert run["facts"]["device.timed_by"] == "CUPTI 130001"
     assert "device.timed_iterations" not in run["facts"]
     assert {"cuda:0 stream 7", "cuda:0 stream 7 copy in"} <= set(run["lanes"])
+
+
+def test_a_forked_child_leaves_the_device_to_its_parent(tmp_path, device):
+    recording = assay.recording(tmp_path / "run.assay", device=True)
+    with recording:
+        Launch(1000)(torch.ones(1))
+        child = os.fork()
+        if child == 0:
+            recording.stop()
+            os._exit(0)
+        ended, late = (0, 0), time.monotonic() + 30
+        while not ended[0] and time.monotonic() < late:
+            time.sleep(0.01)
+            ended = os.waitpid(child, os.WNOHANG)
+        if not ended[0]:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    assert ended == (child, 0)
+    found, _ = tree(tmp_path / "run.assay")
+    assert found["forward"]["device_calls"] == 1
 
 
 def test_what_no_module_launched_is_an_operation_of_its_own(tmp_path, device):
