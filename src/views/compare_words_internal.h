@@ -57,6 +57,26 @@ enum assay_status compare_judged_words(const struct comparison *comparison,
 /* What the verdict does not cover; nothing if it covers all. */
 enum assay_status compare_caution_words(const struct comparison *comparison,
                                         struct str *text);
+
+/* ---- compare_unlike.c: what is not the same on both sides ---------------- */
+
+struct compare_unlike {
+    const char *fact; /* "settings.threads" */
+    const char *name; /* "threads" */
+    const char *a, *b;
+    bool a_has_others, b_has_others; /* not all runs of the side say that */
+};
+
+/* Begins with *next at 0; false if there are no more. */
+bool compare_unlike(const struct comparison *comparison, size_t *next,
+                    struct compare_unlike *out);
+/* "threads A 2, B 4" */
+enum assay_status compare_unlike_words(const struct compare_unlike *unlike,
+                                       struct str *text);
+/* All of it in one sentence; nothing if there is none. */
+enum assay_status compare_all_unlike(const struct comparison *comparison,
+                                     struct str *text);
+
 /* Which rows are shown without --all: those that differ, their parents, and the
  * largest of the rest. */
 struct compare_choice {

@@ -177,6 +177,10 @@ static enum assay_status report_write_words(struct json_writer *json,
     json_member_string(json, "verdict", str_text(&text));
     str_clear(&text);
     if (!st)
+        st = compare_all_unlike(comparison, &text);
+    json_member_string(json, "unlike", text.n ? text.text : NULL);
+    str_clear(&text);
+    if (!st)
         st = compare_caution_words(comparison, &text);
     json_member_string(json, "note", text.n ? text.text : NULL);
     report_column(json, "sides");

@@ -202,6 +202,26 @@ static enum assay_status compare_put_side(const struct compare_layout *layout,
     return st;
 }
 
+static enum assay_status
+compare_view_put_unlike(const struct compare_layout *layout)
+{
+    struct line line = line_begin(layout->sink, layout->term, "unlike");
+    struct compare_unlike unlike;
+    struct str words = {0};
+    enum assay_status st = ASSAY_OK;
+    size_t next = 0;
+
+    line.style = STYLE_YELLOW;
+    while (!st && compare_unlike(layout->comparison, &next, &unlike)) {
+        str_clear(&words);
+        st = compare_unlike_words(&unlike, &words);
+        line_item(&line, str_text(&words));
+    }
+    line_end(&line);
+    str_release(&words);
+    return st;
+}
+
 static void compare_view_put_whole(const struct compare_layout *layout)
 {
     const struct compare_row *row = compare_row(layout->comparison, 0);
@@ -280,6 +300,8 @@ compare_view_put_all(const struct compare_layout *layout,
         line_item(&line, options->how);
         line_end(&line);
     }
+    if (!st)
+        st = compare_view_put_unlike(layout);
     compare_view_put_whole(layout);
     sink_puts(layout->sink, "\n");
     if (!st)

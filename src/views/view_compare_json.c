@@ -20,6 +20,26 @@ static void compare_json_write_side(struct json_writer *json, const char *key,
     json_object_end(json);
 }
 
+static void compare_json_write_unlike(struct json_writer *json,
+                                      const struct comparison *comparison)
+{
+    struct compare_unlike unlike;
+    size_t next = 0;
+
+    json_key(json, "unlike");
+    json_array_begin(json);
+    while (compare_unlike(comparison, &next, &unlike)) {
+        json_inline_object_begin(json);
+        json_member_string(json, "fact", unlike.fact);
+        json_member_string(json, "a", unlike.a);
+        json_member_string(json, "b", unlike.b);
+        json_member_bool(json, "a_varies", unlike.a_has_others);
+        json_member_bool(json, "b_varies", unlike.b_has_others);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
 static void compare_json_write_member(struct json_writer *json, const char *key,
                                       const struct str *text)
 {
@@ -149,6 +169,7 @@ enum assay_status view_compare_json(const struct comparison *comparison,
                             compare_side_b(comparison));
     if (options->how)
         json_member_string(&json, "runs", options->how);
+    compare_json_write_unlike(&json, comparison);
     json_member_double(&json, "confidence", compare_confidence(comparison));
     json_member_double(&json, "floor", compare_floor(comparison));
     json_member_int(&json, "tested", (int64_t)compare_n_tested(comparison));

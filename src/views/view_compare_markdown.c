@@ -35,6 +35,11 @@ compare_markdown_put_words(const struct comparison *comparison,
         str_clear(&text);
     }
     if (!st)
+        st = compare_all_unlike(comparison, &text);
+    if (!st)
+        st = compare_markdown_put_sentence(sink, options, "Unlike", &text);
+    str_clear(&text);
+    if (!st)
         st = compare_caution_words(comparison, &text);
     if (!st)
         st = compare_markdown_put_sentence(sink, options, "Note", &text);

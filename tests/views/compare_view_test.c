@@ -200,6 +200,88 @@ TEST(scopes_that_could_not_be_tested_are_noted)
         "         5 %; about 20 iterations per run may settle it\n");
 }
 
+/* A run with facts: pairs of a key and a value. */
+static struct run *run_that_says(const char *const facts[][2], size_t n)
+{
+    struct run *run = steady_run(before, 4, ITERATIONS);
+
+    for (size_t i = 0; i < n; i++)
+        CHECK_INT(run_fact_set(run, facts[i][0], facts[i][1], NULL), ASSAY_OK);
+    return run;
+}
+
+static const char *const of_one[][2] = {{"model.name", "resnet18"},
+                                        {"settings.threads", "2"},
+                                        {"input.images", "1"},
+                                        {"machine.library", "oneDNN 2.6.3"},
+                                        {"run.id", "1"}};
+static const char *const of_eight[][2] = {{"model.name", "resnet18"},
+                                          {"settings.threads", "16"},
+                                          {"settings.batch", "8 images"},
+                                          {"run.id", "2"}};
+
+TEST(what_else_the_sides_differ_in_is_said_before_the_times)
+{
+    check_runs(
+        view_compare, run_that_says(of_one, 5), run_that_says(of_eight, 4), 80,
+        false,
+        "A        1 run, 10 iterations   base.assay\n"
+        "B        1 run, 10 iterations   new.assay\n"
+        "unlike   threads A 2, B 16   batch A 1 image, B 8 images\n"
+        "whole    A 11.0 ms   B 11.0 ms   0 % [0.0, 0.0]   no difference "
+        "beyond noise\n"
+        "\n"
+        "scope                         A ms     B ms   change      interval %\n"
+        "run                           11.0     11.0      0 %      [0.0, 0.0]  "
+        "=\n"
+        "└─ net                        11.0     11.0      0 %      [0.0, 0.0]  "
+        "=\n"
+        "   ├─ decode                  2.00     2.00      0 %    [-0.1, +0.1]  "
+        "=\n"
+        "   ├─ conv                    5.00     5.00      0 %      [0.0, 0.0]  "
+        "=\n"
+        "   ├─ old                     1.00     1.00      0 %    [-0.2, +0.2]  "
+        "=\n"
+        "   └─ pool                    3.00     3.00      0 %    [-0.1, +0.1]  "
+        "=\n"
+        "\n"
+        "verdict  no difference is more than noise (95 % confidence over 6 "
+        "scopes)\n"
+        "note     1 run per side: differences between runs of the same program "
+        "are not\n"
+        "         covered; give several with --a and --b\n");
+}
+
+TEST(runs_of_one_side_that_differ_are_unlike_the_other_side)
+{
+    struct run *a = run_that_says(of_one, 5), *b = run_that_says(of_one, 5);
+    struct run *other = run_that_says(of_eight, 4);
+    const struct run *of_a[] = {a, other}, *of_b[] = {b};
+    struct str text = {0};
+    struct comparison *c;
+    struct sink sink;
+
+    CHECK_INT(compare_new(&(struct compare_side){of_a, 2},
+                          &(struct compare_side){of_b, 1}, NULL, &c, NULL),
+              ASSAY_OK);
+    CHECK_INT(compare_all_unlike(c, &text), ASSAY_OK);
+    CHECK_STR(str_text(&text), "threads A 2 and others, B 2; batch A 1 image "
+                               "and others, B 1 image");
+    str_clear(&text);
+    sink = sink_to_str(&text);
+    CHECK_INT(view_compare_json(c, &(struct compare_view){0}, &sink, NULL),
+              ASSAY_OK);
+    CHECK_HAS(str_text(&text),
+              "  \"unlike\": [\n"
+              "    {\"fact\": \"settings.threads\", \"a\": \"2\", "
+              "\"b\": \"2\", \"a_varies\": true, \"b_varies\": false},\n");
+    str_release(&text);
+    compare_free(c);
+    run_free(a);
+    run_free(b);
+    run_free(other);
+}
+
 TEST(markdown_says_the_same_and_escapes_names)
 {
     check_view(
@@ -330,6 +412,7 @@ TEST(json_has_every_row_with_null_for_unknown_values)
               "{\n"
               "  \"a\": {\"name\": \"a\", \"runs\": 1, \"iterations\": 10},\n"
               "  \"b\": {\"name\": null, \"runs\": 1, \"iterations\": 10},\n"
+              "  \"unlike\": [],\n"
               "  \"confidence\": 0.95,\n"
               "  \"floor\": 0.005,\n"
               "  \"tested\": 5,\n"

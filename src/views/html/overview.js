@@ -275,10 +275,12 @@ function largestChanges(report) {
   })));
 }
 
-/* What the command says: its verdict, and what that does not cover. */
+/* What the command says: its verdict, what else differs, and what the verdict
+ * does not cover. */
 function verdictWords(comparison) {
   return [
     make("p", {class: "verdict"}, sentence(comparison.verdict)),
+    comparison.unlike ? make("p", {class: "note"}, `Not the same: ${comparison.unlike}.`) : null,
     comparison.note ? make("p", {class: "note"}, sentence(comparison.note)) : null
   ];
 }
