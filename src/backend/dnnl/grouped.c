@@ -190,36 +190,57 @@ enum assay_status grouped_make(struct onednn *dn, const struct job *job,
 
 /* ---- running ------------------------------------------------------------- */
 
-/* Where a channel of an image of a map in blocks begins. */
-static const float *channel_at(const struct grouped *plan, const float *map,
-                               int64_t n_channels, int64_t image, int64_t c,
-                               int64_t pixels)
-{
-    int64_t width = plan->width, blocks = (n_channels + width - 1) / width;
+/* An image of a map in blocks. */
+struct grouped_map {
+    const float *at;
+    int64_t channels;
+};
 
-    return map + (image * blocks + c / width) * pixels * width + c % width;
+static struct grouped_map grouped_map_of(const struct grouped *plan,
+                                         const float *x, int64_t channels,
+                                         int64_t image, int64_t pixels)
+{
+    int64_t blocks = (channels + plan->width - 1) / plan->width;
+
+    return (struct grouped_map){x + image * blocks * pixels * plan->width,
+                                channels};
 }
 
+/* The maps whose channels follow each other. */
+static void grouped_find_maps(const struct job *job, const struct grouped *plan,
+                              const float *x, int64_t image,
+                              struct grouped_map *maps)
+{
+    int64_t pixels = job->y.dims[2] * job->y.dims[3];
+
+    if (!job->pick)
+        maps[0] = grouped_map_of(plan, x, plan->in_channels, image, pixels);
+    for (size_t i = 0; job->pick && i + 1 < job->pick->n_inputs; i++)
+        maps[i] = grouped_map_of(plan, tensor_f32(job->maps[i]),
+                                 job->maps[i]->shape.dims[1], image, pixels);
+}
+
+/* Where each channel that is read begins. The list was checked; one thread does
+ * this before all others begin. */
 static void grouped_find_channels(const struct job *job,
                                   const struct grouped *plan, const float *x,
                                   int64_t image, const float **channels)
 {
-    int64_t pixels = job->y.dims[2] * job->y.dims[3];
+    const int64_t *list =
+        job->pick ? tensor_i64(job->maps[job->pick->n_inputs - 1]) : NULL;
+    uint32_t width = (uint32_t)plan->width;
+    int64_t plane = job->y.dims[2] * job->y.dims[3] * plan->width;
+    struct grouped_map maps[OP_MAX_VALUES];
 
-    for (int64_t c = 0; c < plan->in_channels; c++) {
-        struct picked_channel picked = {0};
-        const struct tensor *map;
+    grouped_find_maps(job, plan, x, image, maps);
+    for (int64_t i = 0; i < plan->in_channels; i++) {
+        const struct grouped_map *map = maps;
+        int64_t c = list ? list[i] : i;
 
-        if (!job->pick) {
-            channels[c] =
-                channel_at(plan, x, plan->in_channels, image, c, pixels);
-            continue;
-        }
-        map = job->maps[job->pick->n_inputs - 1]; /* the list */
-        (void)pick_channel(job->pick, job->maps, tensor_i64(map)[c], &picked);
-        map = job->maps[picked.map];
-        channels[c] = channel_at(plan, tensor_f32(map), map->shape.dims[1],
-                                 image, picked.channel, pixels);
+        for (; c >= map->channels; map++)
+            c -= map->channels;
+        channels[i] =
+            map->at + (uint32_t)c / width * plane + (uint32_t)c % width;
     }
 }
 

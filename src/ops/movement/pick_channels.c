@@ -60,12 +60,16 @@ enum assay_status pick_check(const struct node *node,
                              struct error *err)
 {
     const struct tensor *list = inputs[node->n_inputs - 1];
-    struct picked_channel picked;
+    const int64_t *indices = tensor_i64(list);
+    size_t n = tensor_elements(list);
+    int64_t channels = 0;
 
-    for (size_t i = 0; i < tensor_elements(list); i++) {
-        if (!pick_channel(node, inputs, tensor_i64(list)[i], &picked))
+    for (size_t i = 0; i + 1 < node->n_inputs; i++)
+        channels += inputs[i]->shape.dims[1];
+    for (size_t i = 0; i < n; i++) {
+        if (indices[i] < 0 || indices[i] >= channels)
             return error_set(err, ASSAY_BAD_INPUT, "there is no channel %lld",
-                             (long long)tensor_i64(list)[i]);
+                             (long long)indices[i]);
     }
     return ASSAY_OK;
 }
