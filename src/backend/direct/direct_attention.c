@@ -56,6 +56,22 @@ size_t direct_attention_scratch(int64_t d, int64_t m, int64_t e)
            sizeof(float);
 }
 
+/* Some numbers of a row, and zeros up to `wide`. Whole blocks are of a size
+ * that the compiler knows: a call for each row takes longer than the copy. */
+static void attention_copy(const float *from, int64_t there, int64_t wide,
+                           float *to)
+{
+    enum { block = 8 };
+    int64_t j = 0;
+
+    for (; j + block <= there; j += block)
+        memcpy(to + j, from + j, block * sizeof *to);
+    for (; j < there; j++)
+        to[j] = from[j];
+    for (; j < wide; j++)
+        to[j] = 0;
+}
+
 /* A matrix of n columns to panels of as many as fill `width`. */
 static void attention_pack(const float *from, int64_t rows, int64_t n,
                            int64_t width, float *to)
@@ -66,11 +82,8 @@ static void attention_pack(const float *from, int64_t rows, int64_t n,
         int64_t wide = width - at < panel ? width - at : panel;
         int64_t there = n - at < wide ? n - at : wide;
 
-        for (int64_t i = 0; i < rows; i++, to += wide) {
-            memcpy(to, from + i * n + at, (size_t)there * sizeof *to);
-            for (int64_t j = there; j < wide; j++)
-                to[j] = 0;
-        }
+        for (int64_t i = 0; i < rows; i++, to += wide)
+            attention_copy(from + i * n + at, there, wide, to);
     }
 }
 
@@ -140,11 +153,13 @@ static void run_head(const struct direct_attention *a, int64_t item,
 
         attention_multiply(q + first * a->d, a->d, rows, a->d, place->k,
                            place->scores, place->width);
-        for (int64_t i = 0; i < rows; i++)
-            direct_kernels()->attend(place->scores + i * place->width,
-                                     plus ? plus + (first + i) * a->m : NULL,
-                                     mask ? mask + (first + i) * a->m : NULL,
-                                     a->m);
+        direct_kernels()->attend(
+            &(struct direct_attended){.x = place->scores,
+                                      .plus = plus ? plus + first * a->m : NULL,
+                                      .mask = mask ? mask + first * a->m : NULL,
+                                      .rows = rows,
+                                      .n = a->m,
+                                      .step = place->width});
         attention_gather(a, place, rows, y + first * a->e);
     }
 }

@@ -106,6 +106,14 @@ struct direct_joined {
     const struct direct_pixels *pixels; /* y and what else happens to it */
 };
 
+/* A softmax of each row of x + plus + mask, in place. */
+struct direct_attended {
+    float *x;                 /* rows have room for whole vectors */
+    const float *plus, *mask; /* rows of n numbers; NULL: none */
+    int64_t rows, n;
+    int64_t step; /* floats from row to row of x */
+};
+
 struct direct_kernels {
     const char *name;
     int64_t lanes; /* floats of a vector, channels of a block */
@@ -125,9 +133,7 @@ struct direct_kernels {
     void (*softmax)(const float *x, float *y, int64_t n);
     /* Of `lanes` lines of n numbers each, fewer than `lanes`. */
     void (*softmax_short)(const float *x, float *y, int64_t n);
-    /* A softmax of x + plus + mask in place, of n numbers; x has room for whole
-     * vectors, and plus and mask may be NULL. */
-    void (*attend)(float *x, const float *plus, const float *mask, int64_t n);
+    void (*attend)(const struct direct_attended *rows);
     void (*norm)(const struct direct_norm *norm, const float *x, float *y);
 };
 

@@ -83,6 +83,8 @@ static void body_softmax_short(const float *x, float *y, int64_t n)
     }
 }
 
+enum { attend_at_once = 3 };
+
 /* n numbers of a line, or as many as a vector has; the others are 0. */
 PART vec attend_load(const float *x, int64_t n)
 {
@@ -99,33 +101,73 @@ PART vec attend_end(int64_t n)
     return vec_load(end);
 }
 
-static void body_attend(float *x, const float *plus, const float *mask,
-                        int64_t n)
+/* A row: scores with what is added to them, and the largest of each lane. */
+PART vec attend_add(float *x, const float *plus, const float *mask, int64_t n,
+                    vec most)
 {
-    vec most = vec_splat(-INFINITY), sums = vec_splat(0), largest, inverse;
+    vec v = attend_load(x, n);
 
+    if (plus)
+        v += attend_load(plus, n);
+    if (mask)
+        v += attend_load(mask, n);
+    if (n < lanes)
+        v += attend_end(n);
+    vec_store(x, v);
+    return vec_max(most, v);
+}
+
+/* So many rows at once, a constant: each step of one waits for the step before,
+ * and the others fill the gaps. */
+PART void attend_rows(const struct direct_attended *rows, int64_t first,
+                      int n_rows)
+{
+    vec most[attend_at_once], largest[attend_at_once], sums[attend_at_once];
+    int64_t n = rows->n;
+    float *x = rows->x + first * rows->step;
+    const float *plus = rows->plus ? rows->plus + first * n : NULL;
+    const float *mask = rows->mask ? rows->mask + first * n : NULL;
+
+    for (int r = 0; r < n_rows; r++)
+        most[r] = vec_splat(-INFINITY);
     for (int64_t i = 0; i < n; i += lanes) {
-        vec v = attend_load(x + i, n - i);
-
-        if (plus)
-            v += attend_load(plus + i, n - i);
-        if (mask)
-            v += attend_load(mask + i, n - i);
-        if (n - i < lanes)
-            v += attend_end(n - i);
-        vec_store(x + i, v);
-        most = vec_max(most, v);
+        for (int r = 0; r < n_rows; r++)
+            most[r] = attend_add(
+                x + r * rows->step + i, plus ? plus + r * n + i : NULL,
+                mask ? mask + r * n + i : NULL, n - i, most[r]);
     }
-    largest = vec_splat(vec_largest(most));
+    for (int r = 0; r < n_rows; r++) {
+        largest[r] = vec_splat(vec_largest(most[r]));
+        sums[r] = vec_splat(0);
+    }
     for (int64_t i = 0; i < n; i += lanes) {
-        vec e = softmax_exp(vec_load(x + i) - largest);
+        for (int r = 0; r < n_rows; r++) {
+            float *at = x + r * rows->step + i;
+            vec e = softmax_exp(vec_load(at) - largest[r]);
 
-        vec_store(x + i, e);
-        sums += e;
+            vec_store(at, e);
+            sums[r] += e;
+        }
     }
-    inverse = vec_splat(1 / vec_total(sums));
-    for (int64_t i = 0; i < n; i += lanes)
-        vec_store(x + i, vec_load(x + i) * inverse);
+    for (int r = 0; r < n_rows; r++)
+        sums[r] = vec_splat(1 / vec_total(sums[r]));
+    for (int64_t i = 0; i < n; i += lanes) {
+        for (int r = 0; r < n_rows; r++) {
+            float *at = x + r * rows->step + i;
+
+            vec_store(at, vec_load(at) * sums[r]);
+        }
+    }
+}
+
+static void body_attend(const struct direct_attended *rows)
+{
+    int64_t i = 0;
+
+    for (; i + attend_at_once <= rows->rows; i += attend_at_once)
+        attend_rows(rows, i, attend_at_once);
+    for (; i < rows->rows; i++)
+        attend_rows(rows, i, 1);
 }
 
 /* ---- norm ---------------------------------------------------------------- */
