@@ -428,7 +428,23 @@ static void run_group(const struct direct_dense *dense, const struct halves *h,
         .places = places + omp_get_thread_num() * places_floats(h)});
 }
 
-/* Where a block is one task, the thread that made its operands takes it. */
+/* For all threads of a region. Where a block is one task, the thread that made
+ * its operands takes it. */
+static void run_blocks(const struct direct_dense *dense, const struct halves *h)
+{
+#pragma omp for schedule(static) nowait
+    for (int64_t i = 0; i < h->n_blocks; i++)
+        run_group(dense, h, i);
+}
+
+/* The same where it is several: whoever is free takes the next one. */
+static void run_groups(const struct direct_dense *dense, const struct halves *h)
+{
+#pragma omp for schedule(dynamic) nowait
+    for (int64_t i = 0; i < h->n_blocks * h->n_groups; i++)
+        run_group(dense, h, i);
+}
+
 void direct_halves_run(const struct direct_dense *dense)
 {
     struct halves h = divide_halves(dense->rows, dense->in, dense->out);
@@ -438,14 +454,9 @@ void direct_halves_run(const struct direct_dense *dense)
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < h.n_blocks * h.upper; i++)
             make_operands(dense, &h, i / h.upper, i % h.upper);
-        if (h.n_groups == 1) {
-#pragma omp for schedule(static) nowait
-            for (int64_t i = 0; i < h.n_blocks; i++)
-                run_group(dense, &h, i);
-        } else {
-#pragma omp for schedule(dynamic) nowait
-            for (int64_t i = 0; i < h.n_blocks * h.n_groups; i++)
-                run_group(dense, &h, i);
-        }
+        if (h.n_groups == 1)
+            run_blocks(dense, &h);
+        else
+            run_groups(dense, &h);
     }
 }
