@@ -430,7 +430,8 @@ static void run_group(const struct direct_dense *dense, const struct halves *h,
 
 /* For all threads of a region. Where a block is one task, the thread that made
  * its operands takes it. */
-static void run_blocks(const struct direct_dense *dense, const struct halves *h)
+static void halves_run_blocks(const struct direct_dense *dense,
+                              const struct halves *h)
 {
 #pragma omp for schedule(static) nowait
     for (int64_t i = 0; i < h->n_blocks; i++)
@@ -438,7 +439,8 @@ static void run_blocks(const struct direct_dense *dense, const struct halves *h)
 }
 
 /* The same where it is several: whoever is free takes the next one. */
-static void run_groups(const struct direct_dense *dense, const struct halves *h)
+static void halves_run_groups(const struct direct_dense *dense,
+                              const struct halves *h)
 {
 #pragma omp for schedule(dynamic) nowait
     for (int64_t i = 0; i < h->n_blocks * h->n_groups; i++)
@@ -455,8 +457,8 @@ void direct_halves_run(const struct direct_dense *dense)
         for (int64_t i = 0; i < h.n_blocks * h.upper; i++)
             make_operands(dense, &h, i / h.upper, i % h.upper);
         if (h.n_groups == 1)
-            run_blocks(dense, &h);
+            halves_run_blocks(dense, &h);
         else
-            run_groups(dense, &h);
+            halves_run_groups(dense, &h);
     }
 }
