@@ -324,8 +324,8 @@ void assay_iteration_(int begins)
     }
 }
 
-/* Waits for a thread that still begins or ends an iteration of the last
- * recording: it finishes at once, because it no longer waits for space. */
+/* Waits until no thread is inside a call that begins or ends an iteration. Such
+ * a call ends at once: without a recording, none waits for space. */
 static void iteration_take(void)
 {
     uintptr_t owner = atomic_load(&iteration.owner);

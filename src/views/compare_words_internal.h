@@ -67,7 +67,7 @@ struct compare_unlike {
     bool a_has_others, b_has_others; /* not all runs of the side say that */
 };
 
-/* Begins with *next at 0; false if there are no more. */
+/* *next is 0 for the first one; false after the last one. */
 bool compare_unlike(const struct comparison *comparison, size_t *next,
                     struct compare_unlike *out);
 /* "threads A 2, B 4" */

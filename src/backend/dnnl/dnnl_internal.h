@@ -418,7 +418,7 @@ struct kernel *kernel_find(struct onednn *dn, const struct job *job);
 void job_complete(const struct job *job, struct operation *operation);
 struct activation job_activation(const struct job *job);
 
-/* For the job's shapes; it runs nothing yet. NULL: there is no memory. */
+/* For the job's shapes, without anything that runs. NULL: out of memory. */
 struct kernel *kernel_new(const struct job *job);
 /* Maps in blocks as wide as vectors, as our own kernels read and leave them. */
 void kernel_set_blocks(struct onednn *dn, const struct job *job,
