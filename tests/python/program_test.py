@@ -8,6 +8,7 @@ import textwrap
 import time
 
 import pytest
+from programs import WAIT_UNTIL_SAVED
 
 from assay import _native
 
@@ -79,20 +80,7 @@ def test_an_interrupt_ends_with_a_complete_run(tmp_path):
                                  "os.kill(os.getpid(), signal.SIGKILL)"])
 def test_a_killed_program_leaves_a_part_file(tmp_path, end):
     """What was recorded some seconds ago is in it."""
-    finish(start(tmp_path, TRAIN + f"""
-    import glob, os, signal, time
-    from assay import _native
-    def is_saved():
-        for part in glob.glob("run.assay.*part"):
-            try:
-                scopes = _native.read(part)["scopes"]
-            except (OSError, ValueError):
-                return False
-            return any(scope["name"] == "backward" for scope in scopes)
-    while not is_saved():
-        time.sleep(0.05)
-    {end}
-    """))
+    finish(start(tmp_path, TRAIN + WAIT_UNTIL_SAVED + "    " + end))
     assert not (tmp_path / "run.assay").exists()
     (part,) = tmp_path.glob("run.assay.*part")
     run = _native.read(part)

@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import pytest
+from programs import WAIT_UNTIL_SAVED
 
 from assay import _native
 
@@ -20,19 +21,6 @@ TRAIN = """
         model(torch.ones(3, 4)).sum().backward()
         rate.step()
     print("arguments", sys.argv[1:], __name__, flush=True)
-"""
-WAIT_UNTIL_SAVED = """
-    import glob
-    from assay import _native
-    def is_saved():
-        for part in glob.glob("run.assay.*part"):
-            try:
-                scopes = _native.read(part)["scopes"]
-            except (OSError, ValueError):
-                return False
-            return any(scope["name"] == "backward" for scope in scopes)
-    while not is_saved():
-        time.sleep(0.05)
 """
 
 
